@@ -1,0 +1,73 @@
+/// What belongs to one logical call, however many exchanges it takes: its identity, time, randomness and events.
+public struct Call: Sendable {
+    /// The identity of a call among those of its service.
+    public struct ID: Sendable, Hashable, CustomStringConvertible {
+        /// The running number.
+        public let number: UInt64
+
+        /// Makes an identity from a running number.
+        public init(_ number: UInt64) { self.number = number }
+
+        /// The number after a hash sign.
+        public var description: String { "#\(number)" }
+    }
+
+    private let context: Context
+    /// Which attempt at the exchange this is, from 1 on.
+    public var attempt = 1
+    /// When the whole call must have ended; nil for never.
+    public var deadline: Instant?
+
+    /// Makes a call.
+    ///
+    /// - Parameters:
+    ///   - id: Its identity.
+    ///   - account: The account it is made for; keeps caches and cookies of users apart. Empty for nobody.
+    ///   - time: Where its waits and dates come from.
+    ///   - random: Where its randomness comes from.
+    ///   - events: Who is told what happens to it.
+    public init(
+        id: ID = ID(0),
+        account: String = "",
+        time: any TimeSource = SystemTime(),
+        random: any RandomSource = SystemRandom(),
+        events: [any EventSink] = []
+    ) {
+        context = Context(id: id, account: account, time: time, random: random, events: events)
+    }
+
+    /// The call's identity.
+    public var id: ID { context.id }
+    /// The account it is made for.
+    public var account: String { context.account }
+    /// Where its waits and dates come from.
+    public var time: any TimeSource { context.time }
+    /// Where its randomness comes from.
+    public var random: any RandomSource { context.random }
+
+    /// Tells every sink what happened; costs nothing when there is none.
+    public func record(_ event: @autoclosure () -> Event) {
+        guard !context.events.isEmpty else { return }
+        let event = event()
+        for sink in context.events { sink.record(event, of: self) }
+    }
+
+    /// Whether anybody listens to ``record(_:)``.
+    public var isObserved: Bool { !context.events.isEmpty }
+
+    private final class Context: Sendable {
+        let id: ID
+        let account: String
+        let time: any TimeSource
+        let random: any RandomSource
+        let events: [any EventSink]
+
+        init(id: ID, account: String, time: any TimeSource, random: any RandomSource, events: [any EventSink]) {
+            self.id = id
+            self.account = account
+            self.time = time
+            self.random = random
+            self.events = events
+        }
+    }
+}

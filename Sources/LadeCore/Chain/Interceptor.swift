@@ -1,0 +1,64 @@
+/// A link of the chain between caller and transport.
+///
+/// It may change the request, answer by itself, call `next` more than once, and change the response on the way back. It
+/// keeps no state of a call but its local variables, and runs in the caller's task.
+public protocol Interceptor: Sendable {
+    /// Handles one request.
+    ///
+    /// - Parameters:
+    ///   - request: What came from the link above.
+    ///   - next: The rest of the chain.
+    /// - Returns: What goes to the link above.
+    /// - Throws: What the rest of the chain throws, or what this link finds wrong.
+    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response
+}
+
+/// The rest of the chain below a link: callable again, and from a child task.
+public struct Next: Sendable {
+    private let chain: Chain
+    private let index: Int
+    /// The call that is being made; a link may change its copy for those below.
+    public var call: Call
+
+    fileprivate init(chain: Chain, index: Int, call: Call) {
+        self.chain = chain
+        self.index = index
+        self.call = call
+    }
+
+    /// Sends a request down the rest of the chain.
+    public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
+        guard index < chain.interceptors.count else { return try await chain.transport.send(request, call: call) }
+        let below = Next(chain: chain, index: index + 1, call: call)
+        return try await chain.interceptors[index].intercept(request, next: below)
+    }
+}
+
+/// An ordered list of links with a transport at its end, outermost first.
+///
+/// A value that can be printed and changed.
+public struct Chain: Sendable {
+    /// The links, outermost first.
+    public var interceptors: [any Interceptor]
+    /// The end of the chain.
+    public var transport: any Transport
+
+    /// Makes a chain.
+    public init(_ interceptors: [any Interceptor] = [], transport: any Transport) {
+        self.interceptors = interceptors
+        self.transport = transport
+    }
+
+    /// Sends a request through all links.
+    public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try await Next(chain: self, index: 0, call: call)(request)
+    }
+}
+
+extension Chain: CustomStringConvertible {
+    /// The names of the links and the transport, outermost first.
+    public var description: String {
+        (interceptors.map { String(describing: type(of: $0)) } + [String(describing: type(of: transport))])
+            .joined(separator: " → ")
+    }
+}

@@ -1,0 +1,143 @@
+extension LoadingError: CustomStringConvertible {
+    /// One plain sentence: what happened, to which request.
+    public var description: String {
+        let request = context.description
+        return request.isEmpty ? "\(sentence)." : "\(request): \(sentence)."
+    }
+
+    private var sentence: String {
+        switch self {
+        case .cancelled: "The call was cancelled"
+        case .invalidRequest(let fault, _): fault.description
+        case .invalidSetting(let name, let reason, _): "The setting \(name) cannot be used: \(reason)"
+        case .timedOut(let phase, _): "It took too long (\(phase.rawValue))"
+        case .nameNotResolved(let host, _): "The name \(host) could not be resolved"
+        case .cannotConnect(let host, let reason, _): "No connection to \(host): \(reason)"
+        case .proxy(let fault, _): fault.description
+        case .connectionLost(let progress, _, _): "The connection was lost \(progress)"
+        case .malformedResponse(let fault, _): fault.description
+        case .headTooLarge(.bytes(let limit), _): "The header section is larger than \(limit) bytes"
+        case .headTooLarge(.fields(let limit), _): "The header section has more than \(limit) fields"
+        case .incompleteBody(let received, let expected, _):
+            "The body ended after \(received) bytes" + (expected.map { " of \($0)" } ?? "")
+        case .bodyTooLarge(let limit, let announced, _):
+            "The body" + (announced.map { " of \($0) bytes" } ?? "") + " is larger than \(limit) bytes"
+        case .decompressionRatioExceeded(let limit, _): "The body grew more than \(limit) times when decoded"
+        case .untrustedServer(let fault, _): fault.description
+        case .pinMismatch(let host, _): "The key of \(host) is none of those pinned for it"
+        case .clientCertificateRequired: "The server wants a client certificate and got none it accepts"
+        case .requestBodyFailed(let error, _): "The request's body could not be made: \(error)"
+        case .file(let fault, _):
+            "The file \(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)"
+        case .unacceptableStatus(let status, _): "The server answered \(status)"
+        case .decoding(let error, _): "The answer could not be decoded: \(error)"
+        case .transport(let code, let message, _): "The transport failed: \(message) (\(code))"
+        }
+    }
+}
+
+extension RequestFault: CustomStringConvertible {
+    /// One plain clause naming the culprit.
+    public var description: String {
+        switch self {
+        case .url(let url, let reason): "“\(url)” cannot be used as an address: \(reason)"
+        case .method(let token): "“\(token)” cannot be used as a method"
+        case .header(let fault): fault.description
+        case .contentLength(let written, let actual): "Content-Length is “\(written)” but the body has \(actual) bytes"
+        case .unsupportedScheme(let scheme): "The scheme “\(scheme)” is not supported"
+        case .bodyNotReplayable: "The body cannot be sent a second time"
+        case .bodyReadTwice: "A streamed body was read a second time"
+        case .unsupportedFeature(let feature): "This transport has no \(feature)"
+        }
+    }
+}
+
+extension Headers.Fault: CustomStringConvertible {
+    /// One plain clause naming the field and where in it the fault is.
+    public var description: String {
+        switch reason {
+        case .emptyName: "A header field has no name"
+        case .invalidName(let offset): "“\(name)” is no header field name: character \(offset) is not allowed"
+        case .invalidValue(let offset):
+            "The header field “\(name)” has a control character at byte \(offset) of its value"
+        }
+    }
+}
+
+extension ConnectFault: CustomStringConvertible {
+    /// A few words.
+    public var description: String {
+        switch self {
+        case .refused: "it was refused"
+        case .unreachable: "there is no route"
+        case .handshakeFailed: "the TLS handshake failed"
+        case .other(let errno): "system error \(errno)"
+        }
+    }
+}
+
+extension ProxyFault: CustomStringConvertible {
+    /// One plain clause naming the proxy.
+    public var description: String {
+        switch self {
+        case .nameNotResolved(let proxy): "The name of the proxy \(proxy) could not be resolved"
+        case .cannotConnect(let proxy): "No connection to the proxy \(proxy)"
+        case .authenticationRequired(let proxy): "The proxy \(proxy) wants other credentials"
+        case .refused(let proxy, let status):
+            "The proxy \(proxy) refused" + (status.map { " with \($0)" } ?? "")
+        }
+    }
+}
+
+extension AnswerProgress: CustomStringConvertible {
+    /// A few words.
+    public var description: String {
+        switch self {
+        case .nothing: "before any byte of the answer"
+        case .head: "within the head of the answer"
+        case .body(let received): "after \(received) bytes of the body"
+        }
+    }
+}
+
+extension MalformedResponse: CustomStringConvertible {
+    /// One plain clause with the offending line.
+    public var description: String {
+        let rule =
+            switch rule {
+            case .statusLine: "its status line is malformed"
+            case .lineEnd: "a line does not end with CRLF"
+            case .foldedField: "a header field is folded over two lines"
+            case .fieldName: "a header field's name is malformed"
+            case .fieldValue: "a header field's value has a forbidden character"
+            case .contentLength: "its Content-Length is malformed or contradictory"
+            case .lengthWithTransferCoding: "it has both Content-Length and Transfer-Encoding"
+            case .transferCoding: "its transfer coding is not supported"
+            case .chunk: "its chunked framing is malformed"
+            case .unaskedUpgrade: "it switches protocols unasked"
+            case .contentCoding: "its content coding cannot be decoded"
+            case .http2Framing: "its HTTP/2 framing is malformed"
+            case .notHTTP: "it is not HTTP"
+            }
+        return "The answer is malformed: \(rule)" + (excerpt.map { " (“\($0)”)" } ?? "")
+    }
+}
+
+extension TrustFault: CustomStringConvertible {
+    /// One plain clause naming host and cause.
+    public var description: String {
+        let cause =
+            switch cause {
+            case .selfSigned: "it is self-signed"
+            case .expired: "it has expired"
+            case .notYetValid: "it is not yet valid"
+            case .wrongHost: "it is made for another name"
+            case .untrustedRoot: "its issuer is not trusted"
+            case .revoked: "it was revoked"
+            case .weakKey: "its key is too weak"
+            case .protocolVersion: "the server speaks no TLS version that is allowed"
+            case .other(let message): message
+            }
+        return "The certificate of \(host) was refused: \(cause)"
+    }
+}

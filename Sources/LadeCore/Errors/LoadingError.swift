@@ -1,0 +1,210 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Everything a call can fail with.
+///
+/// A case tells what the caller can do; its values are facts.
+///
+/// Every case ends with an ``ErrorContext``: the request without secrets, attempts, and what had arrived.
+@nonexhaustive
+public enum LoadingError: Error, Sendable {
+    /// The caller no longer wants it. Never retried, never shown.
+    case cancelled(ErrorContext)
+    /// The request cannot be sent as it is; nothing was sent. Change the request.
+    case invalidRequest(RequestFault, ErrorContext)
+    /// The settings of the transport cannot be used; nothing was sent. Change the settings.
+    case invalidSetting(name: String, reason: String, ErrorContext)
+    /// A stage took longer than it may.
+    case timedOut(TimeoutPhase, ErrorContext)
+    /// The name of a host could not be resolved. Check the name and the network.
+    case nameNotResolved(host: String, ErrorContext)
+    /// No connection could be opened. The host may be down.
+    case cannotConnect(host: String, reason: ConnectFault, ErrorContext)
+    /// The proxy did not do its part.
+    case proxy(ProxyFault, ErrorContext)
+    /// The connection broke. `isSafeToRepeat` says whether the server certainly did not process the request.
+    case connectionLost(AnswerProgress, isSafeToRepeat: Bool, ErrorContext)
+    /// The server broke the protocol; nothing of the answer can be trusted.
+    case malformedResponse(MalformedResponse, ErrorContext)
+    /// The header section of the answer is larger than allowed.
+    case headTooLarge(HeadLimit, ErrorContext)
+    /// The body ended before it was complete.
+    case incompleteBody(received: Int64, expected: Int64?, ErrorContext)
+    /// The body is larger than allowed; `announced` is its length where that was known.
+    case bodyTooLarge(limit: Int, announced: Int64?, ErrorContext)
+    /// The body grew too much while it was decoded: a decompression bomb.
+    case decompressionRatioExceeded(limit: Int, ErrorContext)
+    /// The server could not prove who it is. Never retried.
+    case untrustedServer(TrustFault, ErrorContext)
+    /// The server's key is none of those pinned for it. Never retried.
+    case pinMismatch(host: String, ErrorContext)
+    /// The server wants a client certificate and got none it accepts.
+    case clientCertificateRequired(ErrorContext)
+    /// The request's own body could not be made.
+    case requestBodyFailed(any Error, ErrorContext)
+    /// A local file could not be read or written.
+    case file(FileFault, ErrorContext)
+    /// The status is none of those that count as success.
+    case unacceptableStatus(Status, ErrorContext)
+    /// The body could not be turned into the value that was asked for.
+    case decoding(any Error, ErrorContext)
+    /// The transport failed in a way that has no case of its own.
+    case transport(code: Int, message: String, ErrorContext)
+
+    /// What is known about the call that failed.
+    public var context: ErrorContext {
+        get {
+            switch self {
+            case .cancelled(let context), .invalidRequest(_, let context), .invalidSetting(_, _, let context),
+                .timedOut(_, let context), .nameNotResolved(_, let context), .cannotConnect(_, _, let context),
+                .proxy(_, let context), .connectionLost(_, _, let context), .malformedResponse(_, let context),
+                .headTooLarge(_, let context), .incompleteBody(_, _, let context), .bodyTooLarge(_, _, let context),
+                .decompressionRatioExceeded(_, let context), .untrustedServer(_, let context),
+                .pinMismatch(_, let context), .clientCertificateRequired(let context),
+                .requestBodyFailed(_, let context), .file(_, let context), .unacceptableStatus(_, let context),
+                .decoding(_, let context), .transport(_, _, let context):
+                context
+            }
+        }
+        set { self = replacingContext(newValue) }
+    }
+
+    /// Whether the caller gave up, which is an outcome and not a failure.
+    public var isCancellation: Bool {
+        if case .cancelled = self { true } else { false }
+    }
+
+    private func replacingContext(_ new: ErrorContext) -> LoadingError {
+        switch self {
+        case .cancelled: .cancelled(new)
+        case .invalidRequest(let fault, _): .invalidRequest(fault, new)
+        case .invalidSetting(let name, let reason, _): .invalidSetting(name: name, reason: reason, new)
+        case .timedOut(let phase, _): .timedOut(phase, new)
+        case .nameNotResolved(let host, _): .nameNotResolved(host: host, new)
+        case .cannotConnect(let host, let reason, _): .cannotConnect(host: host, reason: reason, new)
+        case .proxy(let fault, _): .proxy(fault, new)
+        case .connectionLost(let progress, let isSafe, _): .connectionLost(progress, isSafeToRepeat: isSafe, new)
+        case .malformedResponse(let fault, _): .malformedResponse(fault, new)
+        case .headTooLarge(let limit, _): .headTooLarge(limit, new)
+        case .incompleteBody(let received, let expected, _):
+            .incompleteBody(received: received, expected: expected, new)
+        case .bodyTooLarge(let limit, let announced, _): .bodyTooLarge(limit: limit, announced: announced, new)
+        case .decompressionRatioExceeded(let limit, _): .decompressionRatioExceeded(limit: limit, new)
+        case .untrustedServer(let fault, _): .untrustedServer(fault, new)
+        case .pinMismatch(let host, _): .pinMismatch(host: host, new)
+        case .clientCertificateRequired: .clientCertificateRequired(new)
+        case .requestBodyFailed(let error, _): .requestBodyFailed(error, new)
+        case .file(let fault, _): .file(fault, new)
+        case .unacceptableStatus(let status, _): .unacceptableStatus(status, new)
+        case .decoding(let error, _): .decoding(error, new)
+        case .transport(let code, let message, _): .transport(code: code, message: message, new)
+        }
+    }
+}
+
+/// What is known about a call that failed.
+///
+/// Holds no secret, so it can be logged.
+public struct ErrorContext: Sendable {
+    // One reference: errors travel through every link, and most never get more than a request.
+    private var storage: Storage
+
+    /// Makes an empty context.
+    public init() {
+        storage = .empty
+    }
+
+    /// Makes a context for a request: its method and its address without secrets.
+    public init(_ request: Request) {
+        storage = Storage()
+        storage.method = request.method
+        storage.makeURL = request.url
+        storage.secretQueryNames = request.secretQueryNames
+    }
+
+    /// The method of the request.
+    public var method: Method? {
+        get { storage.method }
+        set { change { $0.method = newValue } }
+    }
+
+    /// The address of the request, without secrets.
+    public var url: String? {
+        storage.makeURL?.redacted(secretQueryNames: storage.secretQueryNames)
+    }
+
+    /// The status of the answer, when one had arrived.
+    public var status: Status? {
+        get { storage.status }
+        set { change { $0.status = newValue } }
+    }
+
+    /// The headers of the answer, when they had arrived.
+    public var headers: Headers {
+        get { storage.headers }
+        set { change { $0.headers = newValue } }
+    }
+
+    /// The beginning of the answer's body, as far as it was kept.
+    public var body: Data? {
+        get { storage.body }
+        set { change { $0.body = newValue } }
+    }
+
+    /// How many attempts were made; 0 when none is known of.
+    public var attempts: Int {
+        get { storage.attempts }
+        set { change { $0.attempts = newValue } }
+    }
+
+    /// What a lower layer said, for the log.
+    public var detail: String? {
+        get { storage.detail }
+        set { change { $0.detail = newValue } }
+    }
+
+    private mutating func change(_ body: (Storage) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(copying: storage) }
+        body(storage)
+    }
+
+    // Sendable: written only by `change` while this context holds the only reference.
+    private final class Storage: @unchecked Sendable {
+        static let empty = Storage()
+
+        var method: Method?
+        var makeURL: URL?
+        var secretQueryNames: Set<String> = []
+        var status: Status?
+        var headers = Headers()
+        var body: Data?
+        var attempts = 0
+        var detail: String?
+
+        init() {}
+
+        init(copying other: Storage) {
+            method = other.method
+            makeURL = other.makeURL
+            secretQueryNames = other.secretQueryNames
+            status = other.status
+            headers = other.headers
+            body = other.body
+            attempts = other.attempts
+            detail = other.detail
+        }
+    }
+}
+
+extension ErrorContext: CustomStringConvertible, CustomReflectable {
+    /// The request, when it is known.
+    public var description: String {
+        [method?.rawValue, url].compactMap(\.self).joined(separator: " ")
+    }
+
+    /// A mirror of what ``description`` shows.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+}

@@ -1,0 +1,210 @@
+/// The fields of a header or trailer section: ordered, repeatable, case-insensitive by name, case-preserving.
+///
+/// Names must be tokens and values must not contain CR, LF, NUL or other control characters but the tab (RFC 9110 §5.1,
+/// §5.5). A field that breaks the rule is never stored, so it cannot reach the wire; what was wrong with the first
+/// such field is kept in ``fault``, and a request whose headers have a fault is refused before anything is sent.
+/// Leading and trailing spaces and tabs of a value are cut off, as they are not part of it.
+public struct Headers: Sendable, Hashable {
+    /// One field: a name and a value.
+    public struct Field: Sendable, Hashable {
+        /// The name in the case it was written in.
+        public let name: String
+        /// The value without surrounding white space.
+        public let value: String
+
+        /// Makes a field from parts known to be valid.
+        package init(uncheckedName name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Why a field was refused.
+    public struct Fault: Sendable, Hashable, Error {
+        /// What is wrong.
+        public enum Reason: Sendable, Hashable {
+            /// The name is empty.
+            case emptyName
+            /// The name has a character that no token may have, at this UTF-8 offset.
+            case invalidName(offset: Int)
+            /// The value has a control character, at this UTF-8 offset.
+            case invalidValue(offset: Int)
+        }
+
+        /// The offending field's name, with what cannot be shown replaced.
+        public let name: String
+        /// What is wrong with it.
+        public let reason: Reason
+    }
+
+    private(set) var fields: [Field]
+    /// What was wrong with the first field that was refused, if one was.
+    public private(set) var fault: Fault?
+
+    /// Makes an empty list.
+    public init() {
+        fields = []
+    }
+
+    /// Makes a list from name/value pairs, in order.
+    public init(_ pairs: some Sequence<(String, String)>) {
+        fields = []
+        for (name, value) in pairs { add(name, value) }
+    }
+
+    /// Makes a list from fields that were checked already.
+    package init(checked fields: [Field]) {
+        self.fields = fields
+    }
+
+    // MARK: - Reading
+
+    /// The value of the first field of that name, or nil; setting replaces every field of that name, nil removes them.
+    public subscript(name: String) -> String? {
+        get { fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value }
+        set {
+            guard let newValue else { return remove(name) }
+            set(name, newValue)
+        }
+    }
+
+    /// The values of every field of that name, in order.
+    public func all(_ name: String) -> [String] {
+        fields.compactMap { $0.name.equalsIgnoringASCIICase(name) ? $0.value : nil }
+    }
+
+    /// The values of every field of that name joined by a comma and a space (RFC 9110 §5.2), or nil without any.
+    ///
+    /// `Set-Cookie` must not be joined (RFC 9110 §5.3); use ``all(_:)`` for it.
+    public func joined(_ name: String) -> String? {
+        let values = all(name)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
+    /// Whether a field of that name exists.
+    public func contains(_ name: String) -> Bool {
+        fields.contains { $0.name.equalsIgnoringASCIICase(name) }
+    }
+
+    // MARK: - Changing
+
+    /// Appends a field; one that breaks the rules is not stored and sets ``fault``.
+    public mutating func add(_ name: String, _ value: String) {
+        guard let field = checked(name, value) else { return }
+        fields.append(field)
+    }
+
+    /// Replaces every field of that name by one, in the place of the first, or appends it.
+    public mutating func set(_ name: String, _ value: String) {
+        guard let field = checked(name, value) else { return }
+        guard let first = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase(name) }) else {
+            fields.append(field)
+            return
+        }
+        fields[first] = field
+        if fields[(first + 1)...].contains(where: { $0.name.equalsIgnoringASCIICase(name) }) {
+            let rest = fields[(first + 1)...].filter { !$0.name.equalsIgnoringASCIICase(name) }
+            fields.replaceSubrange((first + 1)..., with: rest)
+        }
+    }
+
+    /// Removes every field of that name.
+    public mutating func remove(_ name: String) {
+        fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+    }
+
+    /// Appends every field of `other`, and its fault if this list has none.
+    public mutating func add(contentsOf other: Headers) {
+        fields.append(contentsOf: other.fields)
+        fault = fault ?? other.fault
+    }
+
+    private mutating func checked(_ name: String, _ value: String) -> Field? {
+        if let reason = Self.nameFault(name) {
+            fault = fault ?? Fault(name: name.escapedForDisplay(limit: 64), reason: reason)
+            return nil
+        }
+        if let offset = Self.valueFault(value) {
+            fault = fault ?? Fault(name: name, reason: .invalidValue(offset: offset))
+            return nil
+        }
+        return Field(uncheckedName: name, value: Self.trimmed(value))
+    }
+
+    private static func nameFault(_ name: String) -> Fault.Reason? {
+        guard !name.isEmpty else { return .emptyName }
+        for (offset, byte) in name.utf8.enumerated() where !byte.isTokenCharacter {
+            return .invalidName(offset: offset)
+        }
+        return nil
+    }
+
+    private static func valueFault(_ value: String) -> Int? {
+        for (offset, byte) in value.utf8.enumerated() where !byte.isFieldContent {
+            return offset
+        }
+        return nil
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        let utf8 = value.utf8
+        guard let first = utf8.first, let last = utf8.last else { return value }
+        guard first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09 else { return value }
+        let start = utf8.firstIndex { $0 != 0x20 && $0 != 0x09 } ?? utf8.endIndex
+        let end = utf8.lastIndex { $0 != 0x20 && $0 != 0x09 }.map(utf8.index(after:)) ?? start
+        return String(value[start..<end])
+    }
+}
+
+extension Headers: RandomAccessCollection {
+    /// The position of the first field.
+    public var startIndex: Int { 0 }
+
+    /// The position after the last field.
+    public var endIndex: Int { fields.count }
+
+    /// The field at a position.
+    public subscript(position: Int) -> Field { fields[position] }
+}
+
+extension Headers: ExpressibleByDictionaryLiteral {
+    /// Makes a list from a literal; names may repeat and keep their order.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init(elements)
+    }
+}
+
+extension Headers: CustomStringConvertible {
+    /// One line per field; the values of fields that carry credentials are shown as `<redacted>`.
+    public var description: String {
+        fields.map { "\($0.name): \($0.carriesCredentials ? "<redacted>" : $0.value)" }.joined(separator: "\n")
+    }
+}
+
+extension Headers: CustomReflectable, CustomDebugStringConvertible {
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// A mirror that shows no credentials.
+    public var customMirror: Mirror { Mirror(self, children: ["fields": description]) }
+}
+
+extension Headers.Field {
+    /// Whether the field's value is a credential that logs, errors and events must not show.
+    public var carriesCredentials: Bool {
+        Self.credentialNames.contains { name.equalsIgnoringASCIICase($0) }
+    }
+
+    private static let credentialNames = [
+        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
+        "X-Amz-Security-Token", "X-CSRF-Token", "Authentication-Info",
+    ]
+}
+
+extension Headers.Field: CustomStringConvertible, CustomReflectable {
+    /// The field as a line; a credential is shown as `<redacted>`.
+    public var description: String { "\(name): \(carriesCredentials ? "<redacted>" : value)" }
+
+    /// A mirror that shows no credentials.
+    public var customMirror: Mirror { Mirror(self, children: ["field": description]) }
+}

@@ -1,0 +1,285 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What to ask a server, and how the asking is to be handled.
+///
+/// A value: every part can be changed on a copy.
+///
+/// ```swift
+/// var request = try Request("https://api.example.com/shows?size=10")
+/// request.headers["Accept"] = "application/json"
+/// request.timeouts.whole = .seconds(10)
+/// ```
+public struct Request: Sendable {
+    /// The most bytes a buffered answer may have unless the request says otherwise: 64 MiB.
+    public static let defaultBufferLimit = 64 << 20
+
+    /// How the body of the answer is handed over.
+    public enum Delivery: Sendable, Hashable {
+        /// All at once when it is complete; more than `limit` bytes fail the exchange.
+        case buffered(limit: Int)
+        /// As it arrives, after the head.
+        case streamed
+    }
+
+    /// The method; GET by default.
+    public var method: Method
+    /// The absolute address.
+    public var url: URL
+    /// The header section; see ``Headers/fault`` for what happens to invalid fields.
+    public var headers: Headers
+    /// The content, if there is one.
+    public var body: RequestBody?
+    /// How the answer's body is handed over; buffered up to ``defaultBufferLimit`` by default.
+    public var delivery: Delivery
+    // Rarely changed settings share one reference, so that copies on the way down the chain stay cheap.
+    private var options: Options
+
+    /// Makes a request.
+    public init(
+        _ method: Method = .get,
+        _ url: URL,
+        headers: Headers = Headers(),
+        body: RequestBody? = nil,
+        delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.delivery = delivery
+        options = .standard
+    }
+
+    /// Makes a request from the text of an address.
+    ///
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` when the text is no absolute URL with a host where its scheme
+    ///   needs one, or its port is out of range.
+    public init(
+        _ method: Method = .get,
+        _ address: String,
+        headers: Headers = Headers(),
+        body: RequestBody? = nil,
+        delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
+    ) throws(LoadingError) {
+        guard let url = URL(string: address, encodingInvalidCharacters: false) else {
+            throw .invalidRequest(.url(address.escapedForDisplay(), reason: "it cannot be parsed"), ErrorContext())
+        }
+        self.init(method, url, headers: headers, body: body, delivery: delivery)
+        try validate()
+    }
+
+    /// Checks everything that can be known to be wrong before anything is sent.
+    ///
+    /// Transports and loaders call it; call it yourself to learn of a mistake where it is made.
+    ///
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` naming the culprit.
+    public func validate() throws(LoadingError) {
+        if let fault = headers.fault { throw .invalidRequest(.header(fault), ErrorContext(self)) }
+        guard let scheme = url.scheme?.lowercased(), !scheme.isEmpty else { throw urlFault("it has no scheme") }
+        let port = url.port
+        if let port, !(1...65_535).contains(port) { throw urlFault("port \(port) is not within 1 to 65535") }
+        if scheme == "http" || scheme == "https" {
+            guard let host = url.host(percentEncoded: true), !host.isEmpty else { throw urlFault("it has no host") }
+        }
+        if method == .connect { throw .invalidRequest(.method("CONNECT"), ErrorContext(self)) }
+        if let length = body?.length, let written = headers["Content-Length"], written != String(length) {
+            throw .invalidRequest(.contentLength(written: written, actual: length), ErrorContext(self))
+        }
+    }
+
+    private func urlFault(_ reason: String) -> LoadingError {
+        .invalidRequest(.url(url.redacted(), reason: reason), ErrorContext(self))
+    }
+}
+
+// MARK: - Settings of one request
+
+extension Request {
+    /// How long the stages of an exchange may take; nil means no limit.
+    public struct Timeouts: Sendable, Hashable {
+        /// Until the connection, TLS included, is open; 15 s by default.
+        public var connect: Duration? = .seconds(15)
+        /// Without a single byte in either direction; 60 s by default.
+        public var idle: Duration? = .seconds(60)
+        /// From the start of the exchange to the end of its body; nil by default.
+        public var whole: Duration?
+
+        /// Makes the default time-outs.
+        public init() {}
+    }
+
+    /// Who goes first when calls wait for the same thing.
+    public enum Priority: Int, Sendable, Hashable, Comparable {
+        /// After everything else: prefetching, statistics.
+        case low
+        /// The default.
+        case normal
+        /// Before everything else: what the user is looking at.
+        case high
+
+        /// Less urgent before more urgent.
+        public static func < (lhs: Priority, rhs: Priority) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
+
+    /// Where to dial instead of the host that the address names; the name stays that of the address in `Host`, TLS and
+    /// the certificate check.
+    public enum Destination: Sendable, Hashable {
+        /// Another host name or numeric address, with the port of the URL unless one is given.
+        case host(String, port: Int?)
+        /// A Unix-domain socket.
+        case unixSocket(path: String)
+    }
+
+    /// Which protocol versions may be used.
+    public enum VersionPreference: Sendable, Hashable {
+        /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
+        case automatic
+        /// HTTP/1.1 only.
+        case http1_1
+        /// HTTP/2 without negotiation, for plain-text servers known to speak it.
+        case http2PriorKnowledge
+    }
+
+    /// How the cache is to be used.
+    public enum CacheMode: Sendable, Hashable {
+        /// As HTTP says (RFC 9111).
+        case standard
+        /// Ask the server in any case, and do not store (`no-store`).
+        case bypass
+        /// Ask the server whether what is stored is still good (`no-cache`).
+        case revalidate
+        /// Whatever is stored, however old; the server is asked only when nothing is.
+        case preferStored
+        /// Whatever is stored, and never the server (`only-if-cached`).
+        case storedOnly
+    }
+
+    /// How long the stages may take.
+    public var timeouts: Timeouts {
+        get { options.timeouts }
+        set { change { $0.timeouts = newValue } }
+    }
+
+    /// Who goes first when calls wait for the same thing; normal by default.
+    public var priority: Priority {
+        get { options.priority }
+        set { change { $0.priority = newValue } }
+    }
+
+    /// Where to dial instead of the host that the address names; nil by default.
+    public var destination: Destination? {
+        get { options.destination }
+        set { change { $0.destination = newValue } }
+    }
+
+    /// Which protocol versions may be used; automatic by default.
+    public var version: VersionPreference {
+        get { options.version }
+        set { change { $0.version = newValue } }
+    }
+
+    /// How the cache is to be used; as HTTP says by default.
+    public var cacheMode: CacheMode {
+        get { options.cacheMode }
+        set { change { $0.cacheMode = newValue } }
+    }
+
+    /// How many redirects to follow; nil leaves it to the service.
+    public var redirectLimit: Int? {
+        get { options.redirectLimit }
+        set { change { $0.redirectLimit = newValue } }
+    }
+
+    /// How many times to try again after a failure; nil leaves it to the service.
+    public var retryLimit: Int? {
+        get { options.retryLimit }
+        set { change { $0.retryLimit = newValue } }
+    }
+
+    /// Which status codes count as success; nil leaves it to the endpoint and the service.
+    public var acceptableStatuses: Range<Int>? {
+        get { options.acceptableStatuses }
+        set { change { $0.acceptableStatuses = newValue } }
+    }
+
+    /// Who in the app asks, for observers and logs; never sent.
+    public var sourceIdentifier: String? {
+        get { options.sourceIdentifier }
+        set { change { $0.sourceIdentifier = newValue } }
+    }
+
+    /// Names of query items whose values errors and events must not show.
+    public var secretQueryNames: Set<String> {
+        get { options.secretQueryNames }
+        set { change { $0.secretQueryNames = newValue } }
+    }
+
+    /// The value of a typed tag that travels with the request and back with the response, and is never sent.
+    public subscript<Tag: RequestTag>(_ tag: Tag.Type) -> Tag.Value {
+        get { options.tags[ObjectIdentifier(tag)] as? Tag.Value ?? Tag.defaultValue }
+        set { change { $0.tags[ObjectIdentifier(tag)] = newValue } }
+    }
+
+    private mutating func change(_ body: (Options) -> Void) {
+        if !isKnownUniquelyReferenced(&options) { options = Options(copying: options) }
+        body(options)
+    }
+
+    // Sendable: written only by `change` while this request holds the only reference.
+    private final class Options: @unchecked Sendable {
+        static let standard = Options()
+
+        var timeouts = Timeouts()
+        var priority = Priority.normal
+        var destination: Destination?
+        var version = VersionPreference.automatic
+        var cacheMode = CacheMode.standard
+        var redirectLimit: Int?
+        var retryLimit: Int?
+        var acceptableStatuses: Range<Int>?
+        var sourceIdentifier: String?
+        var secretQueryNames: Set<String> = []
+        var tags: [ObjectIdentifier: any Sendable] = [:]
+
+        init() {}
+
+        init(copying other: Options) {
+            timeouts = other.timeouts
+            priority = other.priority
+            destination = other.destination
+            version = other.version
+            cacheMode = other.cacheMode
+            redirectLimit = other.redirectLimit
+            retryLimit = other.retryLimit
+            acceptableStatuses = other.acceptableStatuses
+            sourceIdentifier = other.sourceIdentifier
+            secretQueryNames = other.secretQueryNames
+            tags = other.tags
+        }
+    }
+}
+
+/// A key for a typed value that travels with a request.
+///
+/// ```swift
+/// enum ScreenName: RequestTag { static let defaultValue: String? = nil }
+/// request[ScreenName.self] = "start"
+/// ```
+public protocol RequestTag {
+    /// The type of the value.
+    associatedtype Value: Sendable
+    /// The value of requests that have none.
+    static var defaultValue: Value { get }
+}
+
+extension Request: CustomStringConvertible, CustomReflectable {
+    /// The method and the address without secrets.
+    public var description: String { "\(method) \(url.redacted(secretQueryNames: secretQueryNames))" }
+
+    /// A mirror that shows no secrets.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description, "headers": headers]) }
+}

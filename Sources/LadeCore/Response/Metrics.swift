@@ -1,0 +1,67 @@
+/// What one exchange cost: when its stages ended and how many bytes it moved.
+///
+/// Stages count from the moment the transport started the exchange (after any wait for a connection slot) and are nil
+/// where the stage did not happen, as name look-up on a reused connection. The values are final once the body has
+/// ended; before that they hold what is known so far.
+public struct Metrics: Sendable, Hashable {
+    /// How long the exchange waited for a connection slot before it started.
+    public var queued: Duration?
+    /// When the name was resolved.
+    public var nameLookup: Duration?
+    /// When the connection to the server or proxy was open.
+    public var connect: Duration?
+    /// When the TLS handshake was done.
+    public var secureConnect: Duration?
+    /// When the request began to be sent.
+    public var requestStarted: Duration?
+    /// When the first byte of the answer arrived.
+    public var firstByte: Duration?
+    /// When the exchange ended.
+    public var total: Duration?
+
+    /// Bytes of the request's head on the wire, as far as the transport knows them.
+    public var requestHeadBytes: Int64 = 0
+    /// Bytes of the request's body on the wire.
+    public var requestBodyBytes: Int64 = 0
+    /// Bytes of every response head on the wire, interim ones included.
+    public var responseHeadBytes: Int64 = 0
+    /// Bytes of the response's body on the wire, before decoding.
+    public var responseBodyBytes: Int64 = 0
+    /// Bytes of the response's body handed on, after decoding.
+    public var decodedBodyBytes: Int64 = 0
+
+    /// The codings the transport decoded, as the server named them; nil when the body came as it was.
+    public var contentEncoding: String?
+    /// The protocol version of the answer.
+    public var version: HTTPVersion?
+    /// Whether an open connection was used again; nil when the exchange got no connection.
+    public var isReusedConnection: Bool?
+    /// The peer's numeric address (the proxy's, when one is used).
+    public var remoteAddress: String?
+    /// The peer's port.
+    public var remotePort: Int?
+
+    /// Makes metrics of an exchange that moved nothing yet.
+    public init() {}
+
+    /// All bytes up, heads included.
+    public var bytesSent: Int64 { requestHeadBytes + requestBodyBytes }
+
+    /// All bytes down, heads included.
+    public var bytesReceived: Int64 { responseHeadBytes + responseBodyBytes }
+}
+
+/// A version of the protocol.
+public enum HTTPVersion: String, Sendable, Hashable, Comparable {
+    /// HTTP/1.0.
+    case http1_0 = "HTTP/1.0"
+    /// HTTP/1.1 (RFC 9112).
+    case http1_1 = "HTTP/1.1"
+    /// HTTP/2 (RFC 9113).
+    case http2 = "HTTP/2"
+    /// HTTP/3 (RFC 9114).
+    case http3 = "HTTP/3"
+
+    /// Older before newer.
+    public static func < (lhs: HTTPVersion, rhs: HTTPVersion) -> Bool { lhs.rawValue < rhs.rawValue }
+}

@@ -1,0 +1,60 @@
+/// Through whom requests go out.
+public enum ProxySettings: Sendable, Hashable {
+    /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say. Hosts on the loopback go direct.
+    case environment
+    /// Nobody.
+    case direct
+    /// The proxy given.
+    case proxy(Proxy)
+
+    /// One proxy.
+    public struct Proxy: Sendable, Hashable {
+        /// What a proxy speaks.
+        public enum Kind: Sendable, Hashable {
+            /// HTTP; `https` addresses go through a tunnel (CONNECT).
+            case http
+            /// SOCKS 5, names resolved by the proxy.
+            case socks5
+        }
+
+        /// A user name and a password for the proxy; they are never sent to a server.
+        public struct Credentials: Sendable, Hashable {
+            /// The user name.
+            public var user: String
+            /// The password.
+            public var password: Secret
+
+            /// Makes credentials.
+            public init(user: String, password: Secret) {
+                self.user = user
+                self.password = password
+            }
+        }
+
+        /// What it speaks.
+        public var kind: Kind
+        /// Its host name or address.
+        public var host: String
+        /// Its port.
+        public var port: Int
+        /// What it wants to know, if anything.
+        public var credentials: Credentials?
+        /// Hosts that go direct: names, names with a leading dot for everything below, addresses, or `*`.
+        public var exceptions: [String]
+
+        /// Makes a proxy.
+        public init(
+            _ kind: Kind,
+            host: String,
+            port: Int,
+            credentials: Credentials? = nil,
+            exceptions: [String] = []
+        ) {
+            self.kind = kind
+            self.host = host
+            self.port = port
+            self.credentials = credentials
+            self.exceptions = exceptions
+        }
+    }
+}

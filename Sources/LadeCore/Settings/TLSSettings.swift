@@ -1,0 +1,115 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// How servers prove who they are to us, and we to them.
+public struct TLSSettings: Sendable {
+    /// Where certificates come from.
+    public enum CertificateSource: Sendable, Hashable {
+        /// A file of one or more certificates in PEM form.
+        case file(String)
+        /// The bytes of one or more certificates in PEM form.
+        case pem(Data)
+    }
+
+    /// What the server sees when it asks for a client certificate.
+    public struct ClientIdentity: Sendable, Hashable {
+        /// The certificate chain as a file in PEM form.
+        public var certificateFile: String
+        /// The private key as a file in PEM form; nil when it stands in the certificate's file.
+        public var keyFile: String?
+        /// The pass phrase of the key.
+        public var passphrase: Secret?
+
+        /// Makes an identity.
+        public init(certificateFile: String, keyFile: String? = nil, passphrase: Secret? = nil) {
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+            self.passphrase = passphrase
+        }
+    }
+
+    /// The versions of TLS that can be the least accepted.
+    public enum Version: Sendable, Hashable, Comparable {
+        /// TLS 1.2 (RFC 5246).
+        case tls1_2
+        /// TLS 1.3 (RFC 8446).
+        case tls1_3
+    }
+
+    /// How a certificate is judged.
+    public enum Verification: Sendable, Hashable {
+        /// Chain, dates, names and revocation lists are checked.
+        case full
+        /// Every certificate of anybody is accepted: traffic can be read and changed by whoever is in between. For
+        /// tests only; each use is told as ``Event/certificateCheckSkipped(host:)``.
+        case unsafelyAcceptEveryCertificate
+    }
+
+    /// Whether the system's authorities are trusted; true by default.
+    public var trustsSystemAuthorities = true
+    /// Authorities that are trusted besides.
+    public var authorities: [CertificateSource] = []
+    /// Files of certificate revocation lists in PEM form; every certificate is checked against them.
+    public var revocationLists: [String] = []
+    /// What the server sees when it asks for a client certificate.
+    public var clientIdentity: ClientIdentity?
+    /// Pinned keys per host; see ``PinSet``.
+    public var pins = PinSet()
+    /// The least version accepted; TLS 1.2 by default.
+    public var minimumVersion = Version.tls1_2
+    /// How a certificate is judged; fully by default.
+    public var verification = Verification.full
+
+    /// Makes the default settings.
+    public init() {}
+}
+
+/// Public keys that the certificates of hosts must have (SHA-256 of the SubjectPublicKeyInfo, RFC 7469 §2.4).
+public struct PinSet: Sendable, Hashable {
+    /// Why a pin cannot be used.
+    public enum Fault: Error, Hashable, Sendable {
+        /// The text is not the base64 form of 32 bytes.
+        case notSHA256(String)
+    }
+
+    private var pinsByPattern: [String: [String]] = [:]
+
+    /// Makes an empty set: nothing is pinned.
+    public init() {}
+
+    /// Whether nothing is pinned.
+    public var isEmpty: Bool { pinsByPattern.isEmpty }
+
+    /// Pins keys for a host, replacing what was pinned for the same pattern.
+    ///
+    /// - Parameters:
+    ///   - pins: Base64 of the SHA-256 of each key accepted, with or without the prefix `sha256/`; have a backup.
+    ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name beats a pattern.
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for a text that is no such hash.
+    public mutating func pin(_ pins: [String], for pattern: String) throws(LoadingError) {
+        var checked: [String] = []
+        for pin in pins {
+            let hash = pin.hasPrefix("sha256/") ? String(pin.dropFirst(7)) : pin
+            guard let bytes = Data(base64Encoded: hash), bytes.count == 32 else {
+                throw .invalidSetting(
+                    name: "pin for \(pattern)",
+                    reason: "“\(pin)” is not a SHA-256 in base64",
+                    .init()
+                )
+            }
+            checked.append(hash)
+        }
+        pinsByPattern[pattern.lowercased()] = checked
+    }
+
+    /// The pins that hold for a host, in base64; nil when none do.
+    public func pins(for host: String) -> [String]? {
+        let host = host.lowercased()
+        if let exact = pinsByPattern[host] { return exact }
+        guard let dot = host.firstIndex(of: ".") else { return nil }
+        return pinsByPattern["*" + host[dot...]]
+    }
+}

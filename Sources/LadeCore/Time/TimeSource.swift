@@ -1,0 +1,66 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Where every wait and every date of the request path comes from.
+///
+/// Programs use ``SystemTime``; tests use `VirtualTime` of `LadeTesting`, whose time stands still until it is moved.
+public protocol TimeSource: Sendable {
+    /// The current instant; never goes back.
+    var now: Instant { get }
+
+    /// The current date; may jump when the system's clock is set.
+    var date: Date { get }
+
+    /// Waits until `deadline`; returns at once when it has passed.
+    ///
+    /// - Throws: ``LoadingError/cancelled(_:)`` as soon as the current task is cancelled.
+    func sleep(until deadline: Instant) async throws(LoadingError)
+}
+
+extension TimeSource {
+    /// Waits for `duration` from now.
+    ///
+    /// - Throws: ``LoadingError/cancelled(_:)`` as soon as the current task is cancelled.
+    public func sleep(for duration: Duration) async throws(LoadingError) {
+        try await sleep(until: now.advanced(by: duration))
+    }
+}
+
+/// The system's monotonic clock and calendar date.
+public struct SystemTime: TimeSource {
+    /// Makes the system's time source; all values of this type are equal.
+    public init() {}
+
+    /// The monotonic clock's reading.
+    public var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// The system's date.
+    public var date: Date { Date() }
+
+    /// Suspends the task until the monotonic clock reaches `deadline`.
+    public func sleep(until deadline: Instant) async throws(LoadingError) {
+        let duration = now.duration(to: deadline)
+        do {
+            try Task.checkCancellation()
+            guard duration > .zero else { return }
+            try await Task.sleep(for: duration, tolerance: .zero)
+        } catch {
+            // Task.sleep throws nothing but CancellationError.
+            throw .cancelled(ErrorContext())
+        }
+    }
+}
