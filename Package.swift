@@ -26,7 +26,12 @@ let package = Package(
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore"]),
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // Floor 3.
-        .target(name: "Lade", dependencies: ["LadeCore", "LadeCurl", "LadeURLSession"]),
+        .target(
+            name: "Lade",
+            dependencies: [
+                "LadeCore", "LadeURLSession", .target(name: "LadeCurl", condition: .when(platforms: [.linux])),
+            ]
+        ),
         // A product of its own: virtual time, scripted transport, loopback server, conformance suites.
         .target(name: "LadeTesting", dependencies: ["LadeCore"]),
         // Top.

@@ -1,1 +1,90 @@
+// Typed doors to libcurl's variadic functions, which Swift cannot call.
+// Nothing here is defined besides static inline functions; feature macros (_GNU_SOURCE …) must not be set in this header.
+#pragma once
 #include <curl/curl.h>
+#ifdef __linux__
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#endif
+
+static inline CURLcode lade_easy_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode lade_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode lade_easy_set_pointer(CURL *easy, CURLoption option, const void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode lade_easy_set_text(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode lade_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+typedef size_t (*lade_bytes_callback)(char *bytes, size_t size, size_t count, void *context);
+static inline CURLcode lade_easy_set_bytes_callback(CURL *easy, CURLoption option, lade_bytes_callback callback) {
+    return curl_easy_setopt(easy, option, callback);
+}
+typedef int (*lade_prereq_callback)(void *context, char *remote, char *local, int remotePort, int localPort);
+static inline CURLcode lade_easy_set_prereq(CURL *easy, lade_prereq_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+}
+typedef int (*lade_trailer_callback)(struct curl_slist **list, void *context);
+static inline CURLcode lade_easy_set_trailer(CURL *easy, lade_trailer_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_TRAILERFUNCTION, callback);
+}
+typedef curl_socket_t (*lade_open_callback)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
+static inline CURLcode lade_easy_set_open(CURL *easy, lade_open_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+typedef int (*lade_close_callback)(void *context, curl_socket_t socket);
+static inline CURLcode lade_easy_set_close(CURL *easy, lade_close_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
+}
+
+typedef int (*lade_resolver_start_callback)(void *state, void *reserved, void *context);
+static inline CURLcode lade_easy_set_resolver_start(CURL *easy, lade_resolver_start_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
+}
+
+static inline CURLcode lade_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode lade_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode lade_easy_get_text(CURL *easy, CURLINFO info, const char **value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode lade_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+typedef int (*lade_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *perSocket);
+typedef int (*lade_timer_callback)(CURLM *multi, long milliseconds, void *context);
+static inline CURLMcode lade_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode lade_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) {
+    return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode lade_multi_set_socket(CURLM *multi, lade_socket_callback callback) {
+    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
+}
+static inline CURLMcode lade_multi_set_timer(CURLM *multi, lade_timer_callback callback) {
+    return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
+}
+
+static inline CURLSHcode lade_share_data(CURLSH *share, curl_lock_data data) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, data);
+}
+
+static inline CURLcode lade_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+#define LADE_WRITE_PAUSE ((size_t)0x10000001)
+#define LADE_READ_ABORT ((size_t)0x10000000)
+#define LADE_READ_PAUSE ((size_t)0x10000001)
+_Static_assert(CURL_WRITEFUNC_PAUSE == 0x10000001 && CURL_READFUNC_ABORT == 0x10000000 && CURL_READFUNC_PAUSE == 0x10000001,
+               "libcurl's return codes are part of its interface");

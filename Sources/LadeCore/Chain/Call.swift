@@ -12,7 +12,10 @@ public struct Call: Sendable {
         public var description: String { "#\(number)" }
     }
 
+    // Shared by all calls of a loader, so that a call costs no allocation.
     private let context: Context
+    /// The call's identity.
+    public let id: ID
     /// Which attempt at the exchange this is, from 1 on.
     public var attempt = 1
     /// When the whole call must have ended; nil for never.
@@ -33,11 +36,16 @@ public struct Call: Sendable {
         random: any RandomSource = SystemRandom(),
         events: [any EventSink] = []
     ) {
-        context = Context(id: id, account: account, time: time, random: random, events: events)
+        self.id = id
+        context = Context(account: account, time: time, random: random, events: events)
     }
 
-    /// The call's identity.
-    public var id: ID { context.id }
+    /// Makes another call with the same time, randomness, account and sinks.
+    public init(id: ID, like other: Call) {
+        self.id = id
+        context = other.context
+    }
+
     /// The account it is made for.
     public var account: String { context.account }
     /// Where its waits and dates come from.
@@ -56,14 +64,12 @@ public struct Call: Sendable {
     public var isObserved: Bool { !context.events.isEmpty }
 
     private final class Context: Sendable {
-        let id: ID
         let account: String
         let time: any TimeSource
         let random: any RandomSource
         let events: [any EventSink]
 
-        init(id: ID, account: String, time: any TimeSource, random: any RandomSource, events: [any EventSink]) {
-            self.id = id
+        init(account: String, time: any TimeSource, random: any RandomSource, events: [any EventSink]) {
             self.account = account
             self.time = time
             self.random = random

@@ -40,7 +40,7 @@ public struct Request: Sendable {
 
     /// Makes a request.
     public init(
-        _ method: Method = .get,
+        _ method: Method,
         _ url: URL,
         headers: Headers = Headers(),
         body: RequestBody? = nil,
@@ -59,7 +59,7 @@ public struct Request: Sendable {
     /// - Throws: ``LoadingError/invalidRequest(_:_:)`` when the text is no absolute URL with a host where its scheme
     ///   needs one, or its port is out of range.
     public init(
-        _ method: Method = .get,
+        _ method: Method,
         _ address: String,
         headers: Headers = Headers(),
         body: RequestBody? = nil,
@@ -70,6 +70,18 @@ public struct Request: Sendable {
         }
         self.init(method, url, headers: headers, body: body, delivery: delivery)
         try validate()
+    }
+
+    /// Makes a GET request.
+    public init(_ url: URL, headers: Headers = Headers()) {
+        self.init(.get, url, headers: headers)
+    }
+
+    /// Makes a GET request from the text of an address.
+    ///
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` as the other initialisers that take a text.
+    public init(_ address: String, headers: Headers = Headers()) throws(LoadingError) {
+        try self.init(.get, address, headers: headers)
     }
 
     /// Checks everything that can be known to be wrong before anything is sent.

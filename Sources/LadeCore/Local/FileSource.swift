@@ -1,0 +1,84 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file read piece by piece, as a response body or for a request body.
+package final class FileSource: ResponseBodySource {
+    private static let piece = 256 << 10
+
+    private enum State {
+        case open(descriptor: Int32, position: Int64)
+        case ended
+    }
+
+    private let state: Locked<State>
+    private let path: String
+    private let context: ErrorContext
+
+    /// Opens a regular file.
+    ///
+    /// - Throws: ``LoadingError/file(_:_:)`` when it cannot be opened for reading.
+    package init(path: String, offset: Int64 = 0, context: ErrorContext) throws(LoadingError) {
+        self.path = path
+        self.context = context
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.fault(path, errno, context) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw .file(FileFault(path: path, operation: .read, reason: "it is not a regular file"), context)
+        }
+        length = Int64(status.st_size) - offset
+        state = Locked(.open(descriptor: descriptor, position: offset))
+    }
+
+    deinit {
+        if case .open(let descriptor, _) = state.withLock({ $0 }) { close(descriptor) }
+    }
+
+    /// How many bytes there were to read when the file was opened.
+    package let length: Int64
+
+    package func next() async throws(LoadingError) -> Data? {
+        let (descriptor, position): (Int32, Int64)
+        switch state.withLock({ $0 }) {
+        case .ended: return nil
+        case .open(let openDescriptor, let openPosition): (descriptor, position) = (openDescriptor, openPosition)
+        }
+        var chunk = Data(count: Self.piece)
+        var count = 0
+        repeat {
+            count = chunk.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, Self.piece, off_t(position)) }
+        } while count < 0 && errno == EINTR
+        guard count > 0 else {
+            let error = errno
+            state.withLock { $0 = .ended }
+            close(descriptor)
+            if count < 0 { throw Self.fault(path, error, context) }
+            return nil
+        }
+        state.withLock { $0 = .open(descriptor: descriptor, position: position + Int64(count)) }
+        return count == Self.piece ? chunk : chunk.prefix(count)
+    }
+
+    // The descriptor is closed by the reader or at the end of this object's life, never under a read.
+    package func cancel() {}
+
+    package var trailers: Headers { Headers() }
+
+    package var metrics: Metrics { Metrics() }
+
+    private static func fault(_ path: String, _ error: Int32, _ context: ErrorContext) -> LoadingError {
+        .file(FileFault(path: path, operation: .read, reason: String(cString: strerror(error))), context)
+    }
+}

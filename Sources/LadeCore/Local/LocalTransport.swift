@@ -1,0 +1,78 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Answers `data:` (RFC 2397) and `file:` (RFC 8089) addresses without any network.
+public struct LocalTransport: Transport {
+    /// Makes the transport; all values of this type are equal.
+    public init() {}
+
+    /// Gives the content of a `data:` or `file:` address with status 200.
+    ///
+    /// - Parameters:
+    ///   - request: GET or HEAD of the address.
+    ///   - call: The call it belongs to.
+    /// - Returns: A complete body for `buffered` delivery, pieces of the file for `streamed`.
+    /// - Throws: ``LoadingError/file(_:_:)`` for a file that cannot be read, ``LoadingError/invalidRequest(_:_:)`` for
+    ///   another scheme, another method or a malformed `data:` address.
+    public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try request.validate()
+        guard request.method == .get || request.method == .head else {
+            throw .invalidRequest(.method(request.method.rawValue), ErrorContext(request))
+        }
+        switch request.url.scheme?.lowercased() {
+        case "data": return try data(request)
+        case "file": return try await file(request)
+        case let other: throw .invalidRequest(.unsupportedScheme(other ?? ""), ErrorContext(request))
+        }
+    }
+
+    private func data(_ request: Request) throws(LoadingError) -> Response {
+        // scheme ":" [mediatype] [";base64"] "," data; the fragment is not part of the data.
+        let text = request.url.absoluteString.prefix { $0 != "#" }.dropFirst("data:".count)
+        guard let comma = text.firstIndex(of: ",") else {
+            throw .invalidRequest(.url("data:…", reason: "a data address has a comma"), ErrorContext(request))
+        }
+        var type = String(text[..<comma])
+        var bytes = Data(text[text.index(after: comma)...].percentDecodedBytes)
+        if type.lowercased().hasSuffix(";base64") {
+            type.removeLast(";base64".count)
+            guard let decoded = Data(base64Encoded: bytes, options: .ignoreUnknownCharacters) else {
+                throw .invalidRequest(.url("data:…", reason: "its base64 is damaged"), ErrorContext(request))
+            }
+            bytes = decoded
+        }
+        return try response(request, bytes, contentType: type.isEmpty ? "text/plain;charset=US-ASCII" : type)
+    }
+
+    private func file(_ request: Request) async throws(LoadingError) -> Response {
+        let path = String(decoding: request.url.path(percentEncoded: true).percentDecodedBytes, as: UTF8.self)
+        guard !path.utf8.contains(0) else {
+            throw .invalidRequest(.url("file:…", reason: "a path has no NUL"), ErrorContext(request))
+        }
+        let source = try FileSource(path: path, context: ErrorContext(request))
+        if case .buffered(let limit) = request.delivery, source.length > Int64(limit) {
+            throw .bodyTooLarge(limit: limit, announced: source.length, ErrorContext(request))
+        }
+        var body = request.method == .head ? ResponseBody() : ResponseBody(streaming: source)
+        if case .buffered(let limit) = request.delivery { body = ResponseBody(try await body.collect(limit: limit)) }
+        return Response(status: 200, headers: ["Content-Length": "\(source.length)"], body: body, request: request)
+    }
+
+    private func response(
+        _ request: Request,
+        _ bytes: Data,
+        contentType: String?
+    ) throws(LoadingError) -> Response {
+        if case .buffered(let limit) = request.delivery, bytes.count > limit {
+            throw .bodyTooLarge(limit: limit, announced: Int64(bytes.count), ErrorContext(request))
+        }
+        var headers = Headers()
+        if let contentType { headers.add("Content-Type", contentType) }
+        headers.add("Content-Length", String(bytes.count))
+        let body = ResponseBody(request.method == .head ? Data() : bytes)
+        return Response(status: 200, headers: headers, body: body, request: request)
+    }
+}

@@ -1,0 +1,64 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// The transport on libcurl: HTTP/1.1 and HTTP/2, TLS, proxies, strict framing, streaming with back-pressure.
+///
+/// One transport is one connection pool and one thread, which ends when the transport is dropped or ``shutDown()`` is
+/// called. Share one among everything that may share connections.
+public final class CurlTransport: Transport {
+    private let loop: CurlLoop
+    private let settings: TransportSettings
+
+    /// Makes a transport and starts its thread.
+    ///
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for a setting that cannot be used, as a certificate
+    ///   file that is none.
+    public init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
+        self.settings = settings
+        loop = try CurlLoop(HandleSettings(settings))
+        try loop.start()
+    }
+
+    deinit {
+        loop.inbox.stop()
+    }
+
+    /// Runs tasks on the transport's own thread, which saves two thread switches per call.
+    ///
+    /// For work that never blocks and never computes for long: while a job runs, no byte moves for anybody.
+    ///
+    /// ```swift
+    /// let response = try await withTaskExecutorPreference(transport.executor) { try await loader.load(request) }
+    /// ```
+    public var executor: any TaskExecutor { loop.taskExecutor }
+
+    /// Carries out one exchange; see ``Transport/send(_:call:)``.
+    public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        if let scheme = request.url.scheme, scheme == "file" || scheme == "data", settings.allowsLocalAddresses {
+            return try await LocalTransport().send(request, call: call)
+        }
+        let transfer = try Transfer(request, call: call, settings: settings)
+        let inbox = loop.inbox
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                transfer.continuation = continuation
+                if !inbox.post(.submit(transfer)) {
+                    continuation.resume(returning: .failure(.cancelled(ErrorContext(request))))
+                }
+            }
+        } onCancel: {
+            inbox.post(.cancel(transfer))
+        }
+        return try outcome.get()
+    }
+
+    /// Ends every exchange as cancelled, closes all connections and returns when the thread is gone.
+    public func shutDown() async {
+        loop.inbox.stop()
+        await loop.inbox.ended()
+    }
+}

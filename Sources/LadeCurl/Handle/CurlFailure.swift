@@ -1,0 +1,182 @@
+import CCurl
+import LadeCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Everything that is known when libcurl ends an exchange with an error, and the one table that says what it means.
+struct CurlFailure {
+    /// Result code.
+    var code: CURLcode
+    /// libcurl's own words.
+    var message: String
+    /// The TLS library's verdict on the certificate (`X509_V_ERR_…`), 0 when it had none.
+    var verifyResult = 0
+    /// The system's error number, 0 when there was none.
+    var systemError: Int32 = 0
+    /// The proxy's error (`CURLPX_…`).
+    var proxyCode = 0
+    /// The status the proxy gave to CONNECT.
+    var connectStatus = 0
+    /// The host of the address.
+    var host: String
+    /// The proxy in use, as `host:port`.
+    var proxy: String?
+    /// How much of the answer had arrived.
+    var progress: AnswerProgress
+    /// Body bytes received, before decoding.
+    var received: Int64 = 0
+    /// Body bytes announced.
+    var expected: Int64?
+    /// Whether the request had begun to be sent.
+    var wasSent = false
+
+    /// The error it becomes.
+    func loadingError(_ context: ErrorContext) -> LoadingError {
+        var context = context
+        context.detail = message.isEmpty ? String(cString: curl_easy_strerror(code)) : message.escapedForDisplay()
+        switch code {
+        case CURLE_URL_MALFORMAT:
+            return .invalidRequest(.url(context.url ?? "", reason: "libcurl cannot parse it"), context)
+        case CURLE_UNSUPPORTED_PROTOCOL:
+            // Also how libcurl says that the answer is HTTP/0.9: no status line at all.
+            return wasSent
+                ? .malformedResponse(MalformedResponse(.notHTTP), context)
+                : .invalidRequest(.unsupportedScheme(context.url ?? ""), context)
+        case CURLE_COULDNT_RESOLVE_HOST: return .nameNotResolved(host: host, context)
+        case CURLE_COULDNT_RESOLVE_PROXY: return .proxy(.nameNotResolved(proxy: proxy ?? ""), context)
+        case CURLE_COULDNT_CONNECT: return cannotConnect(context)
+        case CURLE_PROXY: return proxyError(context)
+        case CURLE_OPERATION_TIMEDOUT: return .timedOut(wasSent ? .whole : .connect, context)
+        case CURLE_WEIRD_SERVER_REPLY: return weirdReply(context)
+        case CURLE_PARTIAL_FILE: return incomplete(context)
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_ABORTED_BY_CALLBACK:
+            return lost(context)
+        case CURLE_RECV_ERROR: return receiveError(context)
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM: return http2Error(context)
+        case CURLE_BAD_CONTENT_ENCODING: return .malformedResponse(MalformedResponse(.contentCoding), context)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+            return .untrustedServer(TrustFault(host: host, cause: trustCause), context)
+        case CURLE_SSL_CONNECT_ERROR: return handshakeError(context)
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return .pinMismatch(host: host, context)
+        case CURLE_SSL_CERTPROBLEM: return .invalidSetting(name: "client certificate", reason: message, context)
+        case CURLE_SSL_CACERT_BADFILE: return .invalidSetting(name: "authority", reason: message, context)
+        case CURLE_SSL_CRL_BADFILE: return .invalidSetting(name: "revocation list", reason: message, context)
+        case CURLE_OUT_OF_MEMORY where wasSent && progress == .nothing || progress == .head:
+            // A single header line above libcurl's own limit of 100 KiB ends this way.
+            return .headTooLarge(.bytes(100 << 10), context)
+        // CURLE_TOO_LARGE of libcurl 8.6, which older headers do not have.
+        case CURLcode(rawValue: 100): return .headTooLarge(.bytes(100 << 10), context)
+        default: return .transport(code: Int(code.rawValue), message: context.detail ?? "", context)
+        }
+    }
+
+    // MARK: - Codes with more than one meaning
+
+    private func cannotConnect(_ context: ErrorContext) -> LoadingError {
+        if let proxy { return .proxy(.cannotConnect(proxy: proxy), context) }
+        return .cannotConnect(host: host, reason: connectFault, context)
+    }
+
+    private var connectFault: ConnectFault {
+        switch systemError {
+        case ECONNREFUSED: .refused
+        case ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL: .unreachable
+        default: .other(errno: systemError)
+        }
+    }
+
+    private func proxyError(_ context: ErrorContext) -> LoadingError {
+        let proxy = proxy ?? ""
+        switch UInt32(proxyCode) {
+        case CURLPX_USER_REJECTED.rawValue, CURLPX_NO_AUTH.rawValue:
+            return .proxy(.authenticationRequired(proxy: proxy), context)
+        case CURLPX_RESOLVE_HOST.rawValue: return .nameNotResolved(host: host, context)
+        case CURLPX_REPLY_CONNECTION_REFUSED.rawValue:
+            return .cannotConnect(host: host, reason: .refused, context)
+        case CURLPX_REPLY_HOST_UNREACHABLE.rawValue, CURLPX_REPLY_NETWORK_UNREACHABLE.rawValue:
+            return .cannotConnect(host: host, reason: .unreachable, context)
+        default: return .proxy(.refused(proxy: proxy, status: nil), context)
+        }
+    }
+
+    private func weirdReply(_ context: ErrorContext) -> LoadingError {
+        let rule: MalformedResponse.Rule =
+            message.contains("Content-Length") ? .contentLength : message.contains("Nul byte") ? .fieldValue : .notHTTP
+        return .malformedResponse(MalformedResponse(rule), context)
+    }
+
+    private func incomplete(_ context: ErrorContext) -> LoadingError {
+        // Within the head the same code means that the connection closed; there is no body to be incomplete.
+        if case .body = progress { return .incompleteBody(received: received, expected: expected, context) }
+        return lost(context)
+    }
+
+    private func receiveError(_ context: ErrorContext) -> LoadingError {
+        if connectStatus != 0, !(200...299).contains(connectStatus), !wasSent {
+            let proxy = proxy ?? ""
+            if connectStatus == 407 { return .proxy(.authenticationRequired(proxy: proxy), context) }
+            return .proxy(.refused(proxy: proxy, status: Status(connectStatus)), context)
+        }
+        if message.contains("chunked-encoding") { return .malformedResponse(MalformedResponse(.chunk), context) }
+        if isClientCertificateAlert { return .clientCertificateRequired(context) }
+        return lost(context)
+    }
+
+    private func http2Error(_ context: ErrorContext) -> LoadingError {
+        // Refused before it was processed: the one reset that says so (RFC 9113 §8.7).
+        let isRefused = message.contains("REFUSED_STREAM")
+        if code == CURLE_HTTP2, message.contains("PROTOCOL_ERROR") || message.contains("FRAME_SIZE") {
+            return .malformedResponse(MalformedResponse(.http2Framing), context)
+        }
+        return .connectionLost(progress, isSafeToRepeat: isRefused, context)
+    }
+
+    private func lost(_ context: ErrorContext) -> LoadingError {
+        .connectionLost(progress, isSafeToRepeat: !wasSent, context)
+    }
+
+    // MARK: - TLS
+
+    private var isClientCertificateAlert: Bool {
+        message.contains("certificate required") || message.contains("alert bad certificate")
+            || message.contains("handshake failure") && wasSent
+    }
+
+    private func handshakeError(_ context: ErrorContext) -> LoadingError {
+        let text = message.lowercased()
+        if text.contains("unsupported protocol") || text.contains("protocol version")
+            || text.contains("wrong version number") || text.contains("wrong ssl version")
+        {
+            return .untrustedServer(TrustFault(host: host, cause: .protocolVersion), context)
+        }
+        if text.contains("key too small") || text.contains("md too weak") {
+            return .untrustedServer(TrustFault(host: host, cause: .weakKey), context)
+        }
+        if isClientCertificateAlert { return .clientCertificateRequired(context) }
+        if verifyResult != 0 { return .untrustedServer(TrustFault(host: host, cause: trustCause), context) }
+        if let proxy, !wasSent, connectStatus == 0 { return .proxy(.cannotConnect(proxy: proxy), context) }
+        return .cannotConnect(host: host, reason: .handshakeFailed, context)
+    }
+
+    /// OpenSSL's numbers (`x509_vfy.h`), which are part of its interface.
+    private var trustCause: TrustFault.Cause {
+        switch verifyResult {
+        case 9, 11: .notYetValid
+        case 10, 12: .expired
+        case 18: .selfSigned
+        case 19, 20, 21, 2, 24, 25, 27: .untrustedRoot
+        case 23: .revoked
+        case 62, 64: .wrongHost
+        case 66, 67, 68: .weakKey
+        case 0 where message.contains("subject name") || message.contains("host name"): .wrongHost
+        case 0: .other(message.escapedForDisplay())
+        default: .other("verification error \(verifyResult)")
+        }
+    }
+}

@@ -1,0 +1,155 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CCurl
+import LadeCore
+
+extension EasyHandle {
+    /// Everything about one exchange that libcurl must know besides its callbacks.
+    struct Plan {
+        var request: Request
+        var host: String
+        var isSecure: Bool
+        /// The number of body bytes; nil for chunked, 0 for an empty body or none.
+        var bodyLength: Int64?
+        var hasBody: Bool
+        /// The connection must be a new one.
+        var isFresh: Bool
+        /// Streams get connections of their own, see ``CurlLoop``.
+        var isStreamed: Bool
+        /// Whether libcurl asks for codings and decodes them.
+        var isDecoding: Bool
+    }
+
+    /// Sets every option of an exchange but the callbacks.
+    ///
+    /// Call after ``reset()``.
+    func configure(_ plan: Plan, _ handleSettings: HandleSettings) {
+        let settings = handleSettings.settings
+        set(CURLOPT_URL, plan.request.url.absoluteString)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_NOSIGNAL, true)
+        set(CURLOPT_PATH_AS_IS, true)
+        set(CURLOPT_BUFFERSIZE, 64 << 10)
+        // A cancelled name look-up must not block the loop until the resolver's thread ends.
+        set(CURLOPT_QUICK_EXIT, true)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+        set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        // Time-outs are the loop's own; libcurl's connect time-out (300 s) is only put out of the way.
+        set(CURLOPT_CONNECTTIMEOUT, 86_400)
+        set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.inSeconds)))
+        set(CURLOPT_TCP_KEEPALIVE, true)
+        if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
+        if plan.isDecoding { set(CURLOPT_ACCEPT_ENCODING, "") }
+        setVersion(plan)
+        setMethodAndBody(plan)
+        setHeaders(plan)
+        setDestination(plan)
+        setProxy(plan, settings.proxy)
+        if plan.isSecure { setTLS(plan, handleSettings) }
+    }
+
+    private func setVersion(_ plan: Plan) {
+        switch plan.request.version {
+        case .automatic: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        case .http1_1: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        case .http2PriorKnowledge: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
+        }
+        // A burst waits for the first connection to say whether it can be shared instead of opening one each.
+        if plan.isSecure, !plan.isStreamed, plan.request.version == .automatic { set(CURLOPT_PIPEWAIT, true) }
+    }
+
+    private func setMethodAndBody(_ plan: Plan) {
+        let method = plan.request.method
+        if plan.hasBody {
+            set(CURLOPT_UPLOAD, true)
+            set(offset: CURLOPT_INFILESIZE_LARGE, plan.bodyLength ?? -1)
+            if (plan.bodyLength ?? .max) > 256 << 10 { set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10) }
+            if method != .put { set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
+        } else if method == .head {
+            set(CURLOPT_NOBODY, true)
+        } else if method != .get {
+            set(CURLOPT_CUSTOMREQUEST, method.rawValue)
+        }
+    }
+
+    private func setHeaders(_ plan: Plan) {
+        let request = plan.request
+        var lines: [String] = []
+        lines.reserveCapacity(request.headers.count + 2)
+        for field in request.headers where !field.name.equalsIgnoringASCIICase("Content-Length") {
+            // libcurl's own way to say that a field is there and empty.
+            lines.append(field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value)
+        }
+        if plan.hasBody {
+            if !request.headers.contains("Expect") { lines.append("Expect:") }
+        } else if plan.bodyLength == 0 {
+            lines.append("Content-Length: 0")
+        }
+        if let contentType = request.body?.contentType, !request.headers.contains("Content-Type") {
+            lines.append("Content-Type: " + contentType)
+        }
+        set(list: CURLOPT_HTTPHEADER, lines)
+    }
+
+    private func setDestination(_ plan: Plan) {
+        switch plan.request.destination {
+        case nil: break
+        case .host(let host, let port):
+            let literal = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+            set(list: CURLOPT_CONNECT_TO, ["::\(literal):\(port.map(String.init) ?? "")"])
+        case .unixSocket(let path):
+            set(CURLOPT_UNIX_SOCKET_PATH, path)
+        }
+    }
+
+    private func setProxy(_ plan: Plan, _ proxy: ProxySettings) {
+        if case .unixSocket = plan.request.destination { return set(CURLOPT_PROXY, "") }
+        switch proxy {
+        case .direct: set(CURLOPT_PROXY, "")
+        case .environment:
+            // libcurl reads the variables by itself; only the loopback is none of a proxy's business.
+            if Self.isLoopback(plan.host) { set(CURLOPT_PROXY, "") }
+        case .proxy(let proxy):
+            let scheme = proxy.kind == .http ? "http" : "socks5h"
+            let host = proxy.host.contains(":") && !proxy.host.hasPrefix("[") ? "[\(proxy.host)]" : proxy.host
+            set(CURLOPT_PROXY, "\(scheme)://\(host):\(proxy.port)")
+            set(CURLOPT_NOPROXY, proxy.exceptions.joined(separator: ","))
+            if let credentials = proxy.credentials {
+                set(CURLOPT_PROXYUSERNAME, credentials.user)
+                set(CURLOPT_PROXYPASSWORD, credentials.password.reveal())
+            }
+        }
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host == "[::1]" || host.hasSuffix(".localhost")
+            || (host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || 0x30...0x39 ~= $0 })
+    }
+
+    private func setTLS(_ plan: Plan, _ handleSettings: HandleSettings) {
+        let tls = handleSettings.settings.tls
+        // Without NULL here libcurl adds its built-in directory and parses the whole store for each connection.
+        set(CURLOPT_CAPATH, nil as String?)
+        set(CURLOPT_CAINFO, handleSettings.authorityFile)
+        // A stream's connection differs from the others in this one setting, so that libcurl never mixes the two.
+        let most = plan.isStreamed ? Int(CURL_SSLVERSION_MAX_TLSv1_3) : Int(CURL_SSLVERSION_MAX_DEFAULT)
+        let least = tls.minimumVersion == .tls1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2)
+        set(CURLOPT_SSLVERSION, least | most)
+        if let file = handleSettings.revocationFile { set(CURLOPT_CRLFILE, file) }
+        if let identity = tls.clientIdentity {
+            set(CURLOPT_SSLCERT, identity.certificateFile)
+            set(CURLOPT_SSLKEY, identity.keyFile ?? identity.certificateFile)
+            if let passphrase = identity.passphrase { set(CURLOPT_KEYPASSWD, passphrase.reveal()) }
+        }
+        if let pins = tls.pins.pins(for: plan.host) {
+            set(CURLOPT_PINNEDPUBLICKEY, pins.map { "sha256//" + $0 }.joined(separator: ";"))
+        }
+        if tls.verification == .unsafelyAcceptEveryCertificate {
+            set(CURLOPT_SSL_VERIFYPEER, false)
+            set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+    }
+}

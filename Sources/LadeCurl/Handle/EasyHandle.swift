@@ -1,0 +1,98 @@
+import CCurl
+import LadeCore
+
+/// One easy handle of libcurl with the memory it needs: error text and lists.
+///
+/// Used by the loop thread alone.
+///
+/// Handles are pooled and reset, never rebuilt: a reset with all options set anew costs next to nothing, and no option
+/// of one exchange can leak into the next.
+final class EasyHandle {
+    let curl: OpaquePointer
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var lists: [UnsafeMutablePointer<curl_slist>] = []
+
+    /// Makes a handle; what it shares with others survives every reset.
+    init?(share: OpaquePointer?) {
+        guard let curl = curl_easy_init() else { return nil }
+        if let share { lade_easy_set_pointer(curl, CURLOPT_SHARE, UnsafeRawPointer(share)) }
+        self.curl = OpaquePointer(curl)
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(to: 0)
+    }
+
+    deinit {
+        curl_easy_cleanup(raw)
+        freeLists()
+        errorText.deallocate()
+    }
+
+    /// The handle as libcurl's functions take it.
+    var raw: UnsafeMutableRawPointer { UnsafeMutableRawPointer(curl) }
+
+    /// What libcurl wrote about the last failure.
+    var message: String { String(cString: errorText) }
+
+    /// Forgets every option and list of the last exchange.
+    func reset() {
+        curl_easy_reset(raw)
+        freeLists()
+        errorText.pointee = 0
+        lade_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText)
+    }
+
+    func set(_ option: CURLoption, _ value: Int) {
+        lade_easy_set_long(raw, option, value)
+    }
+
+    func set(_ option: CURLoption, _ value: Bool) {
+        lade_easy_set_long(raw, option, value ? 1 : 0)
+    }
+
+    func set(_ option: CURLoption, _ value: String?) {
+        lade_easy_set_text(raw, option, value)
+    }
+
+    func set(offset option: CURLoption, _ value: Int64) {
+        lade_easy_set_offset(raw, option, curl_off_t(value))
+    }
+
+    func set(pointer option: CURLoption, _ value: UnsafeRawPointer?) {
+        lade_easy_set_pointer(raw, option, value)
+    }
+
+    /// Sets a list option; the list lives until the next reset.
+    func set(list option: CURLoption, _ values: [String]) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for value in values {
+            // Out of memory is the only way this fails; what was appended so far stays valid.
+            if let longer = curl_slist_append(list, value) { list = longer }
+        }
+        guard let list else { return }
+        lists.append(list)
+        lade_easy_set_list(raw, option, list)
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        lade_easy_get_long(raw, info, &value)
+        return value
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        lade_easy_get_offset(raw, info, &value)
+        return Int64(value)
+    }
+
+    func text(_ info: CURLINFO) -> String? {
+        var value: UnsafePointer<CChar>?
+        lade_easy_get_text(raw, info, &value)
+        return value.map { String(cString: $0) }
+    }
+
+    private func freeLists() {
+        for list in lists { curl_slist_free_all(list) }
+        lists.removeAll(keepingCapacity: true)
+    }
+}

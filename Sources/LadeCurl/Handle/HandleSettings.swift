@@ -1,0 +1,165 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CCurl
+import LadeCore
+
+/// The transport's settings in the form libcurl takes them, checked once when the transport is made.
+struct HandleSettings: Sendable {
+    let settings: TransportSettings
+    /// The file of trusted authorities; nil trusts nobody.
+    let authorityFile: String?
+    /// The single file of revocation lists.
+    let revocationFile: String?
+    /// Files that were made for this transport and go away with it.
+    let temporaryFiles: TemporaryFiles
+
+    /// Checks the settings and makes the files libcurl needs.
+    ///
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` naming the setting.
+    init(_ settings: TransportSettings) throws(LoadingError) {
+        self.settings = settings
+        temporaryFiles = TemporaryFiles()
+        try Self.checkLimits(settings)
+        authorityFile = try Self.authorities(settings.tls, temporaryFiles)
+        revocationFile = try Self.revocationLists(settings.tls, temporaryFiles)
+        if let identity = settings.tls.clientIdentity {
+            try Self.checkPEM(identity.certificateFile, "CERTIFICATE", setting: "client certificate")
+            try Self.checkPEM(identity.keyFile ?? identity.certificateFile, "PRIVATE KEY", setting: "client key")
+        }
+        if case .proxy(let proxy) = settings.proxy { try Self.check(proxy) }
+    }
+
+    private static func checkLimits(_ settings: TransportSettings) throws(LoadingError) {
+        let positive = [
+            ("connections.total", settings.connections.total), ("connections.perHost", settings.connections.perHost),
+            ("connections.streamsPerHost", settings.connections.streamsPerHost),
+            ("limits.headBytes", settings.limits.headBytes), ("limits.headFields", settings.limits.headFields),
+            ("limits.decompressionRatio", settings.limits.decompressionRatio),
+            ("limits.streamHighWater", settings.limits.streamHighWater),
+        ]
+        for (name, value) in positive where value < 1 {
+            throw .invalidSetting(name: name, reason: "\(value) is less than 1", ErrorContext())
+        }
+    }
+
+    private static func check(_ proxy: ProxySettings.Proxy) throws(LoadingError) {
+        guard (1...65_535).contains(proxy.port) else {
+            throw .invalidSetting(name: "proxy", reason: "port \(proxy.port) is not within 1 to 65535", ErrorContext())
+        }
+        let allowed = proxy.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x2F && $0 != 0x40 }
+        guard !proxy.host.isEmpty, allowed else {
+            let shown = proxy.host.escapedForDisplay()
+            throw .invalidSetting(name: "proxy", reason: "“\(shown)” is no host", ErrorContext())
+        }
+    }
+
+    // MARK: - Certificates
+
+    /// Where the distributions keep the bundle of trusted authorities.
+    ///
+    /// `SSL_CERT_FILE` goes first, as with OpenSSL.
+    private static let systemBundles = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+        "/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
+    ]
+
+    private static func systemBundle() -> String? {
+        let named = ProcessInfo.processInfo.environment["SSL_CERT_FILE"].map { [$0] } ?? []
+        return (named + systemBundles).first { FileManager.default.isReadableFile(atPath: $0) }
+    }
+
+    /// libcurl keeps a parsed trust store only for a *file* without a directory beside it; a directory or bytes in
+    /// memory are parsed anew for every connection, 17 ms each.
+    ///
+    /// So everything becomes one file.
+    private static func authorities(
+        _ tls: TLSSettings,
+        _ temporaryFiles: TemporaryFiles
+    ) throws(LoadingError) -> String? {
+        let system = tls.trustsSystemAuthorities ? systemBundle() : nil
+        guard !tls.authorities.isEmpty else { return system }
+        if system == nil, tls.authorities.count == 1, case .file(let path) = tls.authorities[0] {
+            try checkPEM(path, "CERTIFICATE", setting: "authority")
+            return path
+        }
+        // A system bundle that cannot be read is one that is not there.
+        var bundle = system.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
+        for authority in tls.authorities {
+            switch authority {
+            case .file(let path): bundle.append(try checkPEM(path, "CERTIFICATE", setting: "authority"))
+            case .pem(let bytes):
+                try checkPEM(bytes, "CERTIFICATE", setting: "authority", source: "the given bytes")
+                bundle.append(bytes)
+            }
+            bundle.append(0x0A)
+        }
+        return try temporaryFiles.make(bundle, setting: "authority")
+    }
+
+    private static func revocationLists(
+        _ tls: TLSSettings,
+        _ temporaryFiles: TemporaryFiles
+    ) throws(LoadingError) -> String? {
+        guard !tls.revocationLists.isEmpty else { return nil }
+        var lists = Data()
+        for path in tls.revocationLists {
+            lists.append(try checkPEM(path, "X509 CRL", setting: "revocation list"))
+            lists.append(0x0A)
+        }
+        return tls.revocationLists.count == 1
+            ? tls.revocationLists[0] : try temporaryFiles.make(lists, setting: "revocation list")
+    }
+
+    @discardableResult
+    private static func checkPEM(_ path: String, _ kind: String, setting: String) throws(LoadingError) -> Data {
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw .invalidSetting(name: setting, reason: "the file \(path) cannot be read", ErrorContext())
+        }
+        try checkPEM(bytes, kind, setting: setting, source: "the file \(path)")
+        return bytes
+    }
+
+    private static func checkPEM(
+        _ bytes: Data,
+        _ kind: String,
+        setting: String,
+        source: String
+    ) throws(LoadingError) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        let lines = text.split(whereSeparator: \.isNewline)
+        let begins = lines.firstIndex { $0.hasPrefix("-----BEGIN ") && $0.contains(kind) }
+        guard let begins, let ends = lines[begins...].firstIndex(where: { $0.hasPrefix("-----END ") }) else {
+            throw .invalidSetting(name: setting, reason: "\(source) has no \(kind) in PEM form", ErrorContext())
+        }
+        // Header lines of encrypted keys (RFC 1421) have a colon; what is left must be base64 of a DER sequence.
+        let body = lines[(begins + 1)..<ends].filter { !$0.contains(":") }.joined()
+        guard let der = Data(base64Encoded: body), der.first == 0x30 || lines[begins].contains("ENCRYPTED") else {
+            throw .invalidSetting(name: setting, reason: "the \(kind) in \(source) is damaged", ErrorContext())
+        }
+    }
+}
+
+/// Files that live as long as their owner.
+final class TemporaryFiles: Sendable {
+    private let paths = Locked<[String]>([])
+
+    deinit {
+        // A file that is gone already is what was wanted.
+        for path in paths.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// Writes a file that only its owner may read.
+    func make(_ bytes: Data, setting: String) throws(LoadingError) -> String {
+        let name = "lade-" + UUID().uuidString + ".pem"
+        let path = FileManager.default.temporaryDirectory.appending(path: name).path
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+        guard FileManager.default.createFile(atPath: path, contents: bytes, attributes: attributes) else {
+            throw .invalidSetting(name: setting, reason: "a temporary file could not be written", ErrorContext())
+        }
+        paths.withLock { $0.append(path) }
+        return path
+    }
+}

@@ -1,0 +1,614 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CCurl
+import LadeCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The one thread that owns the multi handle and every easy handle; nobody else calls libcurl.
+///
+/// A turn: take the messages, let sockets and timers move, collect what ended, publish what arrived, then resume all
+/// waiting tasks at once. Every variable but ``inbox`` and ``pool`` belongs to the loop thread, which is the proof behind
+/// `@unchecked Sendable`.
+final class CurlLoop: @unchecked Sendable {
+    let inbox: Inbox
+    let pool = BufferPool()
+    let handleSettings: HandleSettings
+
+    /// The time of this turn, in nanoseconds of the monotonic clock.
+    private(set) var now: Int64 = 0
+    /// Who is resumed at the end of this turn.
+    var resumptions: [Transfer.Resumption] = []
+
+    private let poller: Poller
+    private let multi: OpaquePointer
+    private let share: OpaquePointer?
+    private var admission: Admission<Transfer>
+    private var running: [Transfer] = []
+    private var unpublished: [Transfer] = []
+    private var messages: [LoopMessage] = []
+    /// Got a slot and are started when the turn settles.
+    private var admitted: [Transfer] = []
+    private var idleHandles: [EasyHandle] = []
+    private var streamsByHost: [String: Int] = [:]
+    /// When libcurl wants to be called, or never.
+    private var timer: Int64?
+    /// Before this no time-out of ours can have passed.
+    private var nextExpiry = Int64.max
+    fileprivate let executor: LoopExecutor
+
+    /// Makes the multi handle; the thread is started by ``start()``.
+    init(_ handleSettings: HandleSettings) throws(LoadingError) {
+        guard Self.isLibraryReady, let multi = curl_multi_init() else {
+            throw .transport(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl did not start", ErrorContext())
+        }
+        do {
+            poller = try Poller()
+        } catch {
+            curl_multi_cleanup(multi)
+            throw .transport(code: Int(error.errno), message: "no poller could be made", ErrorContext())
+        }
+        self.handleSettings = handleSettings
+        self.multi = OpaquePointer(multi)
+        inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
+        executor = LoopExecutor(inbox: inbox)
+        admission = Admission(limits: handleSettings.settings.connections)
+        let share = curl_share_init()
+        if let share {
+            // One thread uses the share, so it needs no locks of its own.
+            lade_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
+        }
+        self.share = share.map { OpaquePointer($0) }
+        let connections = handleSettings.settings.connections
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        lade_multi_set_long(multi, CURLMOPT_MAXCONNECTS, connections.total)
+        lade_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections.total)
+        lade_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections.perHost)
+        lade_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, connections.streamsPerHost)
+        lade_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, this)
+        lade_multi_set_pointer(multi, CURLMOPT_TIMERDATA, this)
+        lade_multi_set_socket(multi) { _, socket, what, context, _ in
+            CurlLoop.from(context).poller.want(socket, what)
+            return 0
+        }
+        lade_multi_set_timer(multi) { _, milliseconds, context in
+            let loop = CurlLoop.from(context)
+            loop.timer = milliseconds < 0 ? nil : Monotonic.now() + Int64(milliseconds) * 1_000_000
+            return 0
+        }
+    }
+
+    private static let isLibraryReady = lade_global_init() == CURLE_OK
+
+    /// The task executor that is this thread.
+    var taskExecutor: any TaskExecutor { executor }
+
+    private var rawMulti: UnsafeMutableRawPointer { UnsafeMutableRawPointer(multi) }
+
+    fileprivate static func from(_ context: UnsafeMutableRawPointer?) -> CurlLoop {
+        guard let context else { preconditionFailure("libcurl lost the context of a callback") }
+        return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    /// Starts the thread, which keeps the loop alive until it was stopped.
+    func start() throws(LoadingError) {
+        let this = Unmanaged.passRetained(self).toOpaque()
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            let result = pthread_create(&thread, nil, { loopThread($0) }, this)
+        #else
+            var thread = pthread_t()
+            let result = pthread_create(&thread, nil, { $0.flatMap(loopThread) }, this)
+        #endif
+        guard result == 0 else {
+            Unmanaged<CurlLoop>.fromOpaque(this).release()
+            throw .transport(code: Int(result), message: "no thread could be started", ErrorContext())
+        }
+        #if canImport(Darwin)
+            if let thread { pthread_detach(thread) }
+        #else
+            pthread_detach(thread)
+        #endif
+    }
+
+    fileprivate func run() {
+        while turn() {}
+        shutDown()
+    }
+
+    // MARK: - A turn
+
+    private func turn() -> Bool {
+        now = Monotonic.now()
+        let isStopped = inbox.drain(into: &messages)
+        for message in messages { handle(message) }
+        messages.removeAll(keepingCapacity: true)
+        if isStopped { return false }
+        // What was just added or un-paused waits for an immediate timer: served here, it costs no empty wait.
+        fireTimer()
+        settle()
+
+        poller.wait(milliseconds: timeToWait()) { ready in
+            var still: Int32 = 0
+            curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
+        }
+        now = Monotonic.now()
+        fireTimer()
+        if now >= nextExpiry { expire() }
+        settle()
+        return true
+    }
+
+    /// Brings a turn to its end: what ended makes room for what waits, then everybody is told.
+    private func settle() {
+        collectEnded()
+        while !admitted.isEmpty {
+            let transfers = admitted
+            admitted = []
+            for transfer in transfers { start(transfer) }
+        }
+        flush()
+    }
+
+    private func timeToWait() -> Int32 {
+        var until = nextExpiry
+        if let timer { until = min(until, timer) }
+        guard until > now, inbox.fallAsleep() else { return 0 }
+        guard until != .max else { return -1 }
+        return Int32(clamping: (until - now + 999_999) / 1_000_000)
+    }
+
+    private func fireTimer() {
+        guard let timer, timer <= now else { return }
+        self.timer = nil
+        var still: Int32 = 0
+        // CURL_SOCKET_TIMEOUT is -1.
+        curl_multi_socket_action(rawMulti, -1, 0, &still)
+    }
+
+    private func collectEnded() {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(rawMulti, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+            let code = message.pointee.data.result
+            var context: UnsafeMutableRawPointer?
+            lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context)
+            guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
+            ended(Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue(), code)
+        }
+    }
+
+    /// Shows readers what arrived and resumes everybody who waits, now that no callback is under way.
+    private func flush() {
+        for transfer in unpublished {
+            if let waiter = transfer.stream?.publish() { resumptions.append(.wake(waiter)) }
+        }
+        unpublished.removeAll(keepingCapacity: true)
+        for resumption in resumptions {
+            switch resumption {
+            case .answer(let continuation, let outcome): continuation.resume(returning: outcome)
+            case .wake(let continuation): continuation.resume()
+            }
+        }
+        resumptions.removeAll(keepingCapacity: true)
+    }
+
+    func markUnpublished(_ transfer: Transfer) {
+        if unpublished.last !== transfer { unpublished.append(transfer) }
+    }
+
+    // MARK: - Messages
+
+    private func handle(_ message: LoopMessage) {
+        switch message {
+        case .submit(let transfer): submit(transfer)
+        case .cancel(let transfer): cancel(transfer)
+        case .resume(let transfer, let direction): resume(transfer, direction)
+        case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
+        }
+    }
+
+    private func submit(_ transfer: Transfer) {
+        transfer.submitted = now
+        guard !transfer.isCancelled else {
+            return transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
+        }
+        switch admission.request(transfer, host: transfer.hostKey, priority: transfer.request.priority) {
+        case .start: start(transfer)
+        case .wait(let place):
+            transfer.phase = .waiting(place)
+            transfer.call.record(.waitStarted(.connection(host: transfer.host)))
+        }
+    }
+
+    private func cancel(_ transfer: Transfer) {
+        transfer.isCancelled = true
+        let error = LoadingError.cancelled(transfer.context)
+        switch transfer.phase {
+        case .new, .finished: break
+        case .waiting(let place):
+            admission.withdraw(from: place, host: transfer.hostKey)
+            transfer.finish(error, metrics: Metrics(), on: self)
+        case .running(let handle): end(transfer, handle, error)
+        }
+    }
+
+    private func resume(_ transfer: Transfer, _ direction: LoopMessage.Direction) {
+        guard case .running(let handle) = transfer.phase else { return }
+        let bit = direction == .upload ? CURLPAUSE_SEND : CURLPAUSE_RECV
+        guard transfer.pauses & bit != 0 else { return }
+        transfer.pauses &= ~bit
+        transfer.lastActivity = now
+        // May call the write callback before it returns, with the piece that was refused.
+        curl_easy_pause(handle.raw, transfer.pauses)
+    }
+
+    // MARK: - Transfers
+
+    private func start(_ transfer: Transfer) {
+        if case .waiting = transfer.phase {
+            let waited = Duration.nanoseconds(now - transfer.submitted)
+            transfer.call.record(.waitEnded(.connection(host: transfer.host), after: waited))
+        }
+        guard let handle = idleHandles.popLast() ?? EasyHandle(share: share) else {
+            let error = LoadingError.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "", transfer.context)
+            transfer.finish(error, metrics: Metrics(), on: self)
+            admitted += admission.end(host: transfer.hostKey)
+            return
+        }
+        transfer.phase = .running(handle)
+        transfer.started = now
+        transfer.lastActivity = now
+        transfer.index = running.count
+        running.append(transfer)
+        if transfer.isStreamed, transfer.isSecure { streamsByHost[transfer.hostKey, default: 0] += 1 }
+        transfer.call.record(
+            .exchangeStarted(
+                method: transfer.request.method,
+                url: transfer.request.url.redacted(secretQueryNames: transfer.request.secretQueryNames)
+            )
+        )
+        if transfer.isSecure, handleSettings.settings.tls.verification == .unsafelyAcceptEveryCertificate {
+            transfer.call.record(.certificateCheckSkipped(host: transfer.host))
+        }
+        send(transfer, handle, isFresh: false)
+    }
+
+    private func send(_ transfer: Transfer, _ handle: EasyHandle, isFresh: Bool) {
+        transfer.prepareForSending()
+        handle.reset()
+        handle.configure(plan(transfer, isFresh: isFresh), handleSettings)
+        handle.setCallbacks(for: transfer, on: self)
+        let result = curl_multi_add_handle(rawMulti, handle.raw)
+        guard result == CURLM_OK else {
+            let message = String(cString: curl_multi_strerror(result))
+            return end(transfer, handle, .transport(code: Int(result.rawValue), message: message, transfer.context))
+        }
+        startPump(transfer)
+        nextExpiry = min(nextExpiry, expiry(transfer).at)
+    }
+
+    private func plan(_ transfer: Transfer, isFresh: Bool) -> EasyHandle.Plan {
+        let request = transfer.request
+        let hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
+        var length = request.body?.length
+        if request.body == nil {
+            // RFC 9110 §8.6: a method that is expected to have content says so when it has none.
+            length = request.method == .post || request.method == .put || request.method == .patch ? 0 : nil
+        } else if request.body?.trailers != nil {
+            length = nil
+        }
+        // libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of
+        // its own: an idle one of its kind when no stream is under way to that host, a new one otherwise.
+        let sharesHost = transfer.isStreamed && streamsByHost[transfer.hostKey, default: 0] > 1
+        return EasyHandle.Plan(
+            request: request,
+            host: transfer.host,
+            isSecure: transfer.isSecure,
+            bodyLength: length,
+            hasBody: hasBody,
+            isFresh: isFresh || sharesHost,
+            isStreamed: transfer.isStreamed,
+            isDecoding: transfer.isDecoding
+        )
+    }
+
+    private func startPump(_ transfer: Transfer) {
+        guard let body = transfer.request.body else { return }
+        let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
+        switch body.content {
+        case .bytes: return
+        case .file(let path, let offset):
+            // Read in a task and not on the loop, so that a slow disk holds up nobody else.
+            let context = transfer.context
+            write = { write in
+                let source = try FileSource(path: path, offset: offset, context: context)
+                while let chunk = try await source.next() { try await write(chunk) }
+            }
+        case .stream(let writer): write = writer
+        }
+        let pipe = UploadPipe(declaredLength: body.length, context: transfer.context) { [inbox] in
+            inbox.post(.resume(transfer, .upload))
+        }
+        transfer.pipe = pipe
+        // Owned by the transfer, which cancels it when it ends.
+        transfer.pump = Task {
+            do {
+                try await write { chunk throws(LoadingError) in try await pipe.write(chunk) }
+                pipe.end(nil)
+            } catch {
+                pipe.end(error)
+            }
+        }
+    }
+
+    /// The version of an answer tells how many calls the host's connections can carry at once.
+    func learned(_ version: HTTPVersion, transfer: Transfer) {
+        guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
+        // Started when the turn settles: this is a callback, from which libcurl must not be called.
+        admitted += admission.learn(version >= .http2 ? .streams : .none, host: transfer.hostKey)
+    }
+
+    private func ended(_ transfer: Transfer, _ code: CURLcode) {
+        guard case .running(let handle) = transfer.phase else { return }
+        if let failure = transfer.failure { return end(transfer, handle, failure) }
+        if code == CURLE_OK { return end(transfer, handle, nil) }
+        let wasStopped = code == CURLE_ABORTED_BY_CALLBACK && transfer.sendings > 1
+        // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
+        if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
+        let isDead = wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
+        if isDead, transfer.wasReused, transfer.progress == .nothing, transfer.isRepeatable, !transfer.wasRepeated {
+            transfer.wasRepeated = true
+            transfer.call.record(.exchangeRepeated(onFreshConnection: true))
+            curl_multi_remove_handle(rawMulti, handle.raw)
+            return send(transfer, handle, isFresh: true)
+        }
+        // On a connection that was not reused libcurl repeats for one reason only: REFUSED_STREAM.
+        if wasStopped, !transfer.wasReused {
+            return end(transfer, handle, .connectionLost(.nothing, isSafeToRepeat: true, transfer.context))
+        }
+        end(transfer, handle, failure(transfer, handle, code).loadingError(transfer.context))
+    }
+
+    private func failure(_ transfer: Transfer, _ handle: EasyHandle, _ code: CURLcode) -> CurlFailure {
+        var failure = CurlFailure(code: code, message: handle.message, host: transfer.host, progress: transfer.progress)
+        failure.verifyResult = handle.long(CURLINFO_SSL_VERIFYRESULT)
+        failure.systemError = Int32(truncatingIfNeeded: handle.long(CURLINFO_OS_ERRNO))
+        failure.proxyCode = handle.long(CURLINFO_PROXY_ERROR)
+        failure.connectStatus = handle.long(CURLINFO_HTTP_CONNECTCODE)
+        if case .proxy(let proxy) = handleSettings.settings.proxy { failure.proxy = "\(proxy.host):\(proxy.port)" }
+        failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
+        failure.expected = transfer.head?.contentLength
+        failure.wasSent = transfer.sendings > 0
+        return failure
+    }
+
+    private func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {
+        let metrics = transfer.metrics(handle)
+        curl_multi_remove_handle(rawMulti, handle.raw)
+        if idleHandles.count < 256 { idleHandles.append(handle) }
+        let last = running.removeLast()
+        if last !== transfer {
+            running[transfer.index] = last
+            last.index = transfer.index
+        }
+        if transfer.isStreamed, transfer.isSecure {
+            let left = streamsByHost[transfer.hostKey, default: 1] - 1
+            streamsByHost[transfer.hostKey] = left > 0 ? left : nil
+        }
+        transfer.finish(error, metrics: metrics, on: self)
+        admitted += admission.end(host: transfer.hostKey)
+    }
+
+    // MARK: - Time-outs
+
+    /// The next moment at which a transfer may have taken too long, and what for.
+    private func expiry(_ transfer: Transfer) -> (at: Int64, phase: TimeoutPhase) {
+        let timeouts = transfer.request.timeouts
+        var next = (at: Int64.max, phase: TimeoutPhase.whole)
+        func consider(_ duration: Duration?, since start: Int64, _ phase: TimeoutPhase) {
+            guard let duration else { return }
+            let (at, overflow) = start.addingReportingOverflow(duration.wholeNanoseconds)
+            if !overflow, at < next.at { next = (at, phase) }
+        }
+        consider(timeouts.whole, since: transfer.started, .whole)
+        if transfer.sendings == 0 {
+            // Waiting for a connection inside libcurl (its limits, a shared one being opened) is not connecting.
+            consider(timeouts.connect, since: transfer.connectStarted ?? now, .connect)
+        } else if transfer.stream?.isPaused != true {
+            consider(timeouts.idle, since: transfer.lastActivity, .idle)
+        }
+        return next
+    }
+
+    private func expire() {
+        nextExpiry = .max
+        for transfer in running {
+            guard case .running(let handle) = transfer.phase else { continue }
+            let (at, phase) = expiry(transfer)
+            guard at <= now else {
+                nextExpiry = min(nextExpiry, at)
+                continue
+            }
+            let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
+            end(transfer, handle, .timedOut(isLookingUp ? .nameLookup : phase, transfer.context))
+        }
+        // A paused stream has no expiry of its own; look again before one could have begun and passed.
+        if nextExpiry == .max, !running.isEmpty { nextExpiry = now + 1_000_000_000 }
+    }
+
+    // MARK: - The end
+
+    private func shutDown() {
+        let late = inbox.close()
+        for transfer in admission.removeAllWaiting() + admitted {
+            transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
+        }
+        while let transfer = running.last {
+            guard case .running(let handle) = transfer.phase else {
+                preconditionFailure("a running transfer has no handle")
+            }
+            end(transfer, handle, .cancelled(transfer.context))
+        }
+        for message in late {
+            switch message {
+            case .submit(let transfer): transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
+            case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
+            case .cancel, .resume: break
+            }
+        }
+        flush()
+        idleHandles = []
+        curl_multi_cleanup(rawMulti)
+        if let share { curl_share_cleanup(UnsafeMutableRawPointer(share)) }
+        poller.close()
+        inbox.announceEnd()
+    }
+}
+
+private func loopThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
+    return nil
+}
+
+/// The monotonic clock, read on the loop thread, whose waits are the system's own.
+enum Monotonic {
+    static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+/// Runs the jobs of tasks on the loop thread, so that an answer needs no thread switch to be handled.
+final class LoopExecutor: TaskExecutor {
+    private let inbox: Inbox
+
+    init(inbox: Inbox) {
+        self.inbox = inbox
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        // After the end of the loop a job still has to run, or its task would never end.
+        if !inbox.post(.run(job)) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
+
+// MARK: - Callbacks
+
+extension EasyHandle {
+    /// Connects libcurl's callbacks to a transfer.
+    ///
+    /// The loop keeps both alive until the handle is removed.
+    fileprivate func setCallbacks(for transfer: Transfer, on loop: CurlLoop) {
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(transfer).toOpaque())
+        let loopContext = UnsafeRawPointer(Unmanaged.passUnretained(loop).toOpaque())
+        transfer.loop = Unmanaged.passUnretained(loop)
+        set(pointer: CURLOPT_PRIVATE, context)
+        set(pointer: CURLOPT_HEADERDATA, context)
+        set(pointer: CURLOPT_WRITEDATA, context)
+        lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            Transfer.with(context) { transfer, loop in
+                let line = UnsafeRawBufferPointer(start: bytes, count: size * count).bindMemory(to: UInt8.self)
+                return transfer.received(line: line, on: loop) ? size * count : 0
+            }
+        }
+        lade_easy_set_bytes_callback(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            Transfer.with(context) { transfer, loop in
+                transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
+            }
+        }
+        set(pointer: CURLOPT_PREREQDATA, context)
+        lade_easy_set_prereq(raw) { context, _, _, _, _ in
+            Transfer.with(context) { transfer, _ in
+                transfer.mayBeSent() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            }
+        }
+        set(pointer: CURLOPT_OPENSOCKETDATA, context)
+        lade_easy_set_open(raw) { context, _, address in
+            Transfer.with(context) { transfer, loop in loop.openSocket(address, for: transfer) }
+        }
+        // Connections outlive transfers, so closing is the loop's.
+        set(pointer: CURLOPT_CLOSESOCKETDATA, loopContext)
+        lade_easy_set_close(raw) { context, socket in
+            CurlLoop.from(context).closeSocket(socket)
+        }
+        set(pointer: CURLOPT_RESOLVER_START_DATA, context)
+        lade_easy_set_resolver_start(raw) { _, _, context in
+            Transfer.with(context) { transfer, loop in
+                transfer.connectStarted = transfer.connectStarted ?? loop.now
+                return 0
+            }
+        }
+        guard let body = transfer.request.body else { return }
+        setBodyCallbacks(context, body, isRepeatable: transfer.isRepeatable)
+    }
+
+    private func setBodyCallbacks(_ context: UnsafeRawPointer, _ body: RequestBody, isRepeatable: Bool) {
+        set(pointer: CURLOPT_READDATA, context)
+        lade_easy_set_bytes_callback(raw, CURLOPT_READFUNCTION) { bytes, size, count, context in
+            Transfer.with(context) { transfer, loop in
+                transfer.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), on: loop)
+            }
+        }
+        guard body.trailers != nil else { return }
+        set(pointer: CURLOPT_TRAILERDATA, context)
+        lade_easy_set_trailer(raw) { list, context in
+            Transfer.with(context) { transfer, _ in
+                for field in transfer.request.body?.trailers?() ?? Headers() {
+                    guard let longer = curl_slist_append(list?.pointee, field.name + ": " + field.value) else { break }
+                    list?.pointee = longer
+                }
+                return Int32(CURL_TRAILERFUNC_OK)
+            }
+        }
+    }
+}
+
+extension Transfer {
+    fileprivate static func with<Result>(
+        _ context: UnsafeMutableRawPointer?,
+        _ body: (Transfer, CurlLoop) -> Result
+    ) -> Result {
+        guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
+        return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
+            guard let loop = transfer.loop else {
+                preconditionFailure("a callback came before the transfer was set up")
+            }
+            return loop._withUnsafeGuaranteedRef { body(transfer, $0) }
+        }
+    }
+}
+
+extension CurlLoop {
+    fileprivate func openSocket(
+        _ address: UnsafeMutablePointer<curl_sockaddr>?,
+        for transfer: Transfer
+    ) -> curl_socket_t {
+        transfer.connectStarted = transfer.connectStarted ?? now
+        guard let address = address?.pointee else { return CURL_SOCKET_BAD }
+        #if os(Linux)
+            let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        #else
+            let type = address.socktype
+        #endif
+        let descriptor = socket(address.family, type, address.`protocol`)
+        if descriptor >= 0 { poller.opened(descriptor) }
+        return descriptor
+    }
+
+    fileprivate func closeSocket(_ descriptor: curl_socket_t) -> Int32 {
+        poller.closing(descriptor)
+        return close(descriptor)
+    }
+}

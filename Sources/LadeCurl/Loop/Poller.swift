@@ -1,0 +1,155 @@
+#if os(Linux)
+    import CCurl
+    import Glibc
+
+    /// Waits for sockets on behalf of a multi handle, by epoll, with lazy interest.
+    ///
+    /// libcurl says REMOVE after each transfer and IN again when the pooled connection is reused. For sockets it opened
+    /// through us the kernel's registration is left alone while idle and `epoll_ctl` is called for net changes only,
+    /// which saves two system calls a request. Other descriptors (the resolver's) are closed behind our back, so their
+    /// interest is applied at once. Used by the loop thread alone, but for ``wake()``.
+    final class Poller {
+        /// What happened to a socket, in libcurl's bits.
+        struct Ready {
+            var socket: Int32
+            var bits: Int32
+        }
+
+        private struct Interest {
+            var kernel: UInt32 = 0
+            var wanted: UInt32 = 0
+            var isLazy = false
+            var isDirty = false
+        }
+
+        private let epoll: Int32
+        private let wakeUp: Int32
+        private var interests: [Interest] = []
+        private var dirty: [Int32] = []
+        private let events: UnsafeMutableBufferPointer<epoll_event>
+
+        /// Makes a poller, or gives the system's error number.
+        init() throws(SystemError) {
+            epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+            guard epoll >= 0 else { throw SystemError(errno: errno) }
+            wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+            guard wakeUp >= 0 else {
+                let error = SystemError(errno: errno)
+                Glibc.close(epoll)
+                throw error
+            }
+            events = .allocate(capacity: 256)
+            var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: wakeUp))
+            epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event)
+        }
+
+        deinit {
+            events.deallocate()
+        }
+
+        /// Gives the descriptors back; nothing may be called afterwards.
+        func close() {
+            Glibc.close(wakeUp)
+            Glibc.close(epoll)
+        }
+
+        /// The descriptor that ends a wait when written to; safe to use from any thread while the poller lives.
+        var wakeUpDescriptor: Int32 { wakeUp }
+
+        /// A socket was opened for libcurl.
+        func opened(_ socket: Int32) {
+            grow(to: socket)
+            interests[Int(socket)] = Interest(isLazy: true, isDirty: interests[Int(socket)].isDirty)
+        }
+
+        /// A socket that was opened for libcurl is about to be closed.
+        func closing(_ socket: Int32) {
+            grow(to: socket)
+            interests[Int(socket)] = Interest(isDirty: interests[Int(socket)].isDirty)
+        }
+
+        /// libcurl says what it wants to know about a socket.
+        func want(_ socket: Int32, _ what: Int32) {
+            grow(to: socket)
+            let index = Int(socket)
+            let wanted: UInt32 =
+                what == CURL_POLL_REMOVE
+                ? 0
+                : (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0)
+                    | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
+            interests[index].wanted = wanted
+            guard interests[index].isLazy else {
+                return applyEagerly(socket, wanted, isRemoval: what == CURL_POLL_REMOVE)
+            }
+            if !interests[index].isDirty {
+                interests[index].isDirty = true
+                dirty.append(socket)
+            }
+        }
+
+        /// Waits for at most `milliseconds` (−1: for ever) and calls `body` for each socket that is ready.
+        func wait(milliseconds: Int32, _ body: (Ready) -> Void) {
+            applyChanges()
+            let count = epoll_wait(epoll, events.baseAddress, 256, milliseconds)
+            guard count > 0 else { return }
+            for event in events[..<Int(count)] {
+                let socket = event.data.fd
+                if socket == wakeUp {
+                    var value: UInt64 = 0
+                    _ = read(wakeUp, &value, 8)
+                    continue
+                }
+                let index = Int(socket)
+                if index < interests.count, interests[index].isLazy, interests[index].wanted == 0 {
+                    // An idle pooled connection: data or a close came. libcurl looks at it before it reuses it.
+                    var none = epoll_event()
+                    epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &none)
+                    interests[index].kernel = 0
+                    continue
+                }
+                let bits = event.events
+                let isReadable = bits & (EPOLLIN.rawValue | EPOLLHUP.rawValue) != 0
+                body(
+                    Ready(
+                        socket: socket,
+                        bits: (isReadable ? CURL_CSELECT_IN : 0)
+                            | (bits & EPOLLOUT.rawValue != 0 ? CURL_CSELECT_OUT : 0)
+                            | (bits & EPOLLERR.rawValue != 0 ? CURL_CSELECT_ERR : 0)
+                    )
+                )
+            }
+        }
+
+        private func applyChanges() {
+            for socket in dirty {
+                let index = Int(socket)
+                interests[index].isDirty = false
+                let interest = interests[index]
+                guard interest.isLazy, interest.wanted != 0, interest.wanted != interest.kernel else { continue }
+                var event = epoll_event(events: interest.wanted, data: epoll_data_t(fd: socket))
+                epoll_ctl(epoll, interest.kernel == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
+                interests[index].kernel = interest.wanted
+            }
+            dirty.removeAll(keepingCapacity: true)
+        }
+
+        private func applyEagerly(_ socket: Int32, _ wanted: UInt32, isRemoval: Bool) {
+            var event = epoll_event(events: wanted, data: epoll_data_t(fd: socket))
+            if isRemoval {
+                epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event)
+            } else if epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) != 0 {
+                epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event)
+            }
+        }
+
+        private func grow(to socket: Int32) {
+            guard Int(socket) >= interests.count else { return }
+            interests.append(contentsOf: repeatElement(Interest(), count: Int(socket) + 64 - interests.count))
+        }
+    }
+
+    /// An error number of the system.
+    struct SystemError: Error {
+        var errno: Int32
+    }
+#endif

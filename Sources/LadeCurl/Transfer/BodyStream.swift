@@ -1,0 +1,203 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// The bridge between the loop thread, which receives a streamed body, and the task that reads it.
+///
+/// The loop appends to a slab of its own and publishes once per turn; the reader takes what is ready. Above the
+/// high-water mark the loop pauses the transfer, below half of it the reader asks for more.
+final class BodyStream: ResponseBodySource {
+    private static let slab = 64 << 10
+
+    private enum End {
+        case open
+        case finished
+        case failed(LoadingError)
+    }
+
+    // Guarded by the lock. Sendable: chunks are values, the waiter is resumed once.
+    private struct State {
+        var ready: [Data] = []
+        var head = 0
+        /// Bytes ready, and those in the loop's slab.
+        var bytes = 0
+        var end = End.open
+        var isPaused = false
+        var waiter: CheckedContinuation<Void, Never>?
+        var trailers = Headers()
+        var metrics = Metrics()
+
+        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+            defer { waiter = nil }
+            return waiter
+        }
+
+        mutating func popFirst() -> Data? {
+            guard head < ready.count else { return nil }
+            let chunk = ready[head]
+            ready[head] = Data()
+            head += 1
+            if head == ready.count {
+                ready.removeAll(keepingCapacity: true)
+                head = 0
+            }
+            bytes -= chunk.count
+            return chunk
+        }
+    }
+
+    private enum Step {
+        case chunk(Data, resumes: Bool)
+        case wait
+        case end
+        case fail(LoadingError)
+    }
+
+    private let state = Locked(State())
+    private let highWater: Int
+    private let pool: BufferPool
+    private let cancelTransfer: @Sendable () -> Void
+    private let resumeTransfer: @Sendable () -> Void
+    private let cancellation: LoadingError
+    // Owned by the loop thread.
+    private nonisolated(unsafe) var slab: PooledBytes?
+    private nonisolated(unsafe) var unpublished: [Data] = []
+
+    init(
+        highWater: Int,
+        pool: BufferPool,
+        cancellation: LoadingError,
+        cancel: @escaping @Sendable () -> Void,
+        resume: @escaping @Sendable () -> Void
+    ) {
+        self.highWater = highWater
+        self.pool = pool
+        self.cancellation = cancellation
+        cancelTransfer = cancel
+        resumeTransfer = resume
+    }
+
+    deinit {
+        slab?.discard()
+    }
+
+    // MARK: - The reader's side
+
+    func next() async throws(LoadingError) -> Data? {
+        while true {
+            switch state.withLock({ step(&$0) }) {
+            case .chunk(let data, let resumes):
+                if resumes { resumeTransfer() }
+                return data
+            case .end: return nil
+            case .fail(let error): throw error
+            case .wait: await waitForMore()
+            }
+        }
+    }
+
+    private func step(_ state: inout State) -> Step {
+        if let chunk = state.popFirst() {
+            let resumes = state.isPaused && state.bytes <= highWater / 2
+            if resumes { state.isPaused = false }
+            return .chunk(chunk, resumes: resumes)
+        }
+        switch state.end {
+        case .finished: return .end
+        case .failed(let error): return .fail(error)
+        case .open: return .wait
+        }
+    }
+
+    private func waitForMore() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state -> Bool in
+                    if state.head < state.ready.count { return true }
+                    guard case .open = state.end else { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    func cancel() {
+        let (wasOpen, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+            guard case .open = state.end else { return (false, nil) }
+            state.end = .failed(cancellation)
+            return (true, state.takeWaiter())
+        }
+        waiter?.resume()
+        if wasOpen { cancelTransfer() }
+    }
+
+    var trailers: Headers { state.withLock { $0.trailers } }
+
+    var metrics: Metrics { state.withLock { $0.metrics } }
+
+    // MARK: - The loop's side
+
+    /// Takes bytes off the wire.
+    ///
+    /// Returns false when the reader is too far behind and the transfer must pause.
+    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let isAccepted = state.withLock { state -> Bool in
+            guard state.bytes < highWater else {
+                // Somebody who is gone reads no more; the cancellation is on its way.
+                state.isPaused = true
+                return false
+            }
+            state.bytes += bytes.count
+            return true
+        }
+        guard isAccepted else { return false }
+        if let full = slab, full.count + bytes.count > full.capacity {
+            unpublished.append(full.finish())
+            slab = nil
+        }
+        if slab == nil { slab = PooledBytes(pool: pool, capacity: max(Self.slab, bytes.count)) }
+        slab?.append(bytes)
+        return true
+    }
+
+    /// Whether the transfer waits for the reader.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// Shows the reader what arrived in this turn.
+    ///
+    /// Returns who is to be woken.
+    func publish() -> CheckedContinuation<Void, Never>? {
+        if let last = slab {
+            unpublished.append(last.finish())
+            slab = nil
+        }
+        guard !unpublished.isEmpty else { return nil }
+        defer { unpublished.removeAll(keepingCapacity: true) }
+        return state.withLock { state in
+            state.ready += unpublished
+            return state.takeWaiter()
+        }
+    }
+
+    /// Ends the body.
+    ///
+    /// Returns who is to be woken.
+    func finish(_ error: LoadingError?, trailers: Headers, metrics: Metrics) -> CheckedContinuation<Void, Never>? {
+        let published = publish()
+        let ended = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.metrics = metrics
+            guard case .open = state.end else { return nil }
+            state.trailers = trailers
+            state.end = error.map(End.failed) ?? .finished
+            return state.takeWaiter()
+        }
+        return published ?? ended
+    }
+}

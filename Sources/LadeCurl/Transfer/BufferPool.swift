@@ -1,0 +1,122 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// Reusable byte buffers in power-of-two classes.
+///
+/// A fresh 100 KB buffer per answer makes the allocator trim and re-fault its pages, which cost more than the whole
+/// exchange; buffers are therefore kept, up to a cap, and given back from whatever thread drops the last `Data`.
+final class BufferPool: Sendable {
+    /// The smallest class:
+    ///
+    /// 4 KiB. Smaller bodies are copied instead of being handed over.
+    static let smallest = 4 << 10
+    private static let largestKept = 4 << 20
+    private static let cap = 32 << 20
+
+    // Sendable: the pool hands each pointer to one owner at a time.
+    private struct State: @unchecked Sendable {
+        var free: [[UnsafeMutableRawPointer]] = Array(repeating: [], count: 11)
+        var freeBytes = 0
+    }
+
+    private let state = Locked(State())
+
+    deinit {
+        state.withLock { state in
+            for pointer in state.free.joined() { pointer.deallocate() }
+            state.free = []
+        }
+    }
+
+    /// A buffer of at least `capacity` bytes, uninitialised.
+    func take(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
+        let size = Self.size(for: capacity)
+        if size <= Self.largestKept {
+            let kept = state.withLock { state -> UnsafeMutableRawPointer? in
+                guard let pointer = state.free[Self.index(size)].popLast() else { return nil }
+                state.freeBytes -= size
+                return pointer
+            }
+            if let kept { return UnsafeMutableRawBufferPointer(start: kept, count: size) }
+        }
+        return UnsafeMutableRawBufferPointer(start: .allocate(byteCount: size, alignment: 16), count: size)
+    }
+
+    /// Gives a buffer back.
+    func give(_ buffer: UnsafeMutableRawBufferPointer) {
+        guard let start = buffer.baseAddress else { return }
+        let isKept = state.withLock { state -> Bool in
+            guard buffer.count <= Self.largestKept, state.freeBytes + buffer.count <= Self.cap else { return false }
+            state.free[Self.index(buffer.count)].append(start)
+            state.freeBytes += buffer.count
+            return true
+        }
+        if !isKept { start.deallocate() }
+    }
+
+    /// The first `count` bytes of a buffer as `Data` that gives the buffer back when it is gone.
+    func data(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Data {
+        guard let start = buffer.baseAddress, count > 0 else {
+            give(buffer)
+            return Data()
+        }
+        guard count > Self.smallest else {
+            defer { give(buffer) }
+            return Data(bytes: start, count: count)
+        }
+        let owned = Owned(buffer: buffer)
+        return Data(bytesNoCopy: start, count: count, deallocator: .custom { [self] _, _ in give(owned.buffer) })
+    }
+
+    // Sendable: it only carries the buffer to the one call that gives it back.
+    private struct Owned: @unchecked Sendable {
+        let buffer: UnsafeMutableRawBufferPointer
+    }
+
+    private static func size(for capacity: Int) -> Int {
+        guard capacity > smallest else { return smallest }
+        return 1 << (Int.bitWidth - (capacity - 1).leadingZeroBitCount)
+    }
+
+    private static func index(_ size: Int) -> Int {
+        size.trailingZeroBitCount - smallest.trailingZeroBitCount
+    }
+}
+
+/// A growing run of bytes in a pooled buffer.
+///
+/// Owned by the loop thread until it is turned into `Data`.
+struct PooledBytes {
+    private let pool: BufferPool
+    private var buffer: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init(pool: BufferPool, capacity: Int) {
+        self.pool = pool
+        buffer = pool.take(capacity)
+    }
+
+    var capacity: Int { buffer.count }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        let needed = count + bytes.count
+        if needed > buffer.count {
+            let larger = pool.take(max(needed, buffer.count * 2))
+            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            pool.give(buffer)
+            buffer = larger
+        }
+        UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(from: bytes)
+        count = needed
+    }
+
+    /// Hands the bytes over; the value must not be used afterwards.
+    func finish() -> Data { pool.data(buffer, count: count) }
+
+    /// Throws the bytes away; the value must not be used afterwards.
+    func discard() { pool.give(buffer) }
+}

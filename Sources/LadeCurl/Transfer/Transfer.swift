@@ -1,0 +1,377 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import CCurl
+import LadeCore
+
+/// One exchange, from its submission to its single ending.
+///
+/// Created in the caller's task, then owned by the loop thread: nothing but the loop and libcurl's callbacks, which run
+/// on the loop, touches the variables. That is the proof behind `@unchecked Sendable`.
+final class Transfer: @unchecked Sendable {
+    typealias Outcome = Result<Response, LoadingError>
+
+    /// Where the exchange stands.
+    enum Phase {
+        /// Not submitted yet.
+        case new
+        /// In the queue for its host.
+        case waiting(Admission<Transfer>.Place)
+        /// With libcurl.
+        case running(EasyHandle)
+        /// Over; nothing more happens to it.
+        case finished
+    }
+
+    /// What is told to whoever waits, once the turn of the loop is over.
+    enum Resumption {
+        case answer(CheckedContinuation<Outcome, Never>, Outcome)
+        case wake(CheckedContinuation<Void, Never>)
+    }
+
+    let request: Request
+    let call: Call
+    let hostKey: String
+    let host: String
+    let isSecure: Bool
+    let isStreamed: Bool
+    let isDecoding: Bool
+
+    var phase = Phase.new
+    var continuation: CheckedContinuation<Outcome, Never>?
+    var isCancelled = false
+    /// The loop that runs it, which outlives it; set when it starts.
+    var loop: Unmanaged<CurlLoop>?
+    /// Position in the loop's list of running transfers.
+    var index = 0
+
+    // Clocks, in nanoseconds of the loop.
+    var submitted: Int64 = 0
+    var started: Int64 = 0
+    var connectStarted: Int64?
+    var lastActivity: Int64 = 0
+
+    // The sending.
+    var pipe: UploadPipe?
+    var pump: Task<Void, Never>?
+    var sentBytes = 0
+    var pauses: Int32 = 0
+    /// How often libcurl was about to send the request.
+    var sendings = 0
+    var wasReused = false
+    var wasRepeated = false
+
+    // The answer.
+    var vetting: HeadVetting
+    var head: HeadVetting.Head?
+    var body: PooledBytes?
+    var bodyBytes: Int64 = 0
+    var stream: BodyStream?
+    /// Why a callback broke the exchange off; goes before what libcurl says.
+    var failure: LoadingError?
+
+    init(_ request: Request, call: Call, settings: TransportSettings) throws(LoadingError) {
+        try request.validate()
+        let scheme = request.url.scheme?.lowercased() ?? ""
+        guard scheme == "http" || scheme == "https" else {
+            throw .invalidRequest(.unsupportedScheme(scheme), ErrorContext(request))
+        }
+        self.request = request
+        self.call = call
+        isSecure = scheme == "https"
+        host = request.url.host(percentEncoded: true)?.lowercased() ?? ""
+        hostKey = Self.hostKey(request, scheme: scheme, host: host)
+        isStreamed = request.delivery == .streamed
+        // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
+        isDecoding =
+            settings.decodesContent && !request.headers.contains("Accept-Encoding")
+            && !request.headers.contains("Range")
+        vetting = HeadVetting(limits: settings.limits, tolerances: settings.tolerances)
+    }
+
+    private static func hostKey(_ request: Request, scheme: String, host: String) -> String {
+        var key = scheme
+        key += "/"
+        key += host
+        if let port = request.url.port { key += ":\(port)" }
+        switch request.destination {
+        case nil: break
+        case .host(let host, let port): key += ">\(host):\(port ?? 0)"
+        case .unixSocket(let path): key += ">\(path)"
+        }
+        return key
+    }
+
+    /// How much of the answer arrived, for errors.
+    var progress: AnswerProgress {
+        if head != nil { return .body(received: bodyBytes) }
+        return vetting.bytes > 0 ? .head : .nothing
+    }
+
+    /// What is known about the exchange, for errors.
+    var context: ErrorContext {
+        var context = ErrorContext(request)
+        context.attempts = call.attempt
+        if let head {
+            context.status = head.status
+            context.headers = head.headers
+        }
+        return context
+    }
+
+    /// Whether the transport may send the request again when a reused connection turned out to be dead.
+    var isRepeatable: Bool {
+        guard request.method.isIdempotent else { return false }
+        switch request.body?.content {
+        case nil, .bytes: return true
+        case .file, .stream: return false
+        }
+    }
+
+    /// Forgets what one sending left behind, so that the next can start.
+    func prepareForSending() {
+        sentBytes = 0
+        sendings = 0
+        pauses = 0
+        failure = nil
+        head = nil
+        bodyBytes = 0
+        connectStarted = nil
+    }
+}
+
+// MARK: - What libcurl reports
+
+extension Transfer {
+    /// One line of a head or trailer section.
+    ///
+    /// Returns whether the exchange goes on.
+    func received(line: UnsafeBufferPointer<UInt8>, on loop: CurlLoop) -> Bool {
+        lastActivity = loop.now
+        let finding: HeadVetting.Finding
+        do {
+            finding = try vetting.take(line)
+        } catch {
+            switch error {
+            case .malformed(let fault): failure = .malformedResponse(fault, context)
+            case .tooLarge(let limit): failure = .headTooLarge(limit, context)
+            }
+            return false
+        }
+        switch finding {
+        case .more: return true
+        case .interim(let status, let headers):
+            call.record(.interimResponse(status: status, headers: headers))
+            return true
+        case .final(let head): return received(head: head, on: loop)
+        }
+    }
+
+    private func received(head: HeadVetting.Head, on loop: CurlLoop) -> Bool {
+        self.head = head
+        for fault in vetting.tolerated { call.record(.malformationTolerated(fault)) }
+        call.record(.headReceived(status: head.status, headers: head.headers, version: head.version))
+        loop.learned(head.version, transfer: self)
+        if head.status == 407, case .proxy(let proxy) = loop.handleSettings.settings.proxy, !isSecure {
+            failure = .proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)"), context)
+            return false
+        }
+        let hasBody = request.method != .head && head.status != 204 && head.status != 304
+        switch request.delivery {
+        case .buffered(let limit):
+            // A coded length says nothing about the decoded one.
+            let announced = head.contentEncoding == nil || !isDecoding ? head.contentLength : nil
+            if hasBody, let announced, announced > Int64(limit) {
+                failure = .bodyTooLarge(limit: limit, announced: announced, context)
+                return false
+            }
+        case .streamed: startStream(head, on: loop)
+        }
+        return true
+    }
+
+    private func startStream(_ head: HeadVetting.Head, on loop: CurlLoop) {
+        guard let continuation else { return }
+        self.continuation = nil
+        let stream = BodyStream(
+            highWater: loop.handleSettings.settings.limits.streamHighWater,
+            pool: loop.pool,
+            cancellation: .cancelled(context),
+            cancel: { [inbox = loop.inbox] in inbox.post(.cancel(self)) },
+            resume: { [inbox = loop.inbox] in inbox.post(.resume(self, .download)) }
+        )
+        self.stream = stream
+        let response = response(head, ResponseBody(streaming: stream))
+        loop.resumptions.append(.answer(continuation, .success(response)))
+    }
+
+    private func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
+        var headers = head.headers
+        if isDecoding, head.contentEncoding != nil {
+            // They describe the coded bytes, which nobody sees any more; the metrics have them.
+            headers.remove("Content-Encoding")
+            headers.remove("Content-Length")
+        }
+        return Response(
+            status: head.status,
+            headers: headers,
+            body: body,
+            request: request,
+            version: head.version
+        )
+    }
+
+    /// A piece of the body.
+    ///
+    /// Returns what libcurl is to be told.
+    func received(body bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
+        lastActivity = loop.now
+        guard failure == nil, !isCancelled else { return 0 }
+        bodyBytes += Int64(bytes.count)
+        if isDecoding, head?.contentEncoding != nil, isBomb(loop.handleSettings.settings.limits) { return 0 }
+        guard case .buffered(let limit) = request.delivery else { return received(streamed: bytes, on: loop) }
+        guard bodyBytes <= Int64(limit) else {
+            failure = .bodyTooLarge(limit: limit, announced: nil, context)
+            return 0
+        }
+        if body == nil {
+            // What a server announces is believed up to 1 MiB; beyond that the buffer grows with what really comes.
+            let announced = Int(min(head?.contentLength ?? 0, 1 << 20))
+            body = PooledBytes(pool: loop.pool, capacity: max(announced, bytes.count))
+        }
+        body?.append(bytes)
+        return bytes.count
+    }
+
+    private func received(streamed bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
+        guard let stream else { return 0 }
+        guard stream.append(bytes) else {
+            bodyBytes -= Int64(bytes.count)
+            pauses |= CURLPAUSE_RECV
+            return Int(LADE_WRITE_PAUSE)
+        }
+        loop.markUnpublished(self)
+        return bytes.count
+    }
+
+    private func isBomb(_ limits: TransportSettings.ResponseLimits) -> Bool {
+        guard bodyBytes > Int64(limits.decompressionFloor), case .running(let handle) = phase else { return false }
+        let coded = max(handle.offset(CURLINFO_SIZE_DOWNLOAD_T), head?.contentLength ?? 0, 1)
+        guard bodyBytes / coded >= Int64(limits.decompressionRatio) else { return false }
+        failure = .decompressionRatioExceeded(limit: limits.decompressionRatio, context)
+        return true
+    }
+
+    /// libcurl wants bytes of the request's body.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, on loop: CurlLoop) -> Int {
+        lastActivity = loop.now
+        if case .bytes(let data) = request.body?.content {
+            let count = min(buffer.count, data.count - sentBytes)
+            data.withUnsafeBytes { source in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sentBytes..<(sentBytes + count)]))
+            }
+            sentBytes += count
+            return count
+        }
+        guard let pipe else { return 0 }
+        switch pipe.read(into: buffer) {
+        case .bytes(let count):
+            sentBytes += count
+            return count
+        case .end: return 0
+        case .nothingYet:
+            pauses |= CURLPAUSE_SEND
+            return Int(LADE_READ_PAUSE)
+        case .failed:
+            failure = pipe.failure
+            return Int(LADE_READ_ABORT)
+        }
+    }
+
+    /// libcurl is about to send the request over a connection.
+    ///
+    /// Returns whether it may.
+    ///
+    /// libcurl repeats a request by itself, POST included, when a reused connection dies before any byte of the answer,
+    /// and after a 417. Only the first sending is let through; what happens next is decided by the loop.
+    func mayBeSent() -> Bool {
+        sendings += 1
+        guard sendings == 1, case .running(let handle) = phase else { return false }
+        wasReused = handle.long(CURLINFO_NUM_CONNECTS) == 0
+        return true
+    }
+}
+
+// MARK: - The ending
+
+extension Transfer {
+    /// What the exchange cost.
+    func metrics(_ handle: EasyHandle) -> Metrics {
+        func stage(_ info: CURLINFO) -> Duration? {
+            let microseconds = handle.offset(info)
+            return microseconds > 0 ? .microseconds(microseconds) : nil
+        }
+        var metrics = Metrics()
+        metrics.queued = started > submitted ? .nanoseconds(started - submitted) : nil
+        if !wasReused {
+            metrics.nameLookup = stage(CURLINFO_NAMELOOKUP_TIME_T)
+            metrics.connect = stage(CURLINFO_CONNECT_TIME_T)
+            metrics.secureConnect = stage(CURLINFO_APPCONNECT_TIME_T)
+        }
+        metrics.requestStarted = stage(CURLINFO_PRETRANSFER_TIME_T)
+        metrics.firstByte = stage(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = stage(CURLINFO_TOTAL_TIME_T)
+        metrics.requestHeadBytes = Int64(handle.long(CURLINFO_REQUEST_SIZE))
+        metrics.requestBodyBytes = handle.offset(CURLINFO_SIZE_UPLOAD_T)
+        metrics.responseHeadBytes = Int64(vetting.bytes)
+        metrics.responseBodyBytes = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.decodedBodyBytes = bodyBytes
+        metrics.contentEncoding = isDecoding ? head?.contentEncoding : nil
+        metrics.version = head?.version
+        metrics.isReusedConnection = sendings > 0 ? wasReused : nil
+        if sendings > 0 {
+            metrics.remoteAddress = handle.text(CURLINFO_PRIMARY_IP)
+            metrics.remotePort = handle.long(CURLINFO_PRIMARY_PORT)
+        }
+        return metrics
+    }
+
+    /// Ends the exchange: exactly one answer goes to whoever waits.
+    ///
+    /// Harmless after the end.
+    func finish(_ error: LoadingError?, metrics: Metrics, on loop: CurlLoop) {
+        if case .finished = phase { return }
+        phase = .finished
+        pump?.cancel()
+        pump = nil
+        pipe?.close()
+        if let error {
+            call.record(.exchangeFailed(error, metrics))
+        } else {
+            call.record(.exchangeFinished(metrics))
+        }
+        if let stream {
+            self.stream = nil
+            if let waiter = stream.finish(error, trailers: vetting.trailers, metrics: metrics) {
+                loop.resumptions.append(.wake(waiter))
+            }
+        }
+        let collected = body
+        body = nil
+        guard let continuation else {
+            collected?.discard()
+            return
+        }
+        self.continuation = nil
+        if let head, error == nil {
+            let body = ResponseBody(collected?.finish() ?? Data(), trailers: vetting.trailers, metrics: metrics)
+            loop.resumptions.append(.answer(continuation, .success(response(head, body))))
+        } else {
+            collected?.discard()
+            let error = error ?? .malformedResponse(MalformedResponse(.notHTTP), context)
+            loop.resumptions.append(.answer(continuation, .failure(error)))
+        }
+    }
+}

@@ -1,0 +1,168 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// The bridge between the task that makes a request body and the loop thread that sends it.
+///
+/// The writer waits above the high-water mark; the loop pauses the transfer when there is nothing to send.
+final class UploadPipe: Sendable {
+    /// What the loop gets when it asks for bytes.
+    enum Portion: Equatable {
+        case bytes(Int)
+        case nothingYet
+        case end
+        case failed
+    }
+
+    private static let highWater = 512 << 10
+
+    private struct State {
+        var chunks: [Data] = []
+        var head = 0
+        var offset = 0
+        var bytes = 0
+        var accepted: Int64 = 0
+        var isEnded = false
+        var isClosed = false
+        var isStarved = false
+        var failure: LoadingError?
+        var writer: CheckedContinuation<Void, Never>?
+
+        mutating func takeWriter() -> CheckedContinuation<Void, Never>? {
+            defer { writer = nil }
+            return writer
+        }
+
+        mutating func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+            var filled = 0
+            while filled < buffer.count, head < chunks.count {
+                let chunk = chunks[head]
+                let count = min(chunk.count - offset, buffer.count - filled)
+                chunk.withUnsafeBytes { source in
+                    let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<(filled + count)])
+                    target.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[offset..<(offset + count)]))
+                }
+                filled += count
+                offset += count
+                guard offset == chunk.count else { continue }
+                chunks[head] = Data()
+                head += 1
+                offset = 0
+            }
+            if head == chunks.count {
+                chunks.removeAll(keepingCapacity: true)
+                head = 0
+            }
+            bytes -= filled
+            return filled
+        }
+    }
+
+    private let state = Locked(State())
+    private let declaredLength: Int64?
+    private let context: ErrorContext
+    private let resumeTransfer: @Sendable () -> Void
+
+    init(declaredLength: Int64?, context: ErrorContext, resume: @escaping @Sendable () -> Void) {
+        self.declaredLength = declaredLength
+        self.context = context
+        resumeTransfer = resume
+    }
+
+    // MARK: - The writer's side
+
+    /// Takes a chunk, and returns when there is room for the next.
+    func write(_ chunk: Data) async throws(LoadingError) {
+        guard !chunk.isEmpty else { return }
+        let (error, isAwaited, isFull) = state.withLock { state -> (LoadingError?, Bool, Bool) in
+            guard !state.isClosed else { return (.cancelled(context), false, false) }
+            state.accepted += Int64(chunk.count)
+            if let declaredLength, state.accepted > declaredLength {
+                let mismatch = BodyLengthMismatch(declared: declaredLength, written: state.accepted)
+                return (.requestBodyFailed(mismatch, context), false, false)
+            }
+            state.chunks.append(chunk)
+            state.bytes += chunk.count
+            defer { state.isStarved = false }
+            return (nil, state.isStarved, state.bytes >= Self.highWater)
+        }
+        if let error { throw error }
+        if isAwaited { resumeTransfer() }
+        if isFull { try await waitForRoom() }
+    }
+
+    private func waitForRoom() async throws(LoadingError) {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let hasRoom = state.withLock { state -> Bool in
+                    if state.isClosed || state.bytes < Self.highWater || Task.isCancelled { return true }
+                    state.writer = continuation
+                    return false
+                }
+                if hasRoom { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.takeWriter() }?.resume()
+        }
+        if Task.isCancelled || state.withLock({ $0.isClosed }) { throw .cancelled(context) }
+    }
+
+    /// Says that the last chunk was written, or why there will be none.
+    func end(_ error: (any Error)?) {
+        let isAwaited = state.withLock { state -> Bool in
+            state.isEnded = true
+            if let error = error as? LoadingError {
+                state.failure = error
+            } else if let error {
+                state.failure = .requestBodyFailed(error, context)
+            } else if let declaredLength, state.accepted != declaredLength {
+                let mismatch = BodyLengthMismatch(declared: declaredLength, written: state.accepted)
+                state.failure = .requestBodyFailed(mismatch, context)
+            }
+            defer { state.isStarved = false }
+            return state.isStarved
+        }
+        if isAwaited { resumeTransfer() }
+    }
+
+    // MARK: - The loop's side
+
+    /// Fills a buffer with what is there.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
+        let (portion, writer) = state.withLock { state -> (Portion, CheckedContinuation<Void, Never>?) in
+            guard state.failure == nil else { return (.failed, nil) }
+            let count = state.copy(into: buffer)
+            let writer = state.bytes < Self.highWater / 2 ? state.takeWriter() : nil
+            guard count == 0 else { return (.bytes(count), writer) }
+            if state.isEnded { return (.end, writer) }
+            state.isStarved = true
+            return (.nothingYet, writer)
+        }
+        writer?.resume()
+        return portion
+    }
+
+    /// Why there are no more bytes.
+    var failure: LoadingError? { state.withLock { $0.failure } }
+
+    /// The exchange has ended: the writer is told at its next chunk.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.chunks = []
+            state.head = 0
+            return state.takeWriter()
+        }?.resume()
+    }
+}
+
+/// A body that turned out longer or shorter than its request said.
+struct BodyLengthMismatch: Error, CustomStringConvertible {
+    var declared: Int64
+    var written: Int64
+
+    var description: String { "\(written) bytes were written, \(declared) were declared" }
+}
