@@ -44,8 +44,8 @@ struct HeadVetting: Sendable {
     private let tolerances: TransportSettings.Tolerances
     private var section = Section.statusLine
     private var fields: [Headers.Field] = []
-    private var contentLength: String?
-    private var transferEncoding: String?
+    private var contentLength: Int64?
+    private var isChunked = false
     private var contentEncoding: String?
     /// Bytes of all heads and trailers so far.
     private(set) var bytes = 0
@@ -75,7 +75,7 @@ struct HeadVetting: Sendable {
             fields.removeAll(keepingCapacity: true)
             fields.reserveCapacity(12)
             contentLength = nil
-            transferEncoding = nil
+            isChunked = false
             contentEncoding = nil
             return .more
         case .fields(let status, let version):
@@ -92,90 +92,85 @@ struct HeadVetting: Sendable {
 
     // MARK: - Lines
 
-    private mutating func contentOfLine(_ line: UnsafeBufferPointer<UInt8>) throws(Fault) -> Slice {
-        guard line.last == 0x0A else { throw malformed(.lineEnd, line[...]) }
-        if line.count >= 2, line[line.count - 2] == 0x0D { return line[...].dropLast(2) }
-        let content = line[...].dropLast(1)
+    // Rebased buffers and not slices, strings or collections: this runs for each line of each answer.
+    private typealias Bytes = UnsafeBufferPointer<UInt8>
+
+    private mutating func contentOfLine(_ line: Bytes) throws(Fault) -> Bytes {
+        let count = line.count
+        guard count > 0, line[count - 1] == 0x0A else { throw malformed(.lineEnd, line) }
+        if count >= 2, line[count - 2] == 0x0D { return Bytes(rebasing: line[..<(count - 2)]) }
+        let content = Bytes(rebasing: line[..<(count - 1)])
         try tolerate(.bareLineFeed, .lineEnd, content)
         return content
     }
 
-    /// `HTTP/1.1 200 OK`, and `HTTP/2 200` as the wire library writes it (RFC 9112 §4).
-    ///
-    /// The reason may be absent.
-    private mutating func statusLine(_ line: Slice) throws(Fault) -> (Status, HTTPVersion) {
-        let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count >= 2, let version = try version(parts[0], line) else { throw malformed(.statusLine, line) }
-        let digits = parts[1]
-        guard digits.count == 3, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { throw malformed(.statusLine, line) }
+    /// `HTTP/1.1 200 OK`, and `HTTP/2 200` as the wire library writes it (RFC 9112 §4). The reason may be absent.
+    private mutating func statusLine(_ line: Bytes) throws(Fault) -> (Status, HTTPVersion) {
+        guard let space = line.firstIndex(of: 0x20),
+            let version = try version(Bytes(rebasing: line[..<space]), line)
+        else { throw malformed(.statusLine, line) }
+        let digits = line[(space + 1)...].prefix(3)
+        let afterDigits = space + 4
+        guard digits.count == 3, digits.allSatisfy({ 0x30...0x39 ~= $0 }),
+            afterDigits == line.count || line[afterDigits] == 0x20
+        else { throw malformed(.statusLine, line) }
         let code = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-        guard code >= 100 else { throw malformed(.statusLine, line) }
-        if parts.count == 3, !parts[2].allSatisfy(\.isFieldContent) { throw malformed(.statusLine, line) }
+        guard code >= 100, line[afterDigits...].allSatisfy(\.isFieldContent) else { throw malformed(.statusLine, line) }
         return (Status(code), version)
     }
 
-    private mutating func version(_ text: Slice, _ line: Slice) throws(Fault) -> HTTPVersion? {
-        switch String(decoding: text, as: UTF8.self) {
-        case "HTTP/1.1": return .http1_1
-        case "HTTP/1.0": return .http1_0
-        case "HTTP/2": return .http2
-        case "HTTP/3": return .http3
-        case let other where other.equalsIgnoringASCIICase("HTTP/1.1"):
-            try tolerate(.protocolNameCase, .statusLine, line)
-            return .http1_1
-        default: return nil
-        }
+    private mutating func version(_ text: Bytes, _ line: Bytes) throws(Fault) -> HTTPVersion? {
+        if Self.equals(text, "HTTP/1.1") { return .http1_1 }
+        if Self.equals(text, "HTTP/1.0") { return .http1_0 }
+        if Self.equals(text, "HTTP/2") { return .http2 }
+        if Self.equals(text, "HTTP/3") { return .http3 }
+        guard Self.equalsIgnoringCase(text, "http/1.1") else { return nil }
+        try tolerate(.protocolNameCase, .statusLine, line)
+        return .http1_1
     }
 
-    private mutating func field(_ line: Slice, isTrailer: Bool) throws(Fault) {
-        guard let first = line.first, first != 0x20, first != 0x09 else { return try continuation(line) }
+    private mutating func field(_ line: Bytes, isTrailer: Bool) throws(Fault) {
+        guard line[0] != 0x20, line[0] != 0x09 else { return try continuation(line) }
         guard fields.count < limits.headFields else { throw .tooLarge(.fields(limits.headFields)) }
-        guard let colon = line.firstIndex(of: 0x3A) else { throw malformed(.fieldName, line) }
-        var name = line[..<colon]
-        if let last = name.last, last == 0x20 || last == 0x09 {
-            try tolerate(.spaceBeforeColon, .fieldName, line)
-            while let last = name.last, last == 0x20 || last == 0x09 { name.removeLast() }
-        }
-        guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter) else { throw malformed(.fieldName, line) }
-        let value = Self.trimmed(line[(colon + 1)...])
-        guard value.allSatisfy(\.isFieldContent) else { throw malformed(.fieldValue, line) }
-        let field = Headers.Field(uncheckedName: String(decoding: name, as: UTF8.self), value: Self.text(value))
-        fields.append(field)
-        if !isTrailer { try note(field, line) }
+        var end = 0
+        while end < line.count, line[end].isTokenCharacter { end += 1 }
+        var colon = end
+        while colon < line.count, line[colon] == 0x20 || line[colon] == 0x09 { colon += 1 }
+        guard end > 0, colon < line.count, line[colon] == 0x3A else { throw malformed(.fieldName, line) }
+        if colon > end { try tolerate(.spaceBeforeColon, .fieldName, line) }
+        let name = Bytes(rebasing: line[..<end])
+        let value = Self.trimmed(line, from: colon + 1)
+        guard let text = Self.text(value) else { throw malformed(.fieldValue, line) }
+        fields.append(Headers.Field(uncheckedName: String(decoding: name, as: UTF8.self), value: text))
+        if !isTrailer { try note(name, value, text, line) }
     }
 
     /// A folded line (obs-fold) is joined to the field before it by one space, when that is tolerated at all.
-    private mutating func continuation(_ line: Slice) throws(Fault) {
+    private mutating func continuation(_ line: Bytes) throws(Fault) {
         try tolerate(.foldedFields, .foldedField, line)
-        let value = Self.trimmed(line)
-        guard let last = fields.popLast(), value.allSatisfy(\.isFieldContent) else {
+        guard let last = fields.popLast(), let text = Self.text(Self.trimmed(line, from: 0)) else {
             throw malformed(.foldedField, line)
         }
-        let joined = last.value + " " + Self.text(value)
-        fields.append(Headers.Field(uncheckedName: last.name, value: joined))
         // A framing field must not be changed by folding: what the wire library made of it is unknown.
-        if last.name.equalsIgnoringASCIICase("Content-Length") || last.name.equalsIgnoringASCIICase("Transfer-Encoding")
-        {
-            throw malformed(.foldedField, line)
-        }
+        let isFraming = ["content-length", "transfer-encoding"].contains(last.name.lowercased())
+        guard !isFraming else { throw malformed(.foldedField, line) }
+        fields.append(Headers.Field(uncheckedName: last.name, value: last.value + " " + text))
     }
 
     // MARK: - Framing (RFC 9112 §6)
 
-    private mutating func note(_ field: Headers.Field, _ line: Slice) throws(Fault) {
-        switch field.name.utf8.count {
-        case 14 where field.name.equalsIgnoringASCIICase("Content-Length"):
-            guard !field.value.isEmpty, field.value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), Int64(field.value) != nil
+    private mutating func note(_ name: Bytes, _ value: Bytes, _ text: String, _ line: Bytes) throws(Fault) {
+        switch name.count {
+        case 14 where Self.equalsIgnoringCase(name, "content-length"):
+            guard !value.isEmpty, value.allSatisfy({ 0x30...0x39 ~= $0 }), let length = Int64(text),
+                contentLength == nil || contentLength == length
             else { throw malformed(.contentLength, line) }
-            if let contentLength, contentLength != field.value { throw malformed(.contentLength, line) }
-            contentLength = field.value
-        case 17 where field.name.equalsIgnoringASCIICase("Transfer-Encoding"):
-            guard transferEncoding == nil, field.value.equalsIgnoringASCIICase("chunked") else {
-                throw malformed(.transferCoding, line)
-            }
-            transferEncoding = field.value
-        case 16 where field.name.equalsIgnoringASCIICase("Content-Encoding"):
-            contentEncoding = contentEncoding.map { $0 + ", " + field.value } ?? field.value
+            contentLength = length
+        case 17 where Self.equalsIgnoringCase(name, "transfer-encoding"):
+            guard !isChunked, Self.equalsIgnoringCase(value, "chunked") else { throw malformed(.transferCoding, line) }
+            isChunked = true
+        case 16 where Self.equalsIgnoringCase(name, "content-encoding"):
+            contentEncoding = contentEncoding.map { $0 + ", " + text } ?? text
         default: break
         }
     }
@@ -186,14 +181,12 @@ struct HeadVetting: Sendable {
             section = .statusLine
             return .interim(status, headers)
         }
-        if transferEncoding != nil {
-            let isHTTP1_1 = version == .http1_1
-            if !isHTTP1_1 { throw .malformed(MalformedResponse(.transferCoding)) }
+        if isChunked {
+            guard version == .http1_1 else { throw .malformed(MalformedResponse(.transferCoding)) }
             if contentLength != nil {
-                guard tolerances.contains(.lengthWithChunked) else {
-                    throw .malformed(MalformedResponse(.lengthWithTransferCoding))
-                }
-                tolerated.append(MalformedResponse(.lengthWithTransferCoding))
+                let fault = MalformedResponse(.lengthWithTransferCoding)
+                guard tolerances.contains(.lengthWithChunked) else { throw .malformed(fault) }
+                tolerated.append(fault)
                 contentLength = nil
             }
         }
@@ -204,7 +197,7 @@ struct HeadVetting: Sendable {
                 status: status,
                 version: version,
                 headers: headers,
-                contentLength: contentLength.flatMap { Int64($0) },
+                contentLength: contentLength,
                 contentEncoding: contentEncoding
             )
         )
@@ -212,30 +205,48 @@ struct HeadVetting: Sendable {
 
     // MARK: - Pieces
 
-    private typealias Slice = Swift.Slice<UnsafeBufferPointer<UInt8>>
-
-    private func malformed(_ rule: MalformedResponse.Rule, _ line: Slice) -> Fault {
+    private func malformed(_ rule: MalformedResponse.Rule, _ line: Bytes) -> Fault {
         .malformed(MalformedResponse(rule, excerpt: String(decoding: line.prefix(200), as: UTF8.self)))
     }
 
     private mutating func tolerate(
         _ tolerance: TransportSettings.Tolerances,
         _ rule: MalformedResponse.Rule,
-        _ line: Slice
+        _ line: Bytes
     ) throws(Fault) {
         guard tolerances.contains(tolerance) else { throw malformed(rule, line) }
         tolerated.append(MalformedResponse(rule, excerpt: String(decoding: line.prefix(200), as: UTF8.self)))
     }
 
-    private static func trimmed(_ bytes: Slice) -> Slice {
-        var bytes = bytes
-        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        return bytes
+    private static func equals(_ bytes: Bytes, _ text: StaticString) -> Bool {
+        bytes.count == text.utf8CodeUnitCount && bytes.elementsEqual(Bytes(start: text.utf8Start, count: bytes.count))
     }
 
+    /// Whether the bytes are the text, which is in lower case, in any case.
+    private static func equalsIgnoringCase(_ bytes: Bytes, _ text: StaticString) -> Bool {
+        guard bytes.count == text.utf8CodeUnitCount else { return false }
+        for index in 0..<bytes.count where bytes[index].lowercasedASCII != text.utf8Start[index] { return false }
+        return true
+    }
+
+    private static func trimmed(_ bytes: Bytes, from start: Int) -> Bytes {
+        var start = start
+        var end = bytes.count
+        while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+        while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+        return Bytes(rebasing: bytes[start..<end])
+    }
+
+    /// The text of a field value, or nil when it has a forbidden character.
+    ///
     /// Values are UTF-8 where they can be and ISO-8859-1 otherwise, so that no byte is lost (RFC 9110 §5.5).
-    private static func text(_ bytes: Slice) -> String {
+    private static func text(_ bytes: Bytes) -> String? {
+        var all: UInt8 = 0
+        for byte in bytes {
+            guard byte.isFieldContent else { return nil }
+            all |= byte
+        }
+        guard all >= 0x80 else { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var result = ""
         for byte in bytes { result.unicodeScalars.append(Unicode.Scalar(byte)) }
