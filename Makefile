@@ -1,0 +1,24 @@
+# Each goal installs what it lacks and says so (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
+PREFIX ?= /usr/local
+export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS SECONDS_EACH
+
+GOALS := demo test bench lint format docs install fuzz sanitize
+
+help:
+	@echo 'make demo       the lade command against a local server'
+	@echo 'make test       all tests, with real peers on loopback      FILTER=regex'
+	@echo 'make lint       the form of the sources                     (make format mends it)'
+	@echo 'make docs       the documentation, into .build/docs'
+	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
+	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
+	@echo 'make sanitize   the transport tests under the Thread and Address Sanitizers'
+	@echo 'make fuzz       the fuzzers                                 SECONDS_EACH=60'
+	@echo 'make clean      removes what all of these have made'
+
+$(GOALS):
+	@Scripts/$@
+
+clean:
+	@Scripts/clean
+
+.PHONY: help clean $(GOALS)
