@@ -37,7 +37,7 @@ let package = Package(
         // Top.
         .executableTarget(name: "LadeCommand", dependencies: ["Lade", "LadeCurl", "LadeTesting"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
-        .testTarget(name: "LadeCurlTests", dependencies: ["LadeCurl", "LadeTesting"]),
+        .testTarget(name: "LadeCurlTests", dependencies: ["CCurl", "LadeCurl", "LadeTesting"]),
         .testTarget(name: "LadeURLSessionTests", dependencies: ["LadeURLSession", "LadeTesting"]),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
         .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeTesting"]),
