@@ -1,0 +1,113 @@
+public import LadeCore
+
+/// An event sink that remembers everything, so that a test can assert the whole story of a call.
+///
+/// ```swift
+/// let events = EventRecorder()
+/// _ = try await chain.send(request, call: Call(events: [events]))
+/// #expect(events.story == [
+///     "exchange started GET http://127.0.0.1/shows",
+///     "head 200 HTTP/1.1",
+///     "exchange finished",
+/// ])
+/// ```
+public final class EventRecorder: EventSink {
+    /// One event and whose it was.
+    public struct Record: Sendable {
+        /// The call it belongs to.
+        public let call: Call.ID
+        /// The attempt of the call it belongs to.
+        public let attempt: Int
+        /// When it happened, by the call's time source.
+        public let instant: Instant
+        /// What happened.
+        public let event: Event
+    }
+
+    private let state = Watched<[Record]>([])
+
+    /// Makes a recorder that has seen nothing.
+    public init() {}
+
+    /// Remembers an event.
+    public func record(_ event: Event, of call: Call) {
+        let record = Record(call: call.id, attempt: call.attempt, instant: call.time.now, event: event)
+        state.change { $0.append(record) }
+    }
+
+    /// Everything so far, in the order it was recorded.
+    public var records: [Record] { state.read(\.self) }
+
+    /// Every event so far.
+    public var events: [Event] { records.map(\.event) }
+
+    /// Every event so far as one line each; see ``line(for:)``.
+    public var story: [String] { records.map { Self.line(for: $0.event) } }
+
+    /// The events of one call.
+    public func events(of call: Call.ID) -> [Event] {
+        records.compactMap { $0.call == call ? $0.event : nil }
+    }
+
+    /// The events of one call as one line each; see ``line(for:)``.
+    public func story(of call: Call.ID) -> [String] {
+        events(of: call).map(Self.line)
+    }
+
+    /// Forgets everything.
+    public func clear() {
+        state.change { $0.removeAll() }
+    }
+
+    /// Waits until an event that satisfies `predicate` has been recorded, or finds the first that was.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    @discardableResult
+    public func event(where predicate: @Sendable (Event) -> Bool) async throws(LoadingError) -> Event {
+        var seen = 0
+        while true {
+            let position = seen
+            // The predicate is the caller's: it must not run under the lock.
+            let records = try await state.value { $0.count > position ? $0 : nil }
+            for record in records[position...] where predicate(record.event) { return record.event }
+            seen = records.count
+        }
+    }
+
+    /// Waits until an event with that ``line(for:)`` has been recorded.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    public func line(_ text: String) async throws(LoadingError) {
+        try await event { Self.line(for: $0) == text }
+    }
+
+    /// The event in one short line, without what differs from run to run.
+    ///
+    /// `exchange started GET http://…`, `head 200 HTTP/1.1`, `exchange failed: timedOut(idle)`; events without a form of
+    /// their own read as their case is written in Swift.
+    public static func line(for event: Event) -> String {
+        switch event {
+        case .callStarted(let method, let url): "call started \(method) \(url)"
+        case .exchangeStarted(let method, let url): "exchange started \(method) \(url)"
+        case .waitStarted(let reason): "wait started: \(reason)"
+        case .waitEnded(let reason, _): "wait ended: \(reason)"
+        case .interimResponse(let status, _): "interim \(status)"
+        case .headReceived(let status, _, let version): "head \(status) \(version.rawValue)"
+        case .exchangeFinished: "exchange finished"
+        case .exchangeFailed(let error, _): "exchange failed: \(label(of: error))"
+        case .callFinished(let status): "call finished \(status)"
+        case .callFailed(let error): "call failed: \(label(of: error))"
+        default: String(describing: event)
+        }
+    }
+
+    /// The name of the error's case, with the phase of a time-out and the status of a refusal.
+    static func label(of error: LoadingError) -> String {
+        switch error {
+        case .cancelled: "cancelled"
+        case .timedOut(let phase, _): "timedOut(\(phase.rawValue))"
+        case .unacceptableStatus(let status, _): "unacceptableStatus(\(status))"
+        default: Mirror(reflecting: error).children.first?.label ?? String(describing: error)
+        }
+    }
+}

@@ -1,0 +1,246 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+public import LadeCore
+
+/// What a ``ScriptedTransport`` answers to one request.
+///
+/// Start from one of the makers and refine: every refinement returns a changed copy.
+///
+/// ```swift
+/// .json(#"{"title": "One"}"#)
+/// .status(503, headers: ["Retry-After": "3"])
+/// .text("hello").after(.seconds(2))
+/// .bytes(data).inPieces(of: 1024, every: .milliseconds(10)).breaking(after: 5000)
+/// .fails(.timedOut(.connect, ErrorContext()))
+/// .stalls
+/// ```
+public struct ScriptedAnswer: Sendable {
+    /// One step of a body.
+    public enum Step: Sendable {
+        /// Gives these bytes as one chunk.
+        case bytes(Data)
+        /// Waits in the call's time.
+        case wait(Duration)
+        /// Waits for the test.
+        case signal(Signal)
+        /// Never goes on: only cancelling ends it.
+        case stall
+        /// Breaks the body; the error gets the request's context when it has none.
+        case fail(LoadingError)
+    }
+
+    enum Outcome: Sendable {
+        case response(Status)
+        case failure(LoadingError)
+        case stall
+        case computed(@Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer)
+    }
+
+    enum Pause: Sendable {
+        case duration(Duration)
+        case signal(Signal)
+    }
+
+    var outcome: Outcome
+    var pauses: [Pause] = []
+    var interim: [(Status, Headers)] = []
+    var steps: [Step] = []
+    /// The fields of the header section.
+    public var headers = Headers()
+    /// The fields of the trailer section.
+    public var trailers = Headers()
+    /// The version the answer claims to have come over; HTTP/1.1 by default.
+    public var version = HTTPVersion.http1_1
+
+    init(_ outcome: Outcome) {
+        self.outcome = outcome
+    }
+
+    // MARK: - Makers
+
+    /// A response with a status and, if given, a text as its body.
+    public static func status(_ status: Status, headers: Headers = Headers(), _ text: String = "") -> ScriptedAnswer {
+        bytes(Data(text.utf8), status: status, headers: headers)
+    }
+
+    /// A response with a JSON text and its content type.
+    public static func json(
+        _ text: String,
+        status: Status = 200,
+        headers: Headers = Headers()
+    ) -> ScriptedAnswer {
+        bytes(Data(text.utf8), type: "application/json", status: status, headers: headers)
+    }
+
+    /// A response with a text and its content type.
+    public static func text(
+        _ text: String,
+        status: Status = 200,
+        headers: Headers = Headers()
+    ) -> ScriptedAnswer {
+        bytes(Data(text.utf8), type: "text/plain; charset=utf-8", status: status, headers: headers)
+    }
+
+    /// A response with bytes as one chunk; `Content-Length` is added unless it is among the headers.
+    public static func bytes(
+        _ bytes: Data,
+        type: String? = nil,
+        status: Status = 200,
+        headers: Headers = Headers()
+    ) -> ScriptedAnswer {
+        var answer = ScriptedAnswer(.response(status))
+        answer.headers = headers
+        if let type, !headers.contains("Content-Type") { answer.headers.add("Content-Type", type) }
+        if !headers.contains("Content-Length"), !headers.contains("Transfer-Encoding") {
+            answer.headers.add("Content-Length", String(bytes.count))
+        }
+        if !bytes.isEmpty { answer.steps = [.bytes(bytes)] }
+        return answer
+    }
+
+    /// A response whose body follows a script of its own.
+    public static func steps(
+        _ steps: [Step],
+        status: Status = 200,
+        headers: Headers = Headers()
+    ) -> ScriptedAnswer {
+        var answer = ScriptedAnswer(.response(status))
+        answer.headers = headers
+        answer.steps = steps
+        return answer
+    }
+
+    /// A response whose body comes in these chunks, with a wait in the call's time before each but the first.
+    public static func chunks(
+        _ chunks: [String],
+        every interval: Duration? = nil,
+        status: Status = 200,
+        headers: Headers = Headers()
+    ) -> ScriptedAnswer {
+        var steps: [Step] = []
+        for chunk in chunks {
+            if let interval, !steps.isEmpty { steps.append(.wait(interval)) }
+            steps.append(.bytes(Data(chunk.utf8)))
+        }
+        return .steps(steps, status: status, headers: headers)
+    }
+
+    /// No response but an error; it gets the request's context when it has none of its own.
+    public static func fails(_ error: LoadingError) -> ScriptedAnswer {
+        ScriptedAnswer(.failure(error))
+    }
+
+    /// A connection that breaks before any byte of the answer.
+    public static func connectionLost(isSafeToRepeat: Bool = false) -> ScriptedAnswer {
+        .fails(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat, ErrorContext()))
+    }
+
+    /// A time-out, at once; request time-outs are not simulated, so put ``after(_:)`` where time matters.
+    public static func timesOut(_ phase: TimeoutPhase = .idle) -> ScriptedAnswer {
+        .fails(.timedOut(phase, ErrorContext()))
+    }
+
+    /// No response at all until the task is cancelled.
+    public static var stalls: ScriptedAnswer { ScriptedAnswer(.stall) }
+
+    /// Whatever the closure makes of the request.
+    public static func computed(
+        _ make: @escaping @Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer
+    ) -> ScriptedAnswer {
+        ScriptedAnswer(.computed(make))
+    }
+
+    // MARK: - Refinements
+
+    /// Waits in the call's time before the answer.
+    public func after(_ duration: Duration) -> ScriptedAnswer {
+        with { $0.pauses.append(.duration(duration)) }
+    }
+
+    /// Waits for the test before the answer.
+    public func after(_ signal: Signal) -> ScriptedAnswer {
+        with { $0.pauses.append(.signal(signal)) }
+    }
+
+    /// Adds a header field.
+    public func adding(_ name: String, _ value: String) -> ScriptedAnswer {
+        with { $0.headers.add(name, value) }
+    }
+
+    /// Sends an interim response (1xx) first, told as an event.
+    public func interim(_ status: Status, headers: Headers = Headers()) -> ScriptedAnswer {
+        with { $0.interim.append((status, headers)) }
+    }
+
+    /// Ends the body with a trailer section.
+    public func trailers(_ trailers: Headers) -> ScriptedAnswer {
+        with { $0.trailers = trailers }
+    }
+
+    /// Claims another protocol version.
+    public func version(_ version: HTTPVersion) -> ScriptedAnswer {
+        with { $0.version = version }
+    }
+
+    /// Cuts the chunks of the body into pieces, with a wait in the call's time before each but the first.
+    public func inPieces(of size: Int, every interval: Duration? = nil) -> ScriptedAnswer {
+        precondition(size > 0, "A piece has at least one byte")
+        return with { answer in
+            var steps: [Step] = []
+            for step in answer.steps {
+                guard case .bytes(let bytes) = step else {
+                    steps.append(step)
+                    continue
+                }
+                var rest = bytes[...]
+                while !rest.isEmpty {
+                    if let interval, !steps.isEmpty { steps.append(.wait(interval)) }
+                    steps.append(.bytes(Data(rest.prefix(size))))
+                    rest = rest.dropFirst(size)
+                }
+            }
+            answer.steps = steps
+        }
+    }
+
+    /// Breaks the body after so many bytes.
+    ///
+    /// - Parameters:
+    ///   - count: The bytes that still arrive.
+    ///   - error: What reading on throws; an incomplete body with the right counts by default.
+    /// - Returns: The changed answer.
+    public func breaking(after count: Int, with error: LoadingError? = nil) -> ScriptedAnswer {
+        let expected = headers["Content-Length"].flatMap { Int64($0) }
+        let fault = error ?? .incompleteBody(received: Int64(count), expected: expected, ErrorContext())
+        return with { $0.steps = Self.cut($0.steps, after: count) + [.fail(fault)] }
+    }
+
+    /// Stops the body after so many bytes and never goes on.
+    public func stalling(after count: Int) -> ScriptedAnswer {
+        with { $0.steps = Self.cut($0.steps, after: count) + [.stall] }
+    }
+
+    private static func cut(_ steps: [Step], after count: Int) -> [Step] {
+        var left = count
+        var result: [Step] = []
+        for step in steps {
+            guard left > 0 else { break }
+            guard case .bytes(let bytes) = step else {
+                result.append(step)
+                continue
+            }
+            result.append(.bytes(Data(bytes.prefix(left))))
+            left -= min(left, bytes.count)
+        }
+        return result
+    }
+
+    private func with(_ change: (inout ScriptedAnswer) -> Void) -> ScriptedAnswer {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}

@@ -1,0 +1,296 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+public import LadeCore
+
+/// An HTTP server on the loopback interface that does exactly what a test tells it to, byte for byte.
+///
+/// Either every connection follows a script of ``ServerStep``s, for malformed answers, stalls and resets:
+///
+/// ```swift
+/// let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+/// let server = try LoopbackServer(script: [.readRequest, .send("HTTP/1.1 200 OK\r\n"), .reset])
+/// ```
+///
+/// or a handler answers every request, with keep-alive, as a well-behaved server does:
+///
+/// ```swift
+/// let server = try LoopbackServer { request in
+///     request.path == "/shows" ? .json(#"{"shows": []}"#) : .status(404)
+/// }
+/// let request = try server.request(.get, "/shows")
+/// ```
+///
+/// Each connection has a thread of its own, so scripts and handlers may block. It remembers what it received, and counts
+/// connections. When the value goes away, or by ``stop()``, every connection is closed and every thread and descriptor
+/// given back. It is for tests: it trusts its clients and speaks no TLS.
+public final class LoopbackServer: Sendable {
+    /// Where a server listens.
+    public enum Endpoint: Sendable, Hashable {
+        /// 127.0.0.1; port 0 takes a free one.
+        case ipv4(port: UInt16 = 0)
+        /// ::1; port 0 takes a free one.
+        case ipv6(port: UInt16 = 0)
+        /// A Unix-domain socket, made at this path in place of what is there, and removed at the end.
+        case unixSocket(path: String)
+
+        var isInternet: Bool {
+            if case .unixSocket = self { false } else { true }
+        }
+    }
+
+    /// How a server listens and how much it remembers.
+    public struct Options: Sendable {
+        /// Where it listens; a free port of 127.0.0.1 by default.
+        public var endpoint = Endpoint.ipv4()
+        /// How many connections may wait to be accepted; 1,024 by default.
+        public var backlog = 1024
+        /// The size of the send buffer of each connection in bytes, as the system sees fit by default.
+        public var sendBuffer: Int?
+        /// How many requests are remembered, the first ones; 100,000 by default.
+        public var keptRequests = 100_000
+        /// How many connections are remembered, the first ones; 100,000 by default.
+        public var keptConnections = 100_000
+        /// How many bytes of each request's body are kept, besides its digest; 2 MiB by default.
+        public var keptBodyBytes = 2 << 20
+        /// How many bytes of what each connection received are kept; 64 KiB by default.
+        public var keptConnectionBytes = 64 << 10
+
+        /// Makes the default options.
+        public init() {}
+    }
+
+    /// What is known of one connection.
+    public struct Connection: Sendable {
+        /// The first bytes that were received, framing and all.
+        public internal(set) var received = Data()
+        /// How many bytes were received.
+        public internal(set) var bytesReceived: Int64 = 0
+        /// How many bytes the system took to send.
+        public internal(set) var bytesSent: Int64 = 0
+        /// How it ended; nil while it is open.
+        public internal(set) var ended: ServerConnection.Ended?
+    }
+
+    /// The port it listens on; 0 for a Unix-domain socket.
+    public let port: UInt16
+    private let core: ServerCore
+
+    /// Starts a server that runs `serve` on the thread of each connection; its return closes the connection.
+    ///
+    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    public init(
+        _ options: Options = Options(),
+        serving serve: @escaping @Sendable (ServerConnection) throws -> Void
+    ) throws(SystemCallFailure) {
+        let (listener, port) = try Sockets.listen(on: options.endpoint, backlog: Int32(clamping: options.backlog))
+        self.port = port
+        do throws(SystemCallFailure) {
+            core = try ServerCore(listener: listener, options: options, serve: serve)
+        } catch {
+            Sockets.closeDescriptor(listener)
+            throw error
+        }
+        core.start()
+    }
+
+    /// Starts a server whose every connection follows the same script.
+    ///
+    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    public convenience init(_ options: Options = Options(), script: [ServerStep]) throws(SystemCallFailure) {
+        try self.init(options, scripts: { _ in script })
+    }
+
+    /// Starts a server whose connections follow a script each, by their number from 0; the last is used again.
+    ///
+    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    public convenience init(_ options: Options = Options(), scripts: [[ServerStep]]) throws(SystemCallFailure) {
+        try self.init(options, scripts: { index in index < scripts.count ? scripts[index] : scripts.last ?? [] })
+    }
+
+    /// Starts a server whose connections follow the script that a closure gives for their number from 0.
+    ///
+    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    public convenience init(
+        _ options: Options = Options(),
+        scripts: @escaping @Sendable (Int) -> [ServerStep]
+    ) throws(SystemCallFailure) {
+        try self.init(options) { connection in
+            for step in scripts(connection.index) { try step.run(connection) }
+        }
+    }
+
+    /// Starts a server that reads one request on each connection and answers with exactly these bytes.
+    ///
+    /// - Parameters:
+    ///   - answer: The answer, head and all.
+    ///   - last: What is done then; ``ServerStep/close`` by default.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen.
+    public convenience init(answering answer: String, then last: ServerStep = .close) throws(SystemCallFailure) {
+        try self.init(script: [.readRequest, .send(answer), last])
+    }
+
+    /// Starts a server that answers every request through a handler and keeps connections open.
+    ///
+    /// - Parameters:
+    ///   - options: How it listens.
+    ///   - onHead: Asked when only the head of a request is here; an answer given here is sent before the body is read,
+    ///     for refused expectations and for duplex. nil leaves the request to `handler`.
+    ///   - handler: Answers a request that has arrived whole. Runs on the connection's thread; throwing resets the
+    ///     connection.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    public convenience init(
+        _ options: Options = Options(),
+        onHead: @escaping @Sendable (ServerRequest) throws -> ServerResponse? = { _ in nil },
+        handler: @escaping @Sendable (ServerRequest) throws -> ServerResponse
+    ) throws(SystemCallFailure) {
+        try self.init(options) { connection in
+            while true {
+                let head = try connection.readHead()
+                if let early = try onHead(head) {
+                    try connection.respond(early)
+                    // A client that was refused in the middle of its body may send the rest or not (RFC 9110 §10.1.1).
+                    if connection.request?.isComplete != true {
+                        guard head["Expect"] == nil else { return try connection.close() }
+                        try connection.readBody()
+                    }
+                } else {
+                    if head["Expect"]?.lowercased() == "100-continue" {
+                        try connection.sendHead(status: 100, fields: [])
+                    }
+                    try connection.respond(try handler(try connection.readBody()))
+                }
+                let asked = head["Connection"]?.lowercased()
+                if asked == "close" || (head.version == "HTTP/1.0" && asked != "keep-alive") { return }
+            }
+        }
+    }
+
+    deinit {
+        core.stop()
+    }
+
+    /// Closes every connection and gives back every thread and descriptor.
+    ///
+    /// Waits for the connections' threads, which takes no time unless a handler blocks in something of its own. Must not
+    /// be called from a script or handler.
+    public func stop() {
+        core.stop()
+    }
+
+    /// Listens no more; connections that are open go on.
+    ///
+    /// Returns once new connections are refused.
+    public func stopAccepting() {
+        core.stopAccepting()
+    }
+
+    // MARK: - Addressing
+
+    /// The host and port as in a URL, `127.0.0.1:8080`; `localhost` for a Unix-domain socket.
+    public var authority: String {
+        switch core.options.endpoint {
+        case .ipv4: "127.0.0.1:\(port)"
+        case .ipv6: "[::1]:\(port)"
+        case .unixSocket: "localhost"
+        }
+    }
+
+    /// The address of a path on this server.
+    public func address(_ target: String = "/") -> String {
+        "http://\(authority)\(target)"
+    }
+
+    /// A request to this server.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/invalidRequest(_:_:)`` when the target cannot stand in a URL.
+    public func request(
+        _ method: Method = .get,
+        _ target: String = "/",
+        headers: Headers = Headers(),
+        body: RequestBody? = nil,
+        delivery: Request.Delivery = .buffered(limit: Request.defaultBufferLimit)
+    ) throws(LoadingError) -> Request {
+        var request = try Request(method, address(target), headers: headers, body: body, delivery: delivery)
+        if case .unixSocket(let path) = core.options.endpoint { request.destination = .unixSocket(path: path) }
+        return request
+    }
+
+    // MARK: - Looking
+
+    /// Every request whose head has arrived, in order of arrival.
+    public var requests: [ServerRequest] { core.watched.read(\.requests) }
+
+    /// How many request heads have arrived.
+    public var requestCount: Int { core.watched.read(\.requestCount) }
+
+    /// Every connection so far, in order.
+    public var connections: [Connection] { core.watched.read(\.connections) }
+
+    /// How many connections were accepted.
+    public var acceptedCount: Int { core.watched.read(\.accepted) }
+
+    /// How many connections are open.
+    public var openCount: Int { core.watched.read(\.open.count) }
+
+    /// The most connections that were ever open at once.
+    public var maximumOpenCount: Int { core.watched.read(\.maximumOpen) }
+
+    // MARK: - Waiting
+
+    /// Waits until the request of that number (from 0) has arrived with its body.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    public func request(at index: Int) async throws(LoadingError) -> ServerRequest {
+        try await core.watched.value { state in
+            index < state.requests.count && state.requests[index].isComplete ? state.requests[index] : nil
+        }
+    }
+
+    /// Waits until the head of the request of that number (from 0) has arrived.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    public func head(at index: Int) async throws(LoadingError) -> ServerRequest {
+        try await core.watched.value { index < $0.requests.count ? $0.requests[index] : nil }
+    }
+
+    /// Waits until so many request heads have arrived.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    public func requests(atLeast count: Int) async throws(LoadingError) {
+        try await core.watched.value { $0.requestCount >= count ? () : nil }
+    }
+
+    /// Waits until so many connections have been accepted.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    public func connections(atLeast count: Int) async throws(LoadingError) {
+        try await core.watched.value { $0.accepted >= count ? () : nil }
+    }
+
+    /// Waits until the connection of that number (from 0) has ended.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    @discardableResult
+    public func connectionClosed(at index: Int) async throws(LoadingError) -> ServerConnection.Ended {
+        try await core.watched.value { index < $0.connections.count ? $0.connections[index].ended : nil }
+    }
+
+    /// Waits until no more than so many connections are open.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    public func open(atMost count: Int) async throws(LoadingError) {
+        try await core.watched.value { $0.open.count <= count ? () : nil }
+    }
+
+    /// Waits until a connection has sent so many bytes to the system.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    public func sent(atLeast count: Int64, on index: Int = 0) async throws(LoadingError) {
+        try await core.watched.value { state in
+            index < state.connections.count && state.connections[index].bytesSent >= count ? () : nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What the handler of a ``LoopbackServer`` answers.
+///
+/// `Content-Length` or `Transfer-Encoding: chunked` is added as the body needs it, unless the fields have either.
+public struct ServerResponse: Sendable {
+    /// The content of an answer.
+    public enum Body: Sendable {
+        /// None: `Content-Length: 0` where a length may stand.
+        case none
+        /// Bytes of known length.
+        case bytes(Data)
+        /// One chunk each.
+        case chunks([Data])
+        /// Chunks made by a closure with ``ServerConnection/sendChunk(_:)`` on the connection's thread.
+        ///
+        /// It may read the request's body meanwhile, when the answer was chosen from the head alone.
+        case stream(@Sendable (ServerConnection) throws -> Void)
+        /// Whatever the closure sends, after the head, unframed; the connection is closed afterwards.
+        case raw(@Sendable (ServerConnection) throws -> Void)
+    }
+
+    /// The status code.
+    public var status: Int
+    /// The reason phrase.
+    public var reason: String
+    /// The header section.
+    public var fields: [ServerField]
+    /// The content.
+    public var body: Body
+    /// The trailer section of a chunked body.
+    public var trailers: [ServerField] = []
+    /// Interim responses (1xx) sent first: status and fields.
+    public var interim: [(status: Int, fields: [ServerField])] = []
+    /// Whether the connection is closed after the answer, which is then said with `Connection: close`.
+    public var closesConnection = false
+
+    /// Makes an answer.
+    public init(status: Int = 200, reason: String = "", fields: [ServerField] = [], body: Body = .none) {
+        self.status = status
+        self.reason = reason
+        self.fields = fields
+        self.body = body
+    }
+
+    /// An answer without a body.
+    public static func status(_ status: Int, _ fields: [ServerField] = []) -> ServerResponse {
+        ServerResponse(status: status, fields: fields)
+    }
+
+    /// An answer with a text.
+    public static func text(_ text: String, status: Int = 200, _ fields: [ServerField] = []) -> ServerResponse {
+        bytes(Data(text.utf8), status: status, [ServerField("Content-Type", "text/plain; charset=utf-8")] + fields)
+    }
+
+    /// An answer with a JSON text.
+    public static func json(_ text: String, status: Int = 200, _ fields: [ServerField] = []) -> ServerResponse {
+        bytes(Data(text.utf8), status: status, [ServerField("Content-Type", "application/json")] + fields)
+    }
+
+    /// An answer with bytes.
+    public static func bytes(_ bytes: Data, status: Int = 200, _ fields: [ServerField] = []) -> ServerResponse {
+        ServerResponse(status: status, fields: fields, body: .bytes(bytes))
+    }
+
+    /// An answer with chunks and, if given, trailers.
+    public static func chunks(_ chunks: [String], trailers: [ServerField] = []) -> ServerResponse {
+        var response = ServerResponse(body: .chunks(chunks.map { Data($0.utf8) }))
+        response.trailers = trailers
+        return response
+    }
+
+    /// An answer whose chunks a closure makes; see ``Body/stream(_:)``.
+    public static func stream(_ write: @escaping @Sendable (ServerConnection) throws -> Void) -> ServerResponse {
+        ServerResponse(body: .stream(write))
+    }
+}

@@ -1,0 +1,189 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A system call that failed.
+public struct SystemCallFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What was tried, as `bind 127.0.0.1:80`.
+    public let operation: String
+    /// What the system said.
+    public let errno: Int32
+
+    /// What was tried and what the system said.
+    public var description: String {
+        "\(operation): \(String(cString: strerror(errno)))"
+    }
+}
+
+/// The few socket calls the server needs, the same on every system.
+enum Sockets {
+    #if canImport(Glibc)
+        static let stream = Int32(SOCK_STREAM.rawValue)
+        static let sendFlags = Int32(MSG_NOSIGNAL)
+        static let dontWait = Int32(MSG_DONTWAIT)
+        static let shutWrite = Int32(SHUT_WR)
+        static let shutBoth = Int32(SHUT_RDWR)
+    #elseif canImport(Musl)
+        static let stream = SOCK_STREAM
+        static let sendFlags = Int32(MSG_NOSIGNAL)
+        static let dontWait = Int32(MSG_DONTWAIT)
+        static let shutWrite = SHUT_WR
+        static let shutBoth = SHUT_RDWR
+    #else
+        static let stream = SOCK_STREAM
+        static let sendFlags: Int32 = 0
+        static let dontWait = MSG_DONTWAIT
+        static let shutWrite = SHUT_WR
+        static let shutBoth = SHUT_RDWR
+    #endif
+
+    /// Opens a listening socket; returns it and the port it got.
+    static func listen(on endpoint: LoopbackServer.Endpoint, backlog: Int32) throws(SystemCallFailure) -> (
+        Int32, UInt16
+    ) {
+        let family: Int32
+        switch endpoint {
+        case .ipv4: family = AF_INET
+        case .ipv6: family = AF_INET6
+        case .unixSocket: family = AF_UNIX
+        }
+        let descriptor = socket(family, stream, 0)
+        guard descriptor >= 0 else { throw failure("socket") }
+        do throws(SystemCallFailure) {
+            try prepare(descriptor)
+            setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+            try bind(descriptor, endpoint)
+            guard systemListen(descriptor, backlog) == 0 else { throw failure("listen") }
+            return (descriptor, port(of: descriptor))
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    /// Does not let the descriptor into child processes, and no SIGPIPE out of it.
+    static func prepare(_ descriptor: Int32) throws(SystemCallFailure) {
+        guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { throw failure("fcntl") }
+        #if canImport(Darwin)
+            setOption(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
+        #endif
+    }
+
+    static func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+        var value = value
+        // An option that is refused costs speed at most: the caller can do nothing about it.
+        _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// Makes the next `close` reset the connection.
+    static func resetOnClose(_ descriptor: Int32) {
+        var value = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    static func makePipe() throws(SystemCallFailure) -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw failure("pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    /// Blocks until one of the descriptors can be read, or has failed; tells which can.
+    static func waitUntilReadable(_ descriptors: [Int32]) -> [Bool] {
+        var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while true {
+            let count = poll(&entries, nfds_t(entries.count), -1)
+            if count > 0 { return entries.map { $0.revents != 0 } }
+            guard count < 0, currentErrno == EINTR else { return entries.map { _ in true } }
+        }
+    }
+
+    static func closeDescriptor(_ descriptor: Int32) {
+        close(descriptor)
+    }
+
+    static var currentErrno: Int32 { errno }
+
+    static func failure(_ operation: String) -> SystemCallFailure {
+        SystemCallFailure(operation: operation, errno: errno)
+    }
+
+    // MARK: - Addresses
+
+    private static func systemListen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.listen(descriptor, backlog)
+        #elseif canImport(Musl)
+            Musl.listen(descriptor, backlog)
+        #else
+            Darwin.listen(descriptor, backlog)
+        #endif
+    }
+
+    private static func bind(_ descriptor: Int32, _ endpoint: LoopbackServer.Endpoint) throws(SystemCallFailure) {
+        switch endpoint {
+        case .ipv4(let port):
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            try bind(descriptor, &address, "127.0.0.1:\(port)")
+        case .ipv6(let port):
+            setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1)
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            address.sin6_addr = in6addr_loopback
+            try bind(descriptor, &address, "[::1]:\(port)")
+        case .unixSocket(let path):
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            let bytes = Array(path.utf8)
+            guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+                throw SystemCallFailure(operation: "bind \(path)", errno: ENAMETOOLONG)
+            }
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+            unlink(path)
+            try bind(descriptor, &address, path)
+        }
+    }
+
+    private static func bind<Address>(
+        _ descriptor: Int32,
+        _ address: inout Address,
+        _ name: String
+    ) throws(SystemCallFailure) {
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                systemBind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+            }
+        }
+        guard result == 0 else { throw failure("bind \(name)") }
+    }
+
+    private static func systemBind(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32
+    {
+        #if canImport(Glibc)
+            Glibc.bind(descriptor, address, size)
+        #elseif canImport(Musl)
+            Musl.bind(descriptor, address, size)
+        #else
+            Darwin.bind(descriptor, address, size)
+        #endif
+    }
+
+    private static func port(of descriptor: Int32) -> UInt16 {
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        guard result == 0, storage.ss_family != sa_family_t(AF_UNIX) else { return 0 }
+        // The port is in the same place for both families.
+        return withUnsafeBytes(of: &storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
+    }
+}

@@ -1,0 +1,46 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Threads of our own, for what may block.
+enum Threads {
+    private final class Body {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Runs `body` on a new detached thread with a small stack.
+    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        pthread_attr_setstacksize(&attributes, 512 << 10)
+        defer { pthread_attr_destroy(&attributes) }
+        let argument = Unmanaged.passRetained(Body(body)).toOpaque()
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            let result = pthread_create(&thread, &attributes, { Threads.enter($0) }, argument)
+        #else
+            var thread = pthread_t()
+            let result = pthread_create(&thread, &attributes, { Threads.enter($0) }, argument)
+        #endif
+        precondition(result == 0, "No thread for \(name): error \(result)")
+    }
+
+    #if canImport(Darwin)
+        private static func enter(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+            Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+            return nil
+        }
+    #else
+        private static func enter(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+            guard let argument else { return nil }
+            Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+            return nil
+        }
+    #endif
+}

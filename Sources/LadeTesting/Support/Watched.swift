@@ -1,0 +1,154 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import LadeCore
+
+/// A value behind a POSIX mutex that tasks and threads can wait on until it satisfies them.
+///
+/// `Locked` of the core with two kinds of waiters: tasks suspend in ``value(_:)``, threads of our own block in
+/// ``block(_:)``. A waiter brings a *probe*: a function of the state that returns a value once it is content, and that
+/// may take something out of the state when it does. Probes run under the lock, in order of arrival, after each change.
+final class Watched<State>: @unchecked Sendable {
+    // Sendable: everything below the two pointers is reached only between lock and unlock of `mutex`.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+    private var waiters: [Waiter] = []
+    private var blockedThreads = 0
+    private var lastWaiter: UInt64 = 0
+
+    private struct Waiter {
+        let id: UInt64
+        /// Gives what resumes the task when the state satisfies it.
+        let probe: (inout State) -> (() -> Void)?
+        let cancel: () -> Void
+    }
+
+    init(_ state: State) {
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(mutex, nil)
+        condition = .allocate(capacity: 1)
+        condition.initialize(to: pthread_cond_t())
+        pthread_cond_init(condition, nil)
+        self.state = state
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    /// Looks at the state.
+    func read<Result>(_ body: (State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(state)
+    }
+
+    /// Changes the state, then wakes whoever it satisfies now.
+    @discardableResult
+    func change<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        let result = body(&state)
+        let resumed = takeSatisfied()
+        if blockedThreads > 0 { pthread_cond_broadcast(condition) }
+        pthread_mutex_unlock(mutex)
+        // Resumed outside the lock: the task may run on this very thread.
+        for resume in resumed { resume() }
+        return result
+    }
+
+    /// Suspends the task until the probe gives a value.
+    ///
+    /// - Throws: ``LoadingError/cancelled(_:)`` as soon as the task is cancelled.
+    func value<Value: Sendable>(
+        _ probe: @escaping @Sendable (inout State) -> Value?
+    ) async throws(LoadingError) -> Value {
+        let id = makeWaiterID()
+        let outcome: Result<Value, LoadingError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                enrol(id, probe, continuation)
+            }
+        } onCancel: {
+            withdraw(id)
+        }
+        return try outcome.get()
+    }
+
+    /// Blocks the calling thread, which must be one of our own, until the probe gives a value.
+    func block<Value>(_ probe: (inout State) -> Value?) -> Value {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let value = probe(&state) { return value }
+            blockedThreads += 1
+            pthread_cond_wait(condition, mutex)
+            blockedThreads -= 1
+        }
+    }
+
+    private func makeWaiterID() -> UInt64 {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        lastWaiter += 1
+        return lastWaiter
+    }
+
+    private func enrol<Value: Sendable>(
+        _ id: UInt64,
+        _ probe: @escaping @Sendable (inout State) -> Value?,
+        _ continuation: CheckedContinuation<Result<Value, LoadingError>, Never>
+    ) {
+        pthread_mutex_lock(mutex)
+        // A task is marked cancelled before its handlers run, so a handler that ran too early is noticed here.
+        if Task.isCancelled {
+            pthread_mutex_unlock(mutex)
+            continuation.resume(returning: .failure(.cancelled(ErrorContext())))
+            return
+        }
+        if let value = probe(&state) {
+            // The probe may have taken something that others, or threads, watch.
+            let resumed = takeSatisfied()
+            if blockedThreads > 0 { pthread_cond_broadcast(condition) }
+            pthread_mutex_unlock(mutex)
+            continuation.resume(returning: .success(value))
+            for resume in resumed { resume() }
+            return
+        }
+        waiters.append(
+            Waiter(
+                id: id,
+                probe: { state in
+                    probe(&state).map { value in { continuation.resume(returning: .success(value)) } }
+                },
+                cancel: { continuation.resume(returning: .failure(.cancelled(ErrorContext()))) }
+            )
+        )
+        pthread_mutex_unlock(mutex)
+    }
+
+    private func withdraw(_ id: UInt64) {
+        pthread_mutex_lock(mutex)
+        let waiter = waiters.firstIndex { $0.id == id }.map { waiters.remove(at: $0) }
+        pthread_mutex_unlock(mutex)
+        waiter?.cancel()
+    }
+
+    private func takeSatisfied() -> [() -> Void] {
+        guard !waiters.isEmpty else { return [] }
+        var resumed: [() -> Void] = []
+        waiters.removeAll { waiter in
+            guard let resume = waiter.probe(&state) else { return false }
+            resumed.append(resume)
+            return true
+        }
+        return resumed
+    }
+}

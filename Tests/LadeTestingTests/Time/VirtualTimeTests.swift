@@ -1,0 +1,126 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadeTesting
+import Testing
+
+@Suite("Virtual time")
+struct VirtualTimeTests {
+    @Test("stands still until it is moved, and the date moves with it")
+    func standsStill() {
+        let time = VirtualTime()
+
+        time.advance(by: .seconds(90))
+
+        #expect(time.now == Instant(nanoseconds: 90_000_000_000))
+        #expect(time.date == VirtualTime.defaultDate.addingTimeInterval(90))
+    }
+
+    @Test("shows the next sleeper and wakes it at its deadline, not before")
+    func wakesAtDeadline() async throws {
+        let time = VirtualTime()
+        async let slept: Void = time.sleep(for: .seconds(3))
+
+        let sleeper = try await time.nextSleeper()
+        time.advance(by: .seconds(2))
+        let stillThere = time.sleepers
+        time.advance(by: .seconds(1))
+        try await slept
+
+        #expect(sleeper.remaining == .seconds(3))
+        #expect(stillThere == [sleeper])
+        #expect(time.sleepers.isEmpty)
+    }
+
+    @Test("orders sleepers by deadline, then by arrival")
+    func ordersSleepers() async throws {
+        let time = VirtualTime()
+        let order = Locked<[Int]>([])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (count, seconds) in [5, 1, 3, 1].enumerated() {
+                group.addTask { try await time.sleep(for: .seconds(seconds)) }
+                _ = try await time.sleepers(atLeast: count + 1)
+            }
+            for sleeper in time.sleepers { order.withLock { $0.append(sleeper.number) } }
+            time.advance(by: .seconds(5))
+            try await group.waitForAll()
+        }
+        #expect(order.withLock { $0 } == [2, 4, 3, 1])
+    }
+
+    @Test("lets a cancelled sleeper go at once")
+    func cancels() async throws {
+        let time = VirtualTime()
+        let task = Task { try await time.sleep(for: .seconds(3)) }
+        _ = try await time.nextSleeper()
+
+        task.cancel()
+
+        await #expect(throws: LoadingError.self) { try await task.value }
+        #expect(time.sleepers.isEmpty)
+    }
+
+    @Test("lets a task that is cancelled already not sleep at all")
+    func refusesCancelled() async {
+        let time = VirtualTime()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await time.sleep(for: .zero)
+        }
+        await #expect(throws: LoadingError.self) { try await task.value }
+    }
+
+    @Test("runs hours of waits by itself, each at its own deadline")
+    func runsAutomatically() async throws {
+        let time = VirtualTime()
+        let log = Locked<[String]>([])
+        try await time.runAutomatically {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (name, minutes) in [("a", 7), ("b", 11)] {
+                    group.addTask {
+                        for _ in 0..<60 {
+                            try await time.sleep(for: .seconds(minutes * 60))
+                            log.withLock { $0.append("\(name)\(time.now.nanoseconds / 60_000_000_000)") }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(time.now == Instant(nanoseconds: 660 * 60_000_000_000))
+        #expect(log.withLock { $0.prefix(6) } == ["a7", "b11", "a14", "a21", "b22", "a28"])
+    }
+
+    @Test("runs ten thousand sleepers in order")
+    func manySleepers() async throws {
+        let time = VirtualTime()
+        let random = SeededRandom(seed: 1)
+        let woken = Locked<[Instant]>([])
+        try await time.runAutomatically {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<10_000 {
+                    let duration = random.duration(below: .seconds(86_400))
+                    group.addTask {
+                        try await time.sleep(for: duration)
+                        woken.withLock { $0.append(time.now) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let instants = woken.withLock { $0 }
+        #expect(instants.count == 10_000)
+        #expect(instants == instants.sorted())
+    }
+
+    @Test("gives back what the body throws")
+    func throwsOn() async {
+        struct Failure: Error {}
+        await #expect(throws: Failure.self) {
+            try await VirtualTime().runAutomatically { () throws(Failure) in throw Failure() }
+        }
+    }
+}
