@@ -10,9 +10,7 @@ import LadeCore
 /// A fresh 100 KB buffer per answer makes the allocator trim and re-fault its pages, which cost more than the whole
 /// exchange; buffers are therefore kept, up to a cap, and given back from whatever thread drops the last `Data`.
 final class BufferPool: Sendable {
-    /// The smallest class:
-    ///
-    /// 4 KiB. Smaller bodies are copied instead of being handed over.
+    /// The size of the smallest class; smaller bodies are copied instead of being handed over.
     static let smallest = 4 << 10
     private static let largestKept = 4 << 20
     private static let cap = 32 << 20

@@ -104,7 +104,7 @@ struct HeadVetting: Sendable {
         return content
     }
 
-    /// `HTTP/1.1 200 OK`, and `HTTP/2 200` as the wire library writes it (RFC 9112 §4). The reason may be absent.
+    /// The status line (RFC 9112 §4), whose reason may be absent; the wire library writes one for HTTP/2 too.
     private mutating func statusLine(_ line: Bytes) throws(Fault) -> (Status, HTTPVersion) {
         guard let space = line.firstIndex(of: 0x20),
             let version = try version(Bytes(rebasing: line[..<space]), line)
