@@ -43,17 +43,18 @@ public final class CurlTransport: Transport {
         }
         let transfer = try Transfer(request, call: call, settings: settings)
         let inbox = loop.inbox
-        let outcome = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 transfer.continuation = continuation
                 if !inbox.post(.submit(transfer)) {
-                    continuation.resume(returning: .failure(.cancelled(ErrorContext(request))))
+                    transfer.outcome = .failure(.cancelled(ErrorContext(request)))
+                    continuation.resume()
                 }
             }
         } onCancel: {
             inbox.post(.cancel(transfer))
         }
-        return try outcome.get()
+        return try transfer.takeOutcome()
     }
 
     /// Ends every exchange as cancelled, closes all connections and returns when the thread is gone.

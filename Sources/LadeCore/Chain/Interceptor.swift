@@ -15,22 +15,22 @@ public protocol Interceptor: Sendable {
 
 /// The rest of the chain below a link: callable again, and from a child task.
 public struct Next: Sendable {
-    private let chain: Chain
+    private let links: Chain.Links
     private let index: Int
     /// The call that is being made; a link may change its copy for those below.
     public var call: Call
 
-    fileprivate init(chain: Chain, index: Int, call: Call) {
-        self.chain = chain
+    fileprivate init(links: Chain.Links, index: Int, call: Call) {
+        self.links = links
         self.index = index
         self.call = call
     }
 
     /// Sends a request down the rest of the chain.
     public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
-        guard index < chain.interceptors.count else { return try await chain.transport.send(request, call: call) }
-        let below = Next(chain: chain, index: index + 1, call: call)
-        return try await chain.interceptors[index].intercept(request, next: below)
+        guard index < links.interceptors.count else { return try await links.transport.send(request, call: call) }
+        let below = Next(links: links, index: index + 1, call: call)
+        return try await links.interceptors[index].intercept(request, next: below)
     }
 }
 
@@ -38,20 +38,39 @@ public struct Next: Sendable {
 ///
 /// A value that can be printed and changed.
 public struct Chain: Sendable {
-    /// The links, outermost first.
-    public var interceptors: [any Interceptor]
-    /// The end of the chain.
-    public var transport: any Transport
+    // Shared by every `Next` of every call, so that a step down the chain copies one reference.
+    fileprivate final class Links: Sendable {
+        let interceptors: [any Interceptor]
+        let transport: any Transport
+
+        init(_ interceptors: [any Interceptor], _ transport: any Transport) {
+            self.interceptors = interceptors
+            self.transport = transport
+        }
+    }
+
+    private var links: Links
 
     /// Makes a chain.
     public init(_ interceptors: [any Interceptor] = [], transport: any Transport) {
-        self.interceptors = interceptors
-        self.transport = transport
+        links = Links(interceptors, transport)
+    }
+
+    /// The links, outermost first.
+    public var interceptors: [any Interceptor] {
+        get { links.interceptors }
+        set { links = Links(newValue, transport) }
+    }
+
+    /// The end of the chain.
+    public var transport: any Transport {
+        get { links.transport }
+        set { links = Links(interceptors, newValue) }
     }
 
     /// Sends a request through all links.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        try await Next(chain: self, index: 0, call: call)(request)
+        try await Next(links: links, index: 0, call: call)(request)
     }
 }
 

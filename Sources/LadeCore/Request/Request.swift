@@ -31,11 +31,7 @@ public struct Request: Sendable {
     public var url: URL
     /// The header section; see ``Headers/fault`` for what happens to invalid fields.
     public var headers: Headers
-    /// The content, if there is one.
-    public var body: RequestBody?
-    /// How the answer's body is handed over; buffered up to ``defaultBufferLimit`` by default.
-    public var delivery: Delivery
-    // Rarely changed settings share one reference, so that copies on the way down the chain stay cheap.
+    // Everything else shares one reference, so that copies on the way down the chain stay cheap.
     private var options: Options
 
     /// Makes a request.
@@ -49,9 +45,9 @@ public struct Request: Sendable {
         self.method = method
         self.url = url
         self.headers = headers
-        self.body = body
-        self.delivery = delivery
         options = .standard
+        if body != nil { self.body = body }
+        if delivery != options.delivery { self.delivery = delivery }
     }
 
     /// Makes a request from the text of an address.
@@ -91,12 +87,12 @@ public struct Request: Sendable {
     /// - Throws: ``LoadingError/invalidRequest(_:_:)`` naming the culprit.
     public func validate() throws(LoadingError) {
         if let fault = headers.fault { throw .invalidRequest(.header(fault), ErrorContext(self)) }
-        guard let scheme = url.scheme?.lowercased(), !scheme.isEmpty else { throw urlFault("it has no scheme") }
-        let port = url.port
-        if let port, !(1...65_535).contains(port) { throw urlFault("port \(port) is not within 1 to 65535") }
-        if scheme == "http" || scheme == "https" {
-            guard let host = url.host(percentEncoded: true), !host.isEmpty else { throw urlFault("it has no host") }
+        let parts = AddressParts(url.absoluteString)
+        guard let scheme = parts.scheme else { throw urlFault("it has no scheme") }
+        if let port = parts.port, !(1...65_535).contains(port) {
+            throw urlFault("port \(port) is not within 1 to 65535")
         }
+        if scheme != .other, parts.hostIsEmpty { throw urlFault("it has no host") }
         if method == .connect { throw .invalidRequest(.method("CONNECT"), ErrorContext(self)) }
         if let length = body?.length, let written = headers["Content-Length"], written != String(length) {
             throw .invalidRequest(.contentLength(written: written, actual: length), ErrorContext(self))
@@ -168,6 +164,18 @@ extension Request {
         case preferStored
         /// Whatever is stored, and never the server (`only-if-cached`).
         case storedOnly
+    }
+
+    /// The content, if there is one.
+    public var body: RequestBody? {
+        get { options.body }
+        set { change { $0.body = newValue } }
+    }
+
+    /// How the answer's body is handed over; buffered up to ``defaultBufferLimit`` by default.
+    public var delivery: Delivery {
+        get { options.delivery }
+        set { change { $0.delivery = newValue } }
     }
 
     /// How long the stages may take.
@@ -245,6 +253,8 @@ extension Request {
     private final class Options: @unchecked Sendable {
         static let standard = Options()
 
+        var body: RequestBody?
+        var delivery = Delivery.buffered(limit: Request.defaultBufferLimit)
         var timeouts = Timeouts()
         var priority = Priority.normal
         var destination: Destination?
@@ -260,6 +270,8 @@ extension Request {
         init() {}
 
         init(copying other: Options) {
+            body = other.body
+            delivery = other.delivery
             timeouts = other.timeouts
             priority = other.priority
             destination = other.destination

@@ -9,26 +9,58 @@ import LadeCore
 extension EasyHandle {
     /// Everything about one exchange that libcurl must know besides its callbacks.
     struct Plan {
-        var request: Request
-        var host: String
-        var isSecure: Bool
+        var transfer: Transfer
         /// The number of body bytes; nil for chunked, 0 for an empty body or none.
         var bodyLength: Int64?
         var hasBody: Bool
         /// The connection must be a new one.
         var isFresh: Bool
+
+        var request: Request { transfer.request }
+
+        /// The setup it needs, when that can serve another exchange too.
+        var setup: Setup? {
+            let request = transfer.request
+            guard request.method == .get, !hasBody, bodyLength == nil, !isFresh else { return nil }
+            return Setup(
+                hostKey: transfer.hostKey,
+                version: request.version,
+                isStreamed: transfer.isStreamed,
+                isDecoding: transfer.isDecoding
+            )
+        }
+    }
+
+    /// All that a plain GET's options depend on, but for address and headers.
+    struct Setup: Equatable {
+        var hostKey: String
+        var version: Request.VersionPreference
         /// Streams get connections of their own, see ``CurlLoop``.
         var isStreamed: Bool
         /// Whether libcurl asks for codings and decodes them.
         var isDecoding: Bool
     }
 
-    /// Sets every option of an exchange but the callbacks.
-    ///
-    /// Call after ``reset()``.
-    func configure(_ plan: Plan, _ handleSettings: HandleSettings) {
+    /// Sets the options of an exchange, all of them unless the last one was of the same kind.
+    func prepare(_ plan: Plan, _ handleSettings: HandleSettings) {
+        let setup = plan.setup
+        if let setup, setup == self.setup {
+            forgetLists()
+            set(CURLOPT_URL, plan.transfer.address)
+            setHeaders(plan)
+            return
+        }
+        reset()
+        configure(plan, handleSettings)
+        setCallbacks()
+        if let body = plan.request.body { setBodyCallbacks(body) }
+        self.setup = setup
+    }
+
+    /// Sets every option of an exchange but the callbacks, after a reset.
+    private func configure(_ plan: Plan, _ handleSettings: HandleSettings) {
         let settings = handleSettings.settings
-        set(CURLOPT_URL, plan.request.url.absoluteString)
+        set(CURLOPT_URL, plan.transfer.address)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOSIGNAL, true)
         set(CURLOPT_PATH_AS_IS, true)
@@ -42,13 +74,13 @@ extension EasyHandle {
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.inSeconds)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
-        if plan.isDecoding { set(CURLOPT_ACCEPT_ENCODING, "") }
+        if plan.transfer.isDecoding { set(CURLOPT_ACCEPT_ENCODING, "") }
         setVersion(plan)
         setMethodAndBody(plan)
         setHeaders(plan)
         setDestination(plan)
         setProxy(plan, settings.proxy)
-        if plan.isSecure { setTLS(plan, handleSettings) }
+        if plan.transfer.isSecure { setTLS(plan, handleSettings) }
     }
 
     private func setVersion(_ plan: Plan) {
@@ -58,7 +90,9 @@ extension EasyHandle {
         case .http2PriorKnowledge: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
         }
         // A burst waits for the first connection to say whether it can be shared instead of opening one each.
-        if plan.isSecure, !plan.isStreamed, plan.request.version == .automatic { set(CURLOPT_PIPEWAIT, true) }
+        if plan.transfer.isSecure, !plan.transfer.isStreamed, plan.request.version == .automatic {
+            set(CURLOPT_PIPEWAIT, true)
+        }
     }
 
     private func setMethodAndBody(_ plan: Plan) {
@@ -78,7 +112,6 @@ extension EasyHandle {
     private func setHeaders(_ plan: Plan) {
         let request = plan.request
         var lines: [String] = []
-        lines.reserveCapacity(request.headers.count + 2)
         for field in request.headers where !field.name.equalsIgnoringASCIICase("Content-Length") {
             // libcurl's own way to say that a field is there and empty.
             lines.append(field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value)
@@ -111,7 +144,7 @@ extension EasyHandle {
         case .direct: set(CURLOPT_PROXY, "")
         case .environment:
             // libcurl reads the variables by itself; only the loopback is none of a proxy's business.
-            if Self.isLoopback(plan.host) { set(CURLOPT_PROXY, "") }
+            if Self.isLoopback(plan.transfer.host) { set(CURLOPT_PROXY, "") }
         case .proxy(let proxy):
             let scheme = proxy.kind == .http ? "http" : "socks5h"
             let host = proxy.host.contains(":") && !proxy.host.hasPrefix("[") ? "[\(proxy.host)]" : proxy.host
@@ -135,7 +168,7 @@ extension EasyHandle {
         set(CURLOPT_CAPATH, nil as String?)
         set(CURLOPT_CAINFO, handleSettings.authorityFile)
         // A stream's connection differs from the others in this one setting, so that libcurl never mixes the two.
-        let most = plan.isStreamed ? Int(CURL_SSLVERSION_MAX_TLSv1_3) : Int(CURL_SSLVERSION_MAX_DEFAULT)
+        let most = plan.transfer.isStreamed ? Int(CURL_SSLVERSION_MAX_TLSv1_3) : Int(CURL_SSLVERSION_MAX_DEFAULT)
         let least = tls.minimumVersion == .tls1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_SSLVERSION, least | most)
         if let file = handleSettings.revocationFile { set(CURLOPT_CRLFILE, file) }
@@ -144,7 +177,7 @@ extension EasyHandle {
             set(CURLOPT_SSLKEY, identity.keyFile ?? identity.certificateFile)
             if let passphrase = identity.passphrase { set(CURLOPT_KEYPASSWD, passphrase.reveal()) }
         }
-        if let pins = tls.pins.pins(for: plan.host) {
+        if let pins = tls.pins.pins(for: plan.transfer.host) {
             set(CURLOPT_PINNEDPUBLICKEY, pins.map { "sha256//" + $0 }.joined(separator: ";"))
         }
         if tls.verification == .unsafelyAcceptEveryCertificate {

@@ -5,10 +5,15 @@ import LadeCore
 ///
 /// Used by the loop thread alone.
 ///
-/// Handles are pooled and reset, never rebuilt: a reset with all options set anew costs next to nothing, and no option
-/// of one exchange can leak into the next.
+/// Handles are pooled and reset, never rebuilt, so that no option of one exchange can leak into the next. A plain GET that
+/// follows a plain GET to the same host differs in nothing but address and headers; only then the reset is left out.
 final class EasyHandle {
     let curl: OpaquePointer
+    /// The transfer that the callbacks are about, and the loop they run on; both outlive the time they stand here.
+    var carried: Unmanaged<Transfer>?
+    var loop: Unmanaged<CurlLoop>?
+    /// What the options are set for, when that can be used again.
+    var setup: Setup?
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
 
@@ -68,9 +73,19 @@ final class EasyHandle {
             // Out of memory is the only way this fails; what was appended so far stays valid.
             if let longer = curl_slist_append(list, value) { list = longer }
         }
-        guard let list else { return }
-        lists.append(list)
+        if let list { lists.append(list) }
         lade_easy_set_list(raw, option, list)
+    }
+
+    /// Frees the lists and the error text of the last exchange without touching the options.
+    func forgetLists() {
+        freeLists()
+        errorText.pointee = 0
+    }
+
+    /// The exchange is over.
+    func putDown() {
+        carried = nil
     }
 
     func long(_ info: CURLINFO) -> Int {

@@ -94,101 +94,101 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     private let limits: TransportSettings.ConnectionLimits
-    private var hosts: [String: Host] = [:]
+    private var hosts: [Host] = []
+    private var numbers: [String: Int] = [:]
+    private var freeNumbers: [Int] = []
     private var active = 0
     // Hosts kept from starting something by the total limit alone, in order of arrival.
-    private var starved: [String] = []
+    private var starved: [Int] = []
 
     init(limits: TransportSettings.ConnectionLimits) {
         self.limits = limits
     }
 
+    /// The number of a host, by which it is called from then on while any call uses it or waits for it.
+    mutating func host(_ key: String) -> Int {
+        if let number = numbers[key] { return number }
+        // Hosts nobody uses are forgotten once there are many, so that a crawler's table does not grow for ever.
+        if hosts.count >= 1_024, freeNumbers.isEmpty { forgetIdleHosts() }
+        let number = freeNumbers.popLast() ?? hosts.count
+        if number == hosts.count { hosts.append(Host()) }
+        numbers[key] = number
+        return number
+    }
+
+    private mutating func forgetIdleHosts() {
+        for (key, number) in numbers where hosts[number].active == 0 && !hosts[number].hasWaiting {
+            numbers[key] = nil
+            hosts[number] = Host()
+            freeNumbers.append(number)
+        }
+    }
+
     /// A call wants to use a host.
-    mutating func request(_ ticket: Ticket, host: String, priority: Request.Priority) -> Answer {
+    mutating func request(_ ticket: Ticket, host: Int, priority: Request.Priority) -> Answer {
         let hasRoom = active < limits.total
-        let queue = 2 - priority.rawValue
-        let limits = limits
-        let answer = update(host) { state -> Answer in
-            if hasRoom, state.active < state.limit(limits), !state.hasWaiting {
-                state.active += 1
-                return .start
-            }
-            return .wait(Place(queue: queue, number: state.waiting[queue].append(ticket)))
-        }
-        if answer == .start {
+        if hasRoom, hosts[host].active < hosts[host].limit(limits), !hosts[host].hasWaiting {
+            hosts[host].active += 1
             active += 1
-        } else if !hasRoom, !starved.contains(host) {
-            starved.append(host)
+            return .start
         }
-        return answer
+        if !hasRoom, !starved.contains(host) { starved.append(host) }
+        let queue = 2 - priority.rawValue
+        return .wait(Place(queue: queue, number: hosts[host].waiting[queue].append(ticket)))
     }
 
     /// A waiting call gave up its place.
-    mutating func withdraw(from place: Place, host: String) {
-        update(host) { $0.waiting[place.queue].remove(place.number) }
+    mutating func withdraw(from place: Place, host: Int) {
+        hosts[host].waiting[place.queue].remove(place.number)
     }
 
     /// A running call ended.
     ///
     /// Returns what may start now.
-    mutating func end(host: String) -> [Ticket] {
+    mutating func end(host: Int) -> [Ticket] {
         active -= 1
-        update(host) { $0.active -= 1 }
+        hosts[host].active -= 1
         return startable(host)
     }
 
     /// The host's connections turned out to speak a version.
     ///
     /// Returns what may start now.
-    mutating func learn(_ multiplexing: Multiplexing, host: String) -> [Ticket] {
-        let isNews = update(host) { state -> Bool in
-            defer { state.multiplexing = multiplexing }
-            return state.multiplexing != multiplexing
-        }
-        return isNews ? startable(host) : []
+    mutating func learn(_ multiplexing: Multiplexing, host: Int) -> [Ticket] {
+        guard hosts[host].multiplexing != multiplexing else { return [] }
+        hosts[host].multiplexing = multiplexing
+        return startable(host)
     }
 
     /// Everything that waits; the queues are empty afterwards.
     mutating func removeAllWaiting() -> [Ticket] {
         var all: [Ticket] = []
-        for host in hosts.keys {
-            while let ticket = hosts[host]?.popMostUrgent() { all.append(ticket) }
+        for host in hosts.indices {
+            while let ticket = hosts[host].popMostUrgent() { all.append(ticket) }
         }
         starved = []
         return all
     }
 
-    private mutating func startable(_ host: String) -> [Ticket] {
+    private mutating func startable(_ host: Int) -> [Ticket] {
         var tickets = start(host)
         // What this host left of the total goes to those who were kept out by it alone.
         while active < limits.total, !starved.isEmpty { tickets += start(starved.removeFirst()) }
         return tickets
     }
 
-    private mutating func start(_ host: String) -> [Ticket] {
-        guard hosts[host]?.hasWaiting == true else { return [] }
-        var room = limits.total - active
-        let limits = limits
-        let (tickets, isStarved) = update(host) { state -> ([Ticket], Bool) in
-            var tickets: [Ticket] = []
-            while room > 0, state.active < state.limit(limits), let ticket = state.popMostUrgent() {
-                state.active += 1
-                room -= 1
-                tickets.append(ticket)
-            }
-            return (tickets, room == 0 && state.hasWaiting && state.active < state.limit(limits))
+    private mutating func start(_ host: Int) -> [Ticket] {
+        guard hosts[host].hasWaiting else { return [] }
+        var tickets: [Ticket] = []
+        while active < limits.total, hosts[host].active < hosts[host].limit(limits),
+            let ticket = hosts[host].popMostUrgent()
+        {
+            hosts[host].active += 1
+            active += 1
+            tickets.append(ticket)
         }
-        active += tickets.count
+        let isStarved = hosts[host].hasWaiting && hosts[host].active < hosts[host].limit(limits)
         if isStarved, !starved.contains(host) { starved.append(host) }
         return tickets
-    }
-
-    // Hosts nobody uses are forgotten once there are many, so that a crawler's table does not grow for ever.
-    @discardableResult
-    private mutating func update<Result>(_ host: String, _ change: (inout Host) -> Result) -> Result {
-        if hosts.count > 1_024, hosts[host] == nil {
-            hosts = hosts.filter { $0.value.active > 0 || $0.value.hasWaiting }
-        }
-        return change(&hosts[host, default: Host()])
     }
 }

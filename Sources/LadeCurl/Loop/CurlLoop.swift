@@ -27,7 +27,7 @@ final class CurlLoop: @unchecked Sendable {
     /// The time of this turn, in nanoseconds of the monotonic clock.
     private(set) var now: Int64 = 0
     /// Who is resumed at the end of this turn.
-    var resumptions: [Transfer.Resumption] = []
+    var resumptions: [CheckedContinuation<Void, Never>] = []
 
     private let poller: Poller
     private let multi: OpaquePointer
@@ -39,7 +39,7 @@ final class CurlLoop: @unchecked Sendable {
     /// Got a slot and are started when the turn settles.
     private var admitted: [Transfer] = []
     private var idleHandles: [EasyHandle] = []
-    private var streamsByHost: [String: Int] = [:]
+    private var streamsByHost: [Int: Int] = [:]
     /// When libcurl wants to be called, or never.
     private var timer: Int64?
     /// Before this no time-out of ours can have passed.
@@ -182,23 +182,17 @@ final class CurlLoop: @unchecked Sendable {
             let code = message.pointee.data.result
             var context: UnsafeMutableRawPointer?
             lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context)
-            guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
-            ended(Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue(), code)
+            EasyHandle.with(context) { transfer, loop in loop.ended(transfer, code) }
         }
     }
 
     /// Shows readers what arrived and resumes everybody who waits, now that no callback is under way.
     private func flush() {
         for transfer in unpublished {
-            if let waiter = transfer.stream?.publish() { resumptions.append(.wake(waiter)) }
+            if let waiter = transfer.stream?.publish() { resumptions.append(waiter) }
         }
         unpublished.removeAll(keepingCapacity: true)
-        for resumption in resumptions {
-            switch resumption {
-            case .answer(let continuation, let outcome): continuation.resume(returning: outcome)
-            case .wake(let continuation): continuation.resume()
-            }
-        }
+        for continuation in resumptions { continuation.resume() }
         resumptions.removeAll(keepingCapacity: true)
     }
 
@@ -222,7 +216,8 @@ final class CurlLoop: @unchecked Sendable {
         guard !transfer.isCancelled else {
             return transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
         }
-        switch admission.request(transfer, host: transfer.hostKey, priority: transfer.request.priority) {
+        transfer.hostNumber = admission.host(transfer.hostKey)
+        switch admission.request(transfer, host: transfer.hostNumber, priority: transfer.request.priority) {
         case .start: start(transfer)
         case .wait(let place):
             transfer.phase = .waiting(place)
@@ -236,7 +231,7 @@ final class CurlLoop: @unchecked Sendable {
         switch transfer.phase {
         case .new, .finished: break
         case .waiting(let place):
-            admission.withdraw(from: place, host: transfer.hostKey)
+            admission.withdraw(from: place, host: transfer.hostNumber)
             transfer.finish(error, metrics: Metrics(), on: self)
         case .running(let handle): end(transfer, handle, error)
         }
@@ -262,7 +257,7 @@ final class CurlLoop: @unchecked Sendable {
         guard let handle = idleHandles.popLast() ?? EasyHandle(share: share) else {
             let error = LoadingError.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "", transfer.context)
             transfer.finish(error, metrics: Metrics(), on: self)
-            admitted += admission.end(host: transfer.hostKey)
+            admitted += admission.end(host: transfer.hostNumber)
             return
         }
         transfer.phase = .running(handle)
@@ -270,7 +265,7 @@ final class CurlLoop: @unchecked Sendable {
         transfer.lastActivity = now
         transfer.index = running.count
         running.append(transfer)
-        if transfer.isStreamed, transfer.isSecure { streamsByHost[transfer.hostKey, default: 0] += 1 }
+        if transfer.isStreamed, transfer.isSecure { streamsByHost[transfer.hostNumber, default: 0] += 1 }
         transfer.call.record(
             .exchangeStarted(
                 method: transfer.request.method,
@@ -285,9 +280,8 @@ final class CurlLoop: @unchecked Sendable {
 
     private func send(_ transfer: Transfer, _ handle: EasyHandle, isFresh: Bool) {
         transfer.prepareForSending()
-        handle.reset()
-        handle.configure(plan(transfer, isFresh: isFresh), handleSettings)
-        handle.setCallbacks(for: transfer, on: self)
+        handle.carry(transfer, on: self)
+        handle.prepare(plan(transfer, isFresh: isFresh), handleSettings)
         let result = curl_multi_add_handle(rawMulti, handle.raw)
         guard result == CURLM_OK else {
             let message = String(cString: curl_multi_strerror(result))
@@ -309,16 +303,12 @@ final class CurlLoop: @unchecked Sendable {
         }
         // libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of
         // its own: an idle one of its kind when no stream is under way to that host, a new one otherwise.
-        let sharesHost = transfer.isStreamed && streamsByHost[transfer.hostKey, default: 0] > 1
+        let sharesHost = transfer.isStreamed && streamsByHost[transfer.hostNumber, default: 0] > 1
         return EasyHandle.Plan(
-            request: request,
-            host: transfer.host,
-            isSecure: transfer.isSecure,
+            transfer: transfer,
             bodyLength: length,
             hasBody: hasBody,
-            isFresh: isFresh || sharesHost,
-            isStreamed: transfer.isStreamed,
-            isDecoding: transfer.isDecoding
+            isFresh: isFresh || sharesHost
         )
     }
 
@@ -355,7 +345,7 @@ final class CurlLoop: @unchecked Sendable {
     func learned(_ version: HTTPVersion, transfer: Transfer) {
         guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
         // Started when the turn settles: this is a callback, from which libcurl must not be called.
-        admitted += admission.learn(version >= .http2 ? .streams : .none, host: transfer.hostKey)
+        admitted += admission.learn(version >= .http2 ? .streams : .none, host: transfer.hostNumber)
     }
 
     private func ended(_ transfer: Transfer, _ code: CURLcode) {
@@ -395,6 +385,7 @@ final class CurlLoop: @unchecked Sendable {
     private func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {
         let metrics = transfer.metrics(handle)
         curl_multi_remove_handle(rawMulti, handle.raw)
+        handle.putDown()
         if idleHandles.count < 256 { idleHandles.append(handle) }
         let last = running.removeLast()
         if last !== transfer {
@@ -402,11 +393,11 @@ final class CurlLoop: @unchecked Sendable {
             last.index = transfer.index
         }
         if transfer.isStreamed, transfer.isSecure {
-            let left = streamsByHost[transfer.hostKey, default: 1] - 1
-            streamsByHost[transfer.hostKey] = left > 0 ? left : nil
+            let left = streamsByHost[transfer.hostNumber, default: 1] - 1
+            streamsByHost[transfer.hostNumber] = left > 0 ? left : nil
         }
         transfer.finish(error, metrics: metrics, on: self)
-        admitted += admission.end(host: transfer.hostKey)
+        admitted += admission.end(host: transfer.hostNumber)
     }
 
     // MARK: - Time-outs
@@ -507,85 +498,89 @@ final class LoopExecutor: TaskExecutor {
 // MARK: - Callbacks
 
 extension EasyHandle {
-    /// Connects libcurl's callbacks to a transfer.
-    ///
-    /// The loop keeps both alive until the handle is removed.
-    fileprivate func setCallbacks(for transfer: Transfer, on loop: CurlLoop) {
-        let context = UnsafeRawPointer(Unmanaged.passUnretained(transfer).toOpaque())
-        let loopContext = UnsafeRawPointer(Unmanaged.passUnretained(loop).toOpaque())
-        transfer.loop = Unmanaged.passUnretained(loop)
+    /// Says whom the callbacks are about; set before each sending.
+    fileprivate func carry(_ transfer: Transfer, on loop: CurlLoop) {
+        carried = Unmanaged.passUnretained(transfer)
+        self.loop = Unmanaged.passUnretained(loop)
+    }
+
+    /// Runs `body` for the transfer whose callback this is. The loop keeps handle, transfer and itself alive until the
+    /// handle is removed from the multi handle, after which no callback comes.
+    fileprivate static func with<Result>(
+        _ context: UnsafeMutableRawPointer?,
+        _ body: (Transfer, CurlLoop) -> Result
+    ) -> Result {
+        guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
+        return Unmanaged<EasyHandle>.fromOpaque(context)._withUnsafeGuaranteedRef { handle in
+            guard let transfer = handle.carried, let loop = handle.loop else {
+                preconditionFailure("a callback came for a handle that carries nothing")
+            }
+            return transfer._withUnsafeGuaranteedRef { transfer in
+                loop._withUnsafeGuaranteedRef { body(transfer, $0) }
+            }
+        }
+    }
+
+    /// Connects libcurl's callbacks to this handle; needed after each reset.
+    func setCallbacks() {
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         set(pointer: CURLOPT_PRIVATE, context)
         set(pointer: CURLOPT_HEADERDATA, context)
         set(pointer: CURLOPT_WRITEDATA, context)
+        set(pointer: CURLOPT_PREREQDATA, context)
+        set(pointer: CURLOPT_OPENSOCKETDATA, context)
+        set(pointer: CURLOPT_RESOLVER_START_DATA, context)
+        // Connections outlive transfers and handles, so closing is the loop's.
+        if let loop { set(pointer: CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(loop.toOpaque())) }
         lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-            Transfer.with(context) { transfer, loop in
+            EasyHandle.with(context) { transfer, loop in
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count).bindMemory(to: UInt8.self)
                 return transfer.received(line: line, on: loop) ? size * count : 0
             }
         }
         lade_easy_set_bytes_callback(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-            Transfer.with(context) { transfer, loop in
+            EasyHandle.with(context) { transfer, loop in
                 transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
             }
         }
-        set(pointer: CURLOPT_PREREQDATA, context)
         lade_easy_set_prereq(raw) { context, _, _, _, _ in
-            Transfer.with(context) { transfer, _ in
+            EasyHandle.with(context) { transfer, _ in
                 transfer.mayBeSent() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             }
         }
-        set(pointer: CURLOPT_OPENSOCKETDATA, context)
         lade_easy_set_open(raw) { context, _, address in
-            Transfer.with(context) { transfer, loop in loop.openSocket(address, for: transfer) }
+            EasyHandle.with(context) { transfer, loop in loop.openSocket(address, for: transfer) }
         }
-        // Connections outlive transfers, so closing is the loop's.
-        set(pointer: CURLOPT_CLOSESOCKETDATA, loopContext)
         lade_easy_set_close(raw) { context, socket in
             CurlLoop.from(context).closeSocket(socket)
         }
-        set(pointer: CURLOPT_RESOLVER_START_DATA, context)
         lade_easy_set_resolver_start(raw) { _, _, context in
-            Transfer.with(context) { transfer, loop in
+            EasyHandle.with(context) { transfer, loop in
                 transfer.connectStarted = transfer.connectStarted ?? loop.now
                 return 0
             }
         }
-        guard let body = transfer.request.body else { return }
-        setBodyCallbacks(context, body, isRepeatable: transfer.isRepeatable)
     }
 
-    private func setBodyCallbacks(_ context: UnsafeRawPointer, _ body: RequestBody, isRepeatable: Bool) {
+    /// Connects the callbacks of a request body.
+    func setBodyCallbacks(_ body: RequestBody) {
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         set(pointer: CURLOPT_READDATA, context)
         lade_easy_set_bytes_callback(raw, CURLOPT_READFUNCTION) { bytes, size, count, context in
-            Transfer.with(context) { transfer, loop in
+            EasyHandle.with(context) { transfer, loop in
                 transfer.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), on: loop)
             }
         }
         guard body.trailers != nil else { return }
         set(pointer: CURLOPT_TRAILERDATA, context)
         lade_easy_set_trailer(raw) { list, context in
-            Transfer.with(context) { transfer, _ in
+            EasyHandle.with(context) { transfer, _ in
                 for field in transfer.request.body?.trailers?() ?? Headers() {
                     guard let longer = curl_slist_append(list?.pointee, field.name + ": " + field.value) else { break }
                     list?.pointee = longer
                 }
                 return Int32(CURL_TRAILERFUNC_OK)
             }
-        }
-    }
-}
-
-extension Transfer {
-    fileprivate static func with<Result>(
-        _ context: UnsafeMutableRawPointer?,
-        _ body: (Transfer, CurlLoop) -> Result
-    ) -> Result {
-        guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
-        return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
-            guard let loop = transfer.loop else {
-                preconditionFailure("a callback came before the transfer was set up")
-            }
-            return loop._withUnsafeGuaranteedRef { body(transfer, $0) }
         }
     }
 }

@@ -11,8 +11,6 @@ import LadeCore
 /// Created in the caller's task, then owned by the loop thread: nothing but the loop and libcurl's callbacks, which run
 /// on the loop, touches the variables. That is the proof behind `@unchecked Sendable`.
 final class Transfer: @unchecked Sendable {
-    typealias Outcome = Result<Response, LoadingError>
-
     /// Where the exchange stands.
     enum Phase {
         /// Not submitted yet.
@@ -25,25 +23,22 @@ final class Transfer: @unchecked Sendable {
         case finished
     }
 
-    /// What is told to whoever waits, once the turn of the loop is over.
-    enum Resumption {
-        case answer(CheckedContinuation<Outcome, Never>, Outcome)
-        case wake(CheckedContinuation<Void, Never>)
-    }
-
     let request: Request
     let call: Call
+    let address: String
+    /// Scheme, host, port and what is dialled instead, in lower case: what shares connections and limits.
     let hostKey: String
-    let host: String
     let isSecure: Bool
     let isStreamed: Bool
     let isDecoding: Bool
 
     var phase = Phase.new
-    var continuation: CheckedContinuation<Outcome, Never>?
+    /// Who waits for the outcome, which is stored before it is resumed.
+    var continuation: CheckedContinuation<Void, Never>?
+    var outcome: Result<Response, LoadingError>?
     var isCancelled = false
-    /// The loop that runs it, which outlives it; set when it starts.
-    var loop: Unmanaged<CurlLoop>?
+    /// The number of its host in the admission; set when it is submitted.
+    var hostNumber = 0
     /// Position in the loop's list of running transfers.
     var index = 0
 
@@ -74,15 +69,16 @@ final class Transfer: @unchecked Sendable {
 
     init(_ request: Request, call: Call, settings: TransportSettings) throws(LoadingError) {
         try request.validate()
-        let scheme = request.url.scheme?.lowercased() ?? ""
-        guard scheme == "http" || scheme == "https" else {
-            throw .invalidRequest(.unsupportedScheme(scheme), ErrorContext(request))
+        let address = request.url.absoluteString
+        let parts = AddressParts(address)
+        guard parts.scheme == .http || parts.scheme == .https else {
+            throw .invalidRequest(.unsupportedScheme(request.url.scheme ?? ""), ErrorContext(request))
         }
         self.request = request
         self.call = call
-        isSecure = scheme == "https"
-        host = request.url.host(percentEncoded: true)?.lowercased() ?? ""
-        hostKey = Self.hostKey(request, scheme: scheme, host: host)
+        self.address = address
+        isSecure = parts.scheme == .https
+        hostKey = Self.hostKey(request, address, parts)
         isStreamed = request.delivery == .streamed
         // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
         isDecoding =
@@ -91,11 +87,18 @@ final class Transfer: @unchecked Sendable {
         vetting = HeadVetting(limits: settings.limits, tolerances: settings.tolerances)
     }
 
-    private static func hostKey(_ request: Request, scheme: String, host: String) -> String {
-        var key = scheme
-        key += "/"
-        key += host
-        if let port = request.url.port { key += ":\(port)" }
+    private static func hostKey(_ request: Request, _ address: String, _ parts: AddressParts) -> String {
+        let standardPort = parts.scheme == .https ? 443 : 80
+        let isStandard = parts.port == nil || parts.port == standardPort
+        let range = parts.host.lowerBound..<(isStandard ? parts.host.upperBound : parts.authorityEnd)
+        var address = address
+        var key = address.withUTF8 { bytes in
+            String(unsafeUninitializedCapacity: range.count + 1) { buffer in
+                buffer[0] = parts.scheme == .https ? UInt8(ascii: "s") : UInt8(ascii: "p")
+                for offset in 0..<range.count { buffer[offset + 1] = bytes[range.lowerBound + offset].lowercasedASCII }
+                return range.count + 1
+            }
+        }
         switch request.destination {
         case nil: break
         case .host(let host, let port): key += ">\(host):\(port ?? 0)"
@@ -103,6 +106,9 @@ final class Transfer: @unchecked Sendable {
         }
         return key
     }
+
+    /// The host of the address, in lower case and without the brackets of an IPv6 literal.
+    var host: String { request.url.host(percentEncoded: true)?.lowercased() ?? "" }
 
     /// How much of the answer arrived, for errors.
     var progress: AnswerProgress {
@@ -128,6 +134,13 @@ final class Transfer: @unchecked Sendable {
         case nil, .bytes: return true
         case .file, .stream: return false
         }
+    }
+
+    /// The outcome, taken by the caller's task after it was resumed.
+    func takeOutcome() throws(LoadingError) -> Response {
+        guard let outcome else { preconditionFailure("a transfer resumed its caller without an outcome") }
+        self.outcome = nil
+        return try outcome.get()
     }
 
     /// Forgets what one sending left behind, so that the next can start.
@@ -203,8 +216,8 @@ extension Transfer {
             resume: { [inbox = loop.inbox] in inbox.post(.resume(self, .download)) }
         )
         self.stream = stream
-        let response = response(head, ResponseBody(streaming: stream))
-        loop.resumptions.append(.answer(continuation, .success(response)))
+        outcome = .success(response(head, ResponseBody(streaming: stream)))
+        loop.resumptions.append(continuation)
     }
 
     private func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
@@ -355,7 +368,7 @@ extension Transfer {
         if let stream {
             self.stream = nil
             if let waiter = stream.finish(error, trailers: vetting.trailers, metrics: metrics) {
-                loop.resumptions.append(.wake(waiter))
+                loop.resumptions.append(waiter)
             }
         }
         let collected = body
@@ -367,11 +380,11 @@ extension Transfer {
         self.continuation = nil
         if let head, error == nil {
             let body = ResponseBody(collected?.finish() ?? Data(), trailers: vetting.trailers, metrics: metrics)
-            loop.resumptions.append(.answer(continuation, .success(response(head, body))))
+            outcome = .success(response(head, body))
         } else {
             collected?.discard()
-            let error = error ?? .malformedResponse(MalformedResponse(.notHTTP), context)
-            loop.resumptions.append(.answer(continuation, .failure(error)))
+            outcome = .failure(error ?? .malformedResponse(MalformedResponse(.notHTTP), context))
         }
+        loop.resumptions.append(continuation)
     }
 }

@@ -14,7 +14,7 @@ struct AdmissionTests {
     }
 
     private func fill(_ admission: inout Admission<Int>, _ tickets: Range<Int>, host: String = "a") -> [Int] {
-        tickets.filter { admission.request($0, host: host, priority: .normal) == .start }
+        tickets.filter { admission.request($0, host: admission.host(host), priority: .normal) == .start }
     }
 
     @Test("lets as many start as a host may have connections, and the rest in order of arrival")
@@ -22,20 +22,20 @@ struct AdmissionTests {
         var admission = Admission<Int>(limits: limits())
 
         #expect(fill(&admission, 0..<6) == [0, 1])
-        #expect(admission.end(host: "a") == [2])
-        #expect(admission.end(host: "a") == [3])
-        #expect(admission.end(host: "a") == [4])
+        #expect(admission.end(host: admission.host("a")) == [2])
+        #expect(admission.end(host: admission.host("a")) == [3])
+        #expect(admission.end(host: admission.host("a")) == [4])
     }
 
     @Test("serves the more urgent first, whenever they came")
     func servesByPriority() {
         var admission = Admission<Int>(limits: limits(perHost: 1))
-        _ = admission.request(0, host: "a", priority: .normal)
+        _ = admission.request(0, host: admission.host("a"), priority: .normal)
         for (ticket, priority) in [(1, Request.Priority.low), (2, .normal), (3, .high), (4, .high)] {
-            _ = admission.request(ticket, host: "a", priority: priority)
+            _ = admission.request(ticket, host: admission.host("a"), priority: priority)
         }
 
-        #expect((0..<4).flatMap { _ in admission.end(host: "a") } == [3, 4, 2, 1])
+        #expect((0..<4).flatMap { _ in admission.end(host: admission.host("a")) } == [3, 4, 2, 1])
     }
 
     @Test("forgets who gave up, wherever in the queue")
@@ -43,18 +43,18 @@ struct AdmissionTests {
         var admission = Admission<Int>(limits: limits(perHost: 1))
         var places: [Int: Admission<Int>.Place] = [:]
         for ticket in 0..<300 {
-            if case .wait(let place) = admission.request(ticket, host: "a", priority: .normal) {
+            if case .wait(let place) = admission.request(ticket, host: admission.host("a"), priority: .normal) {
                 places[ticket] = place
             }
         }
         for ticket in 1..<300 where ticket % 3 != 0 {
-            if let place = places[ticket] { admission.withdraw(from: place, host: "a") }
+            if let place = places[ticket] { admission.withdraw(from: place, host: admission.host("a")) }
         }
         // Twice is harmless, also after the queue has moved on.
-        if let place = places[1] { admission.withdraw(from: place, host: "a") }
+        if let place = places[1] { admission.withdraw(from: place, host: admission.host("a")) }
 
         var served: [Int] = []
-        while case let next = admission.end(host: "a"), !next.isEmpty { served += next }
+        while case let next = admission.end(host: admission.host("a")), !next.isEmpty { served += next }
 
         #expect(served == (1..<300).filter { $0 % 3 == 0 })
     }
@@ -64,12 +64,12 @@ struct AdmissionTests {
         var admission = Admission<Int>(limits: limits())
         _ = fill(&admission, 0..<10)
 
-        #expect(admission.learn(.streams, host: "a") == [2, 3, 4])
-        #expect(admission.learn(.streams, host: "a") == [])
-        #expect(admission.end(host: "a") == [5])
-        #expect(admission.learn(.none, host: "a") == [])
-        #expect((0..<3).flatMap { _ in admission.end(host: "a") } == [])
-        #expect(admission.end(host: "a") == [6])
+        #expect(admission.learn(.streams, host: admission.host("a")) == [2, 3, 4])
+        #expect(admission.learn(.streams, host: admission.host("a")) == [])
+        #expect(admission.end(host: admission.host("a")) == [5])
+        #expect(admission.learn(.none, host: admission.host("a")) == [])
+        #expect((0..<3).flatMap { _ in admission.end(host: admission.host("a")) } == [])
+        #expect(admission.end(host: admission.host("a")) == [6])
     }
 
     @Test("keeps the total over all hosts, and gives what is freed to those kept out by it")
@@ -79,11 +79,11 @@ struct AdmissionTests {
         #expect(fill(&admission, 10..<14, host: "b") == [10])
         #expect(fill(&admission, 20..<22, host: "c") == [])
 
-        #expect(admission.end(host: "b") == [11])
-        #expect(admission.end(host: "a") == [2])
-        #expect(admission.end(host: "a") == [3])
-        #expect(admission.end(host: "a") == [12])
-        #expect(admission.end(host: "a") == [20])
+        #expect(admission.end(host: admission.host("b")) == [11])
+        #expect(admission.end(host: admission.host("a")) == [2])
+        #expect(admission.end(host: admission.host("a")) == [3])
+        #expect(admission.end(host: admission.host("a")) == [12])
+        #expect(admission.end(host: admission.host("a")) == [20])
     }
 
     @Test("hands over everything that waits, once")
@@ -94,7 +94,7 @@ struct AdmissionTests {
 
         #expect(admission.removeAllWaiting().sorted() == [1, 2, 3, 5])
         #expect(admission.removeAllWaiting() == [])
-        #expect(admission.end(host: "a") == [])
+        #expect(admission.end(host: admission.host("a")) == [])
     }
 
     @Test("never exceeds a limit and loses nobody, whatever happens", arguments: [11, 12, 13] as [UInt64])
@@ -115,30 +115,34 @@ struct AdmissionTests {
         for ticket in 0..<5_000 {
             let host = ["a", "b", "c", "d"][Int(random.next() % 4)]
             hostOf[ticket] = host
-            switch admission.request(ticket, host: host, priority: .init(rawValue: Int(random.next() % 3)) ?? .low) {
+            switch admission.request(
+                ticket,
+                host: admission.host(host),
+                priority: .init(rawValue: Int(random.next() % 3)) ?? .low
+            ) {
             case .start: running[ticket] = host
             case .wait(let place): waiting[ticket] = (host, place)
             }
             switch random.next() % 4 {
             case 0:
                 if let (ticket, entry) = waiting.min(by: { $0.key < $1.key }) {
-                    admission.withdraw(from: entry.place, host: entry.host)
+                    admission.withdraw(from: entry.place, host: admission.host(entry.host))
                     waiting[ticket] = nil
                 }
             case 1:
                 isMultiplexing[host] = random.next() % 2 == 0
-                started(admission.learn(isMultiplexing[host] == true ? .streams : .none, host: host))
+                started(admission.learn(isMultiplexing[host] == true ? .streams : .none, host: admission.host(host)))
             default:
                 if let (ticket, host) = running.min(by: { $0.key < $1.key }) {
                     running[ticket] = nil
-                    started(admission.end(host: host))
+                    started(admission.end(host: admission.host(host)))
                 }
             }
             #expect(running.count <= limits.total, "seed \(seed)")
         }
         while let (ticket, host) = running.first {
             running[ticket] = nil
-            started(admission.end(host: host))
+            started(admission.end(host: admission.host(host)))
         }
         #expect(waiting.isEmpty, "seed \(seed): \(waiting.count) were forgotten")
     }
