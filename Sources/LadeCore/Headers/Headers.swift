@@ -37,31 +37,57 @@ public struct Headers: Sendable, Hashable {
         public let reason: Reason
     }
 
-    private(set) var fields: [Field]
+    private enum Storage: Sendable {
+        case fields([Field])
+        case block(HeaderBlock)
+    }
+
+    private var storage: Storage
     /// What was wrong with the first field that was refused, if one was.
     public private(set) var fault: Fault?
 
     /// Makes an empty list.
     public init() {
-        fields = []
+        storage = .fields([])
     }
 
     /// Makes a list from name/value pairs, in order.
     public init(_ pairs: some Sequence<(String, String)>) {
-        fields = []
+        storage = .fields([])
         for (name, value) in pairs { add(name, value) }
     }
 
-    /// Makes a list from fields that were checked already.
-    package init(checked fields: [Field]) {
-        self.fields = fields
+    /// Makes a list from a received section whose fields were checked already.
+    package init(checked block: HeaderBlock) {
+        storage = .block(block)
+    }
+
+    private var fields: [Field] {
+        switch storage {
+        case .fields(let fields): fields
+        case .block(let block): (0..<block.count).map(block.field)
+        }
+    }
+
+    private mutating func change(_ body: (inout [Field]) -> Void) {
+        var fields = fields
+        // The list must have one owner while it is changed, or it would be copied.
+        storage = .fields([])
+        body(&fields)
+        storage = .fields(fields)
     }
 
     // MARK: - Reading
 
     /// The value of the first field of that name, or nil; setting replaces every field of that name, nil removes them.
     public subscript(name: String) -> String? {
-        get { fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value }
+        get {
+            switch storage {
+            case .fields(let fields): fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value
+            case .block(let block):
+                (0..<block.count).first { block.isNamed(name, at: $0) }.map(block.value)
+            }
+        }
         set {
             guard let newValue else { return remove(name) }
             set(name, newValue)
@@ -70,7 +96,10 @@ public struct Headers: Sendable, Hashable {
 
     /// The values of every field of that name, in order.
     public func all(_ name: String) -> [String] {
-        fields.compactMap { $0.name.equalsIgnoringASCIICase(name) ? $0.value : nil }
+        switch storage {
+        case .fields(let fields): fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+        case .block(let block): (0..<block.count).filter { block.isNamed(name, at: $0) }.map(block.value)
+        }
     }
 
     /// The values of every field of that name joined by a comma and a space (RFC 9110 §5.2), or nil without any.
@@ -83,7 +112,10 @@ public struct Headers: Sendable, Hashable {
 
     /// Whether a field of that name exists.
     public func contains(_ name: String) -> Bool {
-        fields.contains { $0.name.equalsIgnoringASCIICase(name) }
+        switch storage {
+        case .fields(let fields): fields.contains { $0.name.equalsIgnoringASCIICase(name) }
+        case .block(let block): (0..<block.count).contains { block.isNamed(name, at: $0) }
+        }
     }
 
     // MARK: - Changing
@@ -91,18 +123,18 @@ public struct Headers: Sendable, Hashable {
     /// Appends a field; one that breaks the rules is not stored and sets ``fault``.
     public mutating func add(_ name: String, _ value: String) {
         guard let field = checked(name, value) else { return }
-        fields.append(field)
+        change { $0.append(field) }
     }
 
     /// Replaces every field of that name by one, in the place of the first, or appends it.
     public mutating func set(_ name: String, _ value: String) {
         guard let field = checked(name, value) else { return }
-        guard let first = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase(name) }) else {
-            fields.append(field)
-            return
-        }
-        fields[first] = field
-        if fields[(first + 1)...].contains(where: { $0.name.equalsIgnoringASCIICase(name) }) {
+        change { fields in
+            guard let first = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase(name) }) else {
+                fields.append(field)
+                return
+            }
+            fields[first] = field
             let rest = fields[(first + 1)...].filter { !$0.name.equalsIgnoringASCIICase(name) }
             fields.replaceSubrange((first + 1)..., with: rest)
         }
@@ -110,12 +142,13 @@ public struct Headers: Sendable, Hashable {
 
     /// Removes every field of that name.
     public mutating func remove(_ name: String) {
-        fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+        guard contains(name) else { return }
+        change { $0.removeAll { $0.name.equalsIgnoringASCIICase(name) } }
     }
 
     /// Appends every field of `other`, and its fault if this list has none.
     public mutating func add(contentsOf other: Headers) {
-        fields.append(contentsOf: other.fields)
+        change { $0.append(contentsOf: other.fields) }
         fault = fault ?? other.fault
     }
 
@@ -161,10 +194,33 @@ extension Headers: RandomAccessCollection {
     public var startIndex: Int { 0 }
 
     /// The position after the last field.
-    public var endIndex: Int { fields.count }
+    public var endIndex: Int {
+        switch storage {
+        case .fields(let fields): fields.count
+        case .block(let block): block.count
+        }
+    }
 
     /// The field at a position.
-    public subscript(position: Int) -> Field { fields[position] }
+    public subscript(position: Int) -> Field {
+        switch storage {
+        case .fields(let fields): fields[position]
+        case .block(let block): block.field(at: position)
+        }
+    }
+}
+
+extension Headers {
+    /// Whether both have the same fields in the same order, and the same fault.
+    public static func == (lhs: Headers, rhs: Headers) -> Bool {
+        lhs.fields == rhs.fields && lhs.fault == rhs.fault
+    }
+
+    /// Feeds the fields and the fault into a hasher.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(fields)
+        hasher.combine(fault)
+    }
 }
 
 extension Headers: ExpressibleByDictionaryLiteral {

@@ -13,7 +13,8 @@
 package final class Locked<State>: @unchecked Sendable {
     // Sendable: `state` is reached only between lock and unlock of `mutex`.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    @usableFromInline var state: State
+    // The lock already gives exclusive access, so the run-time check of it would only cost.
+    @exclusivity(unchecked) @usableFromInline var state: State
 
     /// Wraps an initial state.
     package init(_ state: State) {

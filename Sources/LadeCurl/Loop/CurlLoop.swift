@@ -18,32 +18,32 @@ import LadeCore
 ///
 /// A turn: take the messages, let sockets and timers move, collect what ended, publish what arrived, then resume all
 /// waiting tasks at once. Every variable but ``inbox`` and ``pool`` belongs to the loop thread, which is the proof behind
-/// `@unchecked Sendable`.
+/// `@unchecked Sendable` and behind leaving out the exclusivity checks.
 final class CurlLoop: @unchecked Sendable {
     let inbox: Inbox
     let pool = BufferPool()
     let handleSettings: HandleSettings
 
     /// The time of this turn, in nanoseconds of the monotonic clock.
-    private(set) var now: Int64 = 0
+    @exclusivity(unchecked) private(set) var now: Int64 = 0
     /// Who is resumed at the end of this turn.
-    var resumptions: [CheckedContinuation<Void, Never>] = []
+    @exclusivity(unchecked) var resumptions: [CheckedContinuation<Void, Never>] = []
 
     private let poller: Poller
     private let multi: OpaquePointer
     private let share: OpaquePointer?
-    private var admission: Admission<Transfer>
-    private var running: [Transfer] = []
-    private var unpublished: [Transfer] = []
-    private var messages: [LoopMessage] = []
+    @exclusivity(unchecked) private var admission: Admission<Transfer>
+    @exclusivity(unchecked) private var running: [Transfer] = []
+    @exclusivity(unchecked) private var unpublished: [Transfer] = []
+    @exclusivity(unchecked) private var messages: [LoopMessage] = []
     /// Got a slot and are started when the turn settles.
-    private var admitted: [Transfer] = []
-    private var idleHandles: [EasyHandle] = []
-    private var streamsByHost: [Int: Int] = [:]
+    @exclusivity(unchecked) private var admitted: [Transfer] = []
+    @exclusivity(unchecked) private var idleHandles: [EasyHandle] = []
+    @exclusivity(unchecked) private var streamsByHost: [Int: Int] = [:]
     /// When libcurl wants to be called, or never.
-    private var timer: Int64?
+    @exclusivity(unchecked) private var timer: Int64?
     /// Before this no time-out of ours can have passed.
-    private var nextExpiry = Int64.max
+    @exclusivity(unchecked) private var nextExpiry = Int64.max
     fileprivate let executor: LoopExecutor
 
     /// Makes the multi handle; the thread is started by ``start()``.
@@ -504,8 +504,10 @@ extension EasyHandle {
         self.loop = Unmanaged.passUnretained(loop)
     }
 
-    /// Runs `body` for the transfer whose callback this is. The loop keeps handle, transfer and itself alive until the
-    /// handle is removed from the multi handle, after which no callback comes.
+    /// Runs `body` for the transfer whose callback this is.
+    ///
+    /// The loop keeps handle, transfer and itself alive until the handle is removed from the multi handle, after which
+    /// no callback comes.
     fileprivate static func with<Result>(
         _ context: UnsafeMutableRawPointer?,
         _ body: (Transfer, CurlLoop) -> Result

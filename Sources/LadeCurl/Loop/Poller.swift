@@ -24,8 +24,9 @@
 
         private let epoll: Int32
         private let wakeUp: Int32
-        private var interests: [Interest] = []
-        private var dirty: [Int32] = []
+        // The loop thread's alone, and no access is open while libcurl is called.
+        @exclusivity(unchecked) private var interests: [Interest] = []
+        @exclusivity(unchecked) private var dirty: [Int32] = []
         private let events: UnsafeMutableBufferPointer<epoll_event>
 
         /// Makes a poller, or gives the system's error number.

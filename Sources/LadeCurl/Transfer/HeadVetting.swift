@@ -43,9 +43,10 @@ struct HeadVetting: Sendable {
     private let limits: TransportSettings.ResponseLimits
     private let tolerances: TransportSettings.Tolerances
     private var section = Section.statusLine
-    private var fields: [Headers.Field] = []
+    private var fields = HeaderBlock()
     private var contentLength: Int64?
     private var isChunked = false
+    private var lastIsFraming = false
     private var contentEncoding: String?
     /// Bytes of all heads and trailers so far.
     private(set) var bytes = 0
@@ -72,8 +73,7 @@ struct HeadVetting: Sendable {
             let (status, version) = try statusLine(content)
             guard status.code != 101 else { throw malformed(.unaskedUpgrade, content) }
             section = .fields(status, version)
-            fields.removeAll(keepingCapacity: true)
-            fields.reserveCapacity(12)
+            fields = HeaderBlock()
             contentLength = nil
             isChunked = false
             contentEncoding = nil
@@ -140,36 +140,39 @@ struct HeadVetting: Sendable {
         if colon > end { try tolerate(.spaceBeforeColon, .fieldName, line) }
         let name = Bytes(rebasing: line[..<end])
         let value = Self.trimmed(line, from: colon + 1)
-        guard let text = Self.text(value) else { throw malformed(.fieldValue, line) }
-        fields.append(Headers.Field(uncheckedName: String(decoding: name, as: UTF8.self), value: text))
-        if !isTrailer { try note(name, value, text, line) }
+        guard value.allSatisfy(\.isFieldContent) else { throw malformed(.fieldValue, line) }
+        fields.append(name: name, value: value)
+        lastIsFraming = false
+        if !isTrailer { try note(name, value, line) }
     }
 
     /// A folded line (obs-fold) is joined to the field before it by one space, when that is tolerated at all.
     private mutating func continuation(_ line: Bytes) throws(Fault) {
         try tolerate(.foldedFields, .foldedField, line)
-        guard let last = fields.popLast(), let text = Self.text(Self.trimmed(line, from: 0)) else {
+        let value = Self.trimmed(line, from: 0)
+        // A framing field must not be changed by folding: what the wire library made of it is unknown.
+        guard fields.count > 0, !lastIsFraming, value.allSatisfy(\.isFieldContent) else {
             throw malformed(.foldedField, line)
         }
-        // A framing field must not be changed by folding: what the wire library made of it is unknown.
-        let isFraming = ["content-length", "transfer-encoding"].contains(last.name.lowercased())
-        guard !isFraming else { throw malformed(.foldedField, line) }
-        fields.append(Headers.Field(uncheckedName: last.name, value: last.value + " " + text))
+        fields.extendLast(value)
     }
 
     // MARK: - Framing (RFC 9112 §6)
 
-    private mutating func note(_ name: Bytes, _ value: Bytes, _ text: String, _ line: Bytes) throws(Fault) {
+    private mutating func note(_ name: Bytes, _ value: Bytes, _ line: Bytes) throws(Fault) {
         switch name.count {
         case 14 where Self.equalsIgnoringCase(name, "content-length"):
-            guard !value.isEmpty, value.allSatisfy({ 0x30...0x39 ~= $0 }), let length = Int64(text),
-                contentLength == nil || contentLength == length
-            else { throw malformed(.contentLength, line) }
+            guard let length = Self.number(value), contentLength == nil || contentLength == length else {
+                throw malformed(.contentLength, line)
+            }
             contentLength = length
+            lastIsFraming = true
         case 17 where Self.equalsIgnoringCase(name, "transfer-encoding"):
             guard !isChunked, Self.equalsIgnoringCase(value, "chunked") else { throw malformed(.transferCoding, line) }
             isChunked = true
+            lastIsFraming = true
         case 16 where Self.equalsIgnoringCase(name, "content-encoding"):
+            let text = String(decoding: value, as: UTF8.self)
             contentEncoding = contentEncoding.map { $0 + ", " + text } ?? text
         default: break
         }
@@ -191,7 +194,7 @@ struct HeadVetting: Sendable {
             }
         }
         section = .trailers
-        fields = []
+        fields = HeaderBlock()
         return .final(
             Head(
                 status: status,
@@ -237,19 +240,17 @@ struct HeadVetting: Sendable {
         return Bytes(rebasing: bytes[start..<end])
     }
 
-    /// The text of a field value, or nil when it has a forbidden character.
-    ///
-    /// Values are UTF-8 where they can be and ISO-8859-1 otherwise, so that no byte is lost (RFC 9110 §5.5).
-    private static func text(_ bytes: Bytes) -> String? {
-        var all: UInt8 = 0
+    /// A decimal number that fits, or nil.
+    private static func number(_ bytes: Bytes) -> Int64? {
+        guard !bytes.isEmpty else { return nil }
+        var value: Int64 = 0
         for byte in bytes {
-            guard byte.isFieldContent else { return nil }
-            all |= byte
+            guard 0x30...0x39 ~= byte else { return nil }
+            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = product.addingReportingOverflow(Int64(byte - 0x30))
+            guard !isTooLarge, !overflows else { return nil }
+            value = sum
         }
-        guard all >= 0x80 else { return String(decoding: bytes, as: UTF8.self) }
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
-        var result = ""
-        for byte in bytes { result.unicodeScalars.append(Unicode.Scalar(byte)) }
-        return result
+        return value
     }
 }

@@ -32,10 +32,12 @@ final class Transfer: @unchecked Sendable {
     let isStreamed: Bool
     let isDecoding: Bool
 
-    var phase = Phase.new
+    // One thread uses these, and no access is open while a callback runs: the run-time exclusivity checks, 4,000
+    // instructions a call, are left out.
+    @exclusivity(unchecked) var phase = Phase.new
     /// Who waits for the outcome, which is stored before it is resumed.
-    var continuation: CheckedContinuation<Void, Never>?
-    var outcome: Result<Response, LoadingError>?
+    @exclusivity(unchecked) var continuation: CheckedContinuation<Void, Never>?
+    @exclusivity(unchecked) var outcome: Result<Response, LoadingError>?
     var isCancelled = false
     /// The number of its host in the admission; set when it is submitted.
     var hostNumber = 0
@@ -46,7 +48,7 @@ final class Transfer: @unchecked Sendable {
     var submitted: Int64 = 0
     var started: Int64 = 0
     var connectStarted: Int64?
-    var lastActivity: Int64 = 0
+    @exclusivity(unchecked) var lastActivity: Int64 = 0
 
     // The sending.
     var pipe: UploadPipe?
@@ -54,18 +56,18 @@ final class Transfer: @unchecked Sendable {
     var sentBytes = 0
     var pauses: Int32 = 0
     /// How often libcurl was about to send the request.
-    var sendings = 0
+    @exclusivity(unchecked) var sendings = 0
     var wasReused = false
     var wasRepeated = false
 
     // The answer.
-    var vetting: HeadVetting
-    var head: HeadVetting.Head?
-    var body: PooledBytes?
-    var bodyBytes: Int64 = 0
-    var stream: BodyStream?
+    @exclusivity(unchecked) var vetting: HeadVetting
+    @exclusivity(unchecked) var head: HeadVetting.Head?
+    @exclusivity(unchecked) var body: PooledBytes?
+    @exclusivity(unchecked) var bodyBytes: Int64 = 0
+    @exclusivity(unchecked) var stream: BodyStream?
     /// Why a callback broke the exchange off; goes before what libcurl says.
-    var failure: LoadingError?
+    @exclusivity(unchecked) var failure: LoadingError?
 
     init(_ request: Request, call: Call, settings: TransportSettings) throws(LoadingError) {
         try request.validate()
