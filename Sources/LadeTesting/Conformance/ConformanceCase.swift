@@ -110,9 +110,6 @@ public enum TransportConformance {
     }
 }
 extension TransportConformance {
-    static var exchanges: [ConformanceCase] { [] }
-    static var bodies: [ConformanceCase] { [] }
-    static var protocols: [ConformanceCase] { [] }
     static var tls: [ConformanceCase] { [] }
     static var limits: [ConformanceCase] { [] }
     static var traps: [ConformanceCase] { [] }

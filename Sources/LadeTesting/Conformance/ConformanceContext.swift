@@ -132,16 +132,19 @@ public struct ConformanceContext: Sendable {
         guard skips.isEmpty else { throw ConformanceSkip(skips.joined(separator: "; ")) }
     }
 
+    /// Whether something that a case needs is there.
+    public func offers(_ need: ConformanceCase.Need) -> Bool {
+        switch need {
+        case .peer(let name): peers.contains(name)
+        case .procFileSystem: ProcessProbe.isAvailable
+        case .shutDown: shutDown != nil
+        case .hangingName: hangingName != nil
+        }
+    }
+
     /// Skips the case, or the part, unless something is there.
     func require(_ need: ConformanceCase.Need) throws(ConformanceSkip) {
-        let isMet =
-            switch need {
-            case .peer(let name): peers.contains(name)
-            case .procFileSystem: ProcessProbe.isAvailable
-            case .shutDown: shutDown != nil
-            case .hangingName: hangingName != nil
-            }
-        if !isMet { throw ConformanceSkip("needs \(need)") }
+        if !offers(need) { throw ConformanceSkip("needs \(need)") }
     }
 
     /// How many of `count` calls a long run makes; at least one.

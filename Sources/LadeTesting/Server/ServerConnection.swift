@@ -344,7 +344,7 @@ public final class ServerConnection {
     }
 
     /// Resets the connection (RST).
-    public func reset() throws(Ended) {
+    public func reset() throws(Ended) -> Never {
         Sockets.resetOnClose(descriptor)
         throw ending(as: .resetByServer)
     }
@@ -353,7 +353,7 @@ public final class ServerConnection {
     ///
     /// What the client sent and nobody read is taken first: the system would otherwise reset the connection, and the
     /// client could lose the end of the answer.
-    public func close() throws(Ended) {
+    public func close() throws(Ended) -> Never {
         while recv(descriptor, scratch.baseAddress, scratch.count, Sockets.dontWait) > 0 {}
         throw ending(as: .byServer)
     }
