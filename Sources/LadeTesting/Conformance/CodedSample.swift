@@ -36,7 +36,9 @@ enum GzipZeros {
         var bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3]
         bytes += writer.finish()
         for value in [checksum(ofZeros: count), UInt32(truncatingIfNeeded: count)] {
-            for shift in stride(from: 0, to: 32, by: 8) { bytes.append(UInt8(truncatingIfNeeded: value >> UInt32(shift))) }
+            for shift in stride(from: 0, to: 32, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: value >> UInt32(shift)))
+            }
         }
         return Data(bytes)
     }

@@ -127,9 +127,24 @@ public struct ConformanceContext: Sendable {
 
     func conclude(_ number: String) throws {
         let failures = findings.failures.withLock { $0 }
-        guard failures.isEmpty else { throw ConformanceFailure(number: number, findings: failures) }
+        guard failures.isEmpty else {
+            throw ConformanceFailure(number: number, findings: Self.withoutRepetitions(failures))
+        }
         let skips = findings.skips.withLock { $0 }
         guard skips.isEmpty else { throw ConformanceSkip(skips.joined(separator: "; ")) }
+    }
+
+    // What a thousand calls do wrong is one finding.
+    private static func withoutRepetitions(_ findings: [String]) -> [String] {
+        var counts: [String: Int] = [:]
+        for finding in findings { counts[finding, default: 0] += 1 }
+        var result: [String] = []
+        for finding in findings {
+            guard let count = counts.removeValue(forKey: finding) else { continue }
+            result.append(count == 1 ? finding : "\(finding) (\(count) times)")
+        }
+        guard result.count > 20 else { return result }
+        return result.prefix(20) + ["and \(result.count - 20) more"]
     }
 
     /// Whether something that a case needs is there.
@@ -190,7 +205,9 @@ public struct ConformanceContext: Sendable {
     }
 
     /// Gives up waiting when something takes longer than ``patience``: a hang becomes a finding.
-    func within<Value: Sendable>(_ what: String, _ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    func within<Value: Sendable>(_ what: String, _ body: @escaping @Sendable () async throws -> Value) async throws
+        -> Value
+    {
         let outcome = Watched<Result<Value, any Error>?>(nil)
         let work = Task {
             let result: Result<Value, any Error>

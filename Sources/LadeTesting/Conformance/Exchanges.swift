@@ -173,7 +173,8 @@ extension TransportConformance {
             }
         }
         await context.part("byte by byte") { context in
-            let answer = "HTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nX-T: 1\r\n\r\n"
+            let answer =
+                "HTTP/1.1 200 OK\r\nX-A: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nX-T: 1\r\n\r\n"
             await context.eachDelivery {
                 try LoopbackServer(script: [.readRequest, .send(Data(answer.utf8), inPiecesOf: 1), .stall])
             } check: { context, exchange, _ in
@@ -275,7 +276,8 @@ extension TransportConformance {
 
     // MARK: - Codings
 
-    private static let codings = ConformanceCase("TR-32", "decodes the codings it asked for and tells the coded length") {
+    private static let codings = ConformanceCase("TR-32", "decodes the codings it asked for and tells the coded length")
+    {
         context in
         let server = try LoopbackServer { request in
             let coding = request.queryItem("coding") ?? ""
@@ -301,7 +303,9 @@ extension TransportConformance {
         }
         await context.part("damaged") { context in
             await context.eachDelivery {
-                try LoopbackServer { _ in .bytes(Data("not gzip at all".utf8), [ServerField("Content-Encoding", "gzip")]) }
+                try LoopbackServer { _ in
+                    .bytes(Data("not gzip at all".utf8), [ServerField("Content-Encoding", "gzip")])
+                }
             } check: { context, exchange, _ in
                 context.expect(exchange, failsWith: "a malformed response") {
                     if case .malformedResponse = $0 { true } else { false }
@@ -342,15 +346,9 @@ extension TransportConformance {
                 let server = try LoopbackServer { .text("answer to \($0.target)") }
                 let transport = try context.transport { $0.connections.perHost = perHost }
                 try await context.within("\(count) calls") {
-                    try await withThrowingTaskGroup(of: Void.self) { group in
-                        for number in 0..<count {
-                            let request = try server.request(.get, "/\(number)")
-                            group.addTask {
-                                let exchange = await Exchange.perform(transport, request)
-                                context.expect(exchange, gives: 200, "answer to /\(number)")
-                            }
-                        }
-                        try await group.waitForAll()
+                    try await inParallel(count) { number in
+                        let exchange = await Exchange.perform(transport, try server.request(.get, "/\(number)"))
+                        context.expect(exchange, gives: 200, "answer to /\(number)")
                     }
                 }
                 context.expectEqual(server.requestCount, count, "requests at the server")
@@ -518,7 +516,10 @@ extension TransportConformance {
         }
     }
 
-    private static let duplexLedByServer = ConformanceCase("TR-46", "answers 1,000 bytes that the server sends one by one") {
+    private static let duplexLedByServer = ConformanceCase(
+        "TR-46",
+        "answers 1,000 bytes that the server sends one by one"
+    ) {
         context in
         let server = try LoopbackServer(
             onHead: { _ in
@@ -553,6 +554,14 @@ extension TransportConformance {
     }
 
     // MARK: - Material
+
+    /// Runs something so many times at once.
+    static func inParallel(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<count { group.addTask { try await body(number) } }
+            try await group.waitForAll()
+        }
+    }
 
     /// Bytes that repeat with a period that is no power of two, so that a lost or doubled block shows.
     static func pattern(_ count: Int) -> Data {

@@ -163,6 +163,9 @@ extension ConformanceContext {
         let before = ProcessProbe.residentBytes
         try await body()
         guard checksMemory, let before, let peak = ProcessProbe.peakBytes else { return }
-        expect(peak - before < limit, "the process grew by \((peak - before) >> 20) MiB, \(limit >> 20) MiB are allowed")
+        expect(
+            peak - before < limit,
+            "the process grew by \((peak - before) >> 20) MiB, \(limit >> 20) MiB are allowed"
+        )
     }
 }

@@ -29,23 +29,19 @@ extension TransportConformance {
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
             let token = context.token()
             let base = "https://localhost:\(try context.peers.port("h2"))"
-            // The server answers none before all have come: they share a connection, at the same time.
-            try await context.within("100 calls at once") {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for _ in 0..<100 {
-                        let request = try Request(.get, "\(base)/gather?count=100&token=\(token)")
-                        group.addTask {
-                            let exchange = await Exchange.perform(transport, request)
-                            context.expect(exchange, gives: 200, "together")
-                            context.expectEqual(exchange.version, .http2, "version")
-                        }
-                    }
-                    try await group.waitForAll()
-                }
+            let call: @Sendable (String, String) async throws -> Void = { path, text in
+                let request = try Request(.get, "\(base)\(path)token=\(token)")
+                let exchange = try await context.exchange(transport, request)
+                context.expect(exchange, gives: 200, text)
+                context.expectEqual(exchange.version, .http2, "version")
             }
+            // A burst makes one connection, not a hundred.
+            try await inParallel(100) { _ in try await call("/ok?", "ok") }
+            // The server answers none of these before all have come: they are under way at the same time.
+            try await inParallel(100) { _ in try await call("/gather?count=100&", "together") }
             let counts = try await context.counts(transport, base, token)
             context.expectEqual(counts["connections"], 1, "connections")
-            context.expectEqual(counts["requests"], 100, "requests at the server")
+            context.expectEqual(counts["requests"], 200, "requests at the server")
         }
         await context.part("negotiated") { context in
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
@@ -86,11 +82,8 @@ extension TransportConformance {
         for (name, delivery) in deliveries {
             await context.part("reset in the body, \(name)") { context in
                 let (transport, request, token) = try make("/reset", delivery)
-                context.expectLost(
-                    try await context.exchange(transport, request),
-                    .body(received: 4),
-                    isSafeToRepeat: false
-                )
+                // How much of the body was handed over before the reset is a matter of timing.
+                context.expectLost(try await context.exchange(transport, request), nil, isSafeToRepeat: false)
                 context.expectEqual(try await context.counts(transport, base, token)["requests"], 1, "requests")
             }
         }
@@ -103,7 +96,8 @@ extension TransportConformance {
             let (transport, request, _) = try make("/refuse?times=1000", .streamed)
             context.expectLost(try await context.exchange(transport, request), .nothing, isSafeToRepeat: true)
         }
-        for path in ["/refuse", "/goaway-before"] {
+        // Where GOAWAY leaves the request out it is safe to repeat too, but not every library tells.
+        for (path, isSafe) in [("/refuse", true), ("/goaway-before", nil)] as [(String, Bool?)] {
             await context.part("\(path) once") { context in
                 let (transport, request, _) = try make(path, .buffered(limit: 100))
                 let exchange = try await context.exchange(transport, request)
@@ -111,7 +105,7 @@ extension TransportConformance {
                 if exchange.error == nil {
                     context.expect(exchange, gives: 200, "ok")
                 } else {
-                    context.expectLost(exchange, .nothing, isSafeToRepeat: true)
+                    context.expectLost(exchange, .nothing, isSafeToRepeat: isSafe)
                     context.expect(try await context.exchange(transport, request), gives: 200, "ok")
                 }
             }
@@ -139,7 +133,7 @@ extension TransportConformance {
                 for _ in 0..<2 {
                     context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
                 }
-                context.expectEqual(server.acceptedCount, 2, "connections")
+                context.expectEqual(server.requestCount, 3, "requests at the server, the repeated one included")
             }
         }
         await context.part("a server that is quick to close") { context in
@@ -192,7 +186,13 @@ extension TransportConformance {
         }
         await context.part("exceptions") { context in
             let origin = try LoopbackServer { _ in .text("direct") }
-            let transport = try proxied(context, "proxyForbidding", .http, nil, exceptions: ["127.0.0.1", "other.test"])
+            let transport = try proxied(
+                context,
+                "proxyForbidding",
+                .http,
+                nil,
+                exceptions: ["127.0.0.1", "other.test"]
+            )
             context.expect(try await context.exchange(transport, try origin.request()), gives: 200, "direct")
         }
         await refusals(context, bad)
@@ -230,7 +230,8 @@ extension TransportConformance {
                 $0.proxy = .proxy(ProxySettings.Proxy(.http, host: "127.0.0.1", port: port))
             }
             let request = try Request(.get, "http://192.0.2.1/")
-            context.expect(try await context.exchange(transport, request), failsWith: "a proxy that cannot be reached") {
+            context.expect(try await context.exchange(transport, request), failsWith: "a proxy that cannot be reached")
+            {
                 if case .proxy(.cannotConnect, _) = $0 { true } else { false }
             }
         }
@@ -284,7 +285,9 @@ extension TransportConformance {
     }
 
     /// The proxies write a line for each request before they answer it.
-    private static func expectThroughProxy(_ context: ConformanceContext, _ peer: String, authority: String) async throws {
+    private static func expectThroughProxy(_ context: ConformanceContext, _ peer: String, authority: String)
+        async throws
+    {
         let log = FileManager.default.contents(atPath: try context.peers.text("proxyLog")) ?? Data()
         let lines = String(decoding: log, as: UTF8.self).split(separator: "\n")
         let isThere = lines.contains { $0.contains("\"proxy\": \"\(peer)\"") && $0.contains("\"\(authority)\"") }
@@ -348,7 +351,8 @@ extension TransportConformance {
         }
     }
 
-    private static let ipv6 = ConformanceCase("TR-60", "speaks over IPv6 and is not held up by a dead family") { context in
+    private static let ipv6 = ConformanceCase("TR-60", "speaks over IPv6 and is not held up by a dead family") {
+        context in
         var options = LoopbackServer.Options()
         options.endpoint = .ipv6()
         guard let server = try? LoopbackServer(options, handler: { .text($0["Host"] ?? "") }) else {
@@ -372,7 +376,8 @@ extension TransportConformance {
         }
     }
 
-    private static let localAddresses = ConformanceCase("TR-61", "answers file: and data: addresses unless told not to") {
+    private static let localAddresses = ConformanceCase("TR-61", "answers file: and data: addresses unless told not to")
+    {
         context in
         let transport = try context.transport()
         let path = FileManager.default.temporaryDirectory.appending(path: "lade file \(context.token())").path
@@ -392,15 +397,21 @@ extension TransportConformance {
                     context.expect(try await context.exchange(transport, request), gives: 200, text)
                 }
                 let missing = Request(.get, URL(filePath: path + ".not"), delivery: delivery)
-                context.expect(try await context.exchange(transport, missing), failsWith: "a file that cannot be read") {
-                    if case .file(let fault, _) = $0 { fault.operation == .read && fault.path == path + ".not" } else { false }
+                context.expect(try await context.exchange(transport, missing), failsWith: "a file that cannot be read")
+                {
+                    if case .file(let fault, _) = $0 {
+                        fault.operation == .read && fault.path == path + ".not"
+                    } else {
+                        false
+                    }
                 }
             }
         }
         await context.part("switched off") { context in
             let strict = try context.transport { $0.allowsLocalAddresses = false }
             for request in [Request(.get, file), try Request(.get, "data:,x")] {
-                context.expect(try await context.exchange(strict, request), failsWith: "a scheme that is not supported") {
+                context.expect(try await context.exchange(strict, request), failsWith: "a scheme that is not supported")
+                {
                     if case .invalidRequest(.unsupportedScheme, _) = $0 { true } else { false }
                 }
             }

@@ -322,7 +322,10 @@ extension TransportConformance {
         }
     }
 
-    private static let interimHeads = ConformanceCase("TR-17", "tells interim responses as events and gives the final one") {
+    private static let interimHeads = ConformanceCase(
+        "TR-17",
+        "tells interim responses as events and gives the final one"
+    ) {
         context in
         await context.eachDelivery {
             let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
@@ -335,7 +338,10 @@ extension TransportConformance {
                 return headers["Link"] == "</a.css>"
             }
             context.expect(link, "the fields of the interim response were not told")
-            context.expect(!exchange.headers.contains("Link"), "the fields of the interim response leaked into the final")
+            context.expect(
+                !exchange.headers.contains("Link"),
+                "the fields of the interim response leaked into the final"
+            )
         }
     }
 
@@ -444,7 +450,8 @@ extension TransportConformance {
             let signal = Signal()
             let server = try LoopbackServer(
                 script: [
-                    .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"), .wait(for: signal), .reset,
+                    .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"), .wait(for: signal),
+                    .reset,
                 ]
             )
             let transport = try context.transport()
