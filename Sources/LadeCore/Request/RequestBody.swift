@@ -3,6 +3,13 @@
 #else
     public import Foundation
 #endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// The content of a request: bytes, a file, or chunks made while it is sent.
 ///
@@ -69,20 +76,15 @@ public struct RequestBody: Sendable {
         offset: Int64 = 0,
         contentType: String? = nil
     ) throws(LoadingError) -> RequestBody {
-        let size: Int64
-        do {
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            guard let type = attributes[.type] as? FileAttributeType, type == .typeRegular,
-                let bytes = attributes[.size] as? any BinaryInteger
-            else {
-                throw LoadingError.file(FileFault(path: path, operation: .read, reason: "not a regular file"), .init())
-            }
-            size = Int64(bytes)
-        } catch let error as LoadingError {
-            throw error
-        } catch {
-            throw .file(FileFault(path: path, operation: .read, reason: "no such readable file"), .init())
+        // Not by way of FileManager: whether its numbers are NSNumber depends on who else is loaded.
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw .file(FileFault(path: path, operation: .read, reason: String(cString: strerror(errno))), .init())
         }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw .file(FileFault(path: path, operation: .read, reason: "it is not a regular file"), .init())
+        }
+        let size = Int64(status.st_size)
         guard (0...size).contains(offset) else {
             throw .file(FileFault(path: path, operation: .read, reason: "offset \(offset) is beyond its end"), .init())
         }

@@ -356,7 +356,9 @@ final class CurlLoop: @unchecked Sendable {
         // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
         let isDead = wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
-        if isDead, transfer.wasReused, transfer.progress == .nothing, transfer.isRepeatable, !transfer.wasRepeated {
+        // Not with trailers: see `end` for what a handle that sent some would do.
+        let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
+        if isDead, transfer.wasReused, transfer.progress == .nothing, canRepeat {
             transfer.wasRepeated = true
             transfer.call.record(.exchangeRepeated(onFreshConnection: true))
             curl_multi_remove_handle(rawMulti, handle.raw)
@@ -386,7 +388,10 @@ final class CurlLoop: @unchecked Sendable {
         let metrics = transfer.metrics(handle)
         curl_multi_remove_handle(rawMulti, handle.raw)
         handle.putDown()
-        if idleHandles.count < 256 { idleHandles.append(handle) }
+        // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
+        // writes its first chunk's size before the start of the buffer.
+        let isReusable = transfer.request.body?.trailers == nil
+        if idleHandles.count < 256, isReusable { idleHandles.append(handle) }
         let last = running.removeLast()
         if last !== transfer {
             running[transfer.index] = last

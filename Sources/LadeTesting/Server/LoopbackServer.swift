@@ -153,7 +153,7 @@ public final class LoopbackServer: Sendable {
                     try connection.respond(early)
                     // A client that was refused in the middle of its body may send the rest or not (RFC 9110 §10.1.1).
                     if connection.request?.isComplete != true {
-                        guard head["Expect"] == nil else { return try connection.close() }
+                        guard head["Expect"] == nil else { try connection.close() }
                         try connection.readBody()
                     }
                 } else {

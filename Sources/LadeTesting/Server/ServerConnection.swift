@@ -37,7 +37,7 @@ public final class ServerConnection {
 
     private let descriptor: Int32
     private let core: ServerCore
-    private var buffer = Data()
+    private var buffer = ByteQueue()
     private var remaining: BodyFraming = .none
     private var requestCount = 0
     private var recordIndex: Int?
@@ -73,9 +73,8 @@ public final class ServerConnection {
     public func readHead() throws(Ended) -> ServerRequest {
         var searched = 0
         while true {
-            if let end = endOfHead(from: searched) {
-                let head = Data(buffer.prefix(end))
-                buffer = Data(buffer.dropFirst(end))
+            if let end = buffer.endOfHead(from: searched) {
+                let head = buffer.take(end)
                 guard let request = ServerRequest(head: head, connection: index, position: requestCount) else {
                     throw ending(as: .resetByClient)
                 }
@@ -111,7 +110,7 @@ public final class ServerConnection {
                 return nil
             }
             if buffer.isEmpty { try fill() }
-            let piece = take(Int(min(count, Int64(buffer.count))))
+            let piece = buffer.take(Int(min(count, Int64(buffer.count))))
             remaining = .length(count - Int64(piece.count))
             note(piece)
             return piece
@@ -123,7 +122,7 @@ public final class ServerConnection {
     /// Whatever bytes have arrived, at least one, framing and all.
     public func receive() throws(Ended) -> Data {
         if buffer.isEmpty { try fill() }
-        return take(buffer.count)
+        return buffer.take(buffer.count)
     }
 
     private func readChunk() throws(Ended) -> Data? {
@@ -140,17 +139,16 @@ public final class ServerConnection {
         }
         request?.chunkSizes.append(size)
         while buffer.count < size + 2 { try fill() }
-        let chunk = take(size)
-        guard take(2).elementsEqual([13, 10]) else { throw ending(as: .resetByClient) }
+        let chunk = buffer.take(size)
+        guard buffer.take(2).elementsEqual([13, 10]) else { throw ending(as: .resetByClient) }
         note(chunk)
         return chunk
     }
 
     private func readLine() throws(Ended) -> String {
         while true {
-            if let end = buffer.firstIndex(of: 10) {
-                let line = take(end - buffer.startIndex + 1)
-                return String(decoding: line.dropLast(2), as: UTF8.self)
+            if let end = buffer.endOfLine() {
+                return String(decoding: buffer.take(end).dropLast(2), as: UTF8.self)
             }
             try fill()
         }
@@ -172,39 +170,15 @@ public final class ServerConnection {
         if let request, let recordIndex { core.completeRecord(recordIndex, request) }
     }
 
-    private func take(_ count: Int) -> Data {
-        if count == buffer.count {
-            defer { buffer = Data() }
-            return buffer
-        }
-        let piece = Data(buffer.prefix(count))
-        buffer = buffer.dropFirst(count)
-        return piece
-    }
-
-    private func endOfHead(from offset: Int) -> Int? {
-        buffer.withUnsafeBytes { bytes -> Int? in
-            guard let base = bytes.baseAddress else { return nil }
-            var position = offset
-            while position < bytes.count, let found = memchr(base + position, 10, bytes.count - position) {
-                let index = base.distance(to: UnsafeRawPointer(found))
-                if index >= 3, bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 {
-                    return index + 1
-                }
-                position = index + 1
-            }
-            return nil
-        }
-    }
-
     /// Waits for bytes and appends them to the buffer.
     private func fill() throws(Ended) {
         try check()
         while true {
             let count = recv(descriptor, scratch.baseAddress, scratch.count, 0)
             if count > 0, let base = scratch.baseAddress {
-                core.recordReceived(UnsafeRawBufferPointer(start: base, count: count), index)
-                buffer.append(base.assumingMemoryBound(to: UInt8.self), count: count)
+                let bytes = UnsafeRawBufferPointer(start: base, count: count)
+                core.recordReceived(bytes, index)
+                buffer.append(bytes)
                 return
             }
             if count == 0 { throw ending(as: .byClient) }
@@ -339,12 +313,12 @@ public final class ServerConnection {
     public func stall() throws(Ended) {
         while true {
             try fill()
-            buffer = Data()
+            buffer.removeAll()
         }
     }
 
     /// Resets the connection (RST).
-    public func reset() throws(Ended) {
+    public func reset() throws(Ended) -> Never {
         Sockets.resetOnClose(descriptor)
         throw ending(as: .resetByServer)
     }
@@ -353,7 +327,7 @@ public final class ServerConnection {
     ///
     /// What the client sent and nobody read is taken first: the system would otherwise reset the connection, and the
     /// client could lose the end of the answer.
-    public func close() throws(Ended) {
+    public func close() throws(Ended) -> Never {
         while recv(descriptor, scratch.baseAddress, scratch.count, Sockets.dontWait) > 0 {}
         throw ending(as: .byServer)
     }

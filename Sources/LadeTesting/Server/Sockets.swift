@@ -102,6 +102,49 @@ enum Sockets {
         }
     }
 
+    /// A socket that has begun to connect and may never end; nil when the system refused at once.
+    static func beginConnecting(to endpoint: LoopbackServer.Endpoint, port: UInt16) -> Int32? {
+        let isSix = if case .ipv6 = endpoint { true } else { false }
+        let descriptor = socket(isSix ? AF_INET6 : AF_INET, stream, 0)
+        guard descriptor >= 0 else { return nil }
+        guard (try? prepare(descriptor)) != nil else {
+            // Of no use, like one that could not be made.
+            close(descriptor)
+            return nil
+        }
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        if isSix {
+            var address = ipv6(port)
+            connect(descriptor, &address)
+        } else {
+            var address = ipv4(port)
+            connect(descriptor, &address)
+        }
+        return descriptor
+    }
+
+    private static func connect<Address>(_ descriptor: Int32, _ address: inout Address) {
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = systemConnect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+            }
+        }
+    }
+
+    private static func systemConnect(
+        _ descriptor: Int32,
+        _ address: UnsafePointer<sockaddr>,
+        _ size: socklen_t
+    ) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.connect(descriptor, address, size)
+        #elseif canImport(Musl)
+            Musl.connect(descriptor, address, size)
+        #else
+            Darwin.connect(descriptor, address, size)
+        #endif
+    }
+
     static func closeDescriptor(_ descriptor: Int32) {
         close(descriptor)
     }
@@ -124,20 +167,30 @@ enum Sockets {
         #endif
     }
 
+    private static func ipv4(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+
+    private static func ipv6(_ port: UInt16) -> sockaddr_in6 {
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        address.sin6_addr = in6addr_loopback
+        return address
+    }
+
     private static func bind(_ descriptor: Int32, _ endpoint: LoopbackServer.Endpoint) throws(SystemCallFailure) {
         switch endpoint {
         case .ipv4(let port):
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var address = ipv4(port)
             try bind(descriptor, &address, "127.0.0.1:\(port)")
         case .ipv6(let port):
             setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1)
-            var address = sockaddr_in6()
-            address.sin6_family = sa_family_t(AF_INET6)
-            address.sin6_port = port.bigEndian
-            address.sin6_addr = in6addr_loopback
+            var address = ipv6(port)
             try bind(descriptor, &address, "[::1]:\(port)")
         case .unixSocket(let path):
             var address = sockaddr_un()

@@ -108,7 +108,7 @@ struct LoopbackServerTests {
         client.send("POST /yes " + head)
         #expect(client.receive(exactly: 25) == "HTTP/1.1 100 Continue\r\n\r\n")
         client.send("ok")
-        #expect(client.receive(exactly: 86).hasSuffix("Content-Length: 2\r\n\r\nok"))
+        #expect(client.receive(exactly: 81).hasSuffix("Content-Length: 2\r\n\r\nok"))
         client.send("POST /no " + head)
         #expect(client.receiveAll()?.hasPrefix("HTTP/1.1 417") == true)
     }

@@ -1,0 +1,130 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// Everything that one exchange gave, for the cases to judge.
+struct Exchange: Sendable {
+    var status: Status?
+    var headers = Headers()
+    var version: HTTPVersion?
+    var body = Data()
+    var trailers = Headers()
+    var metrics = Metrics()
+    var error: LoadingError?
+    /// Whether the head had been handed over when it failed.
+    var failedInBody = false
+    var events: [Event] = []
+
+    private static let lastCall = Locked<UInt64>(0)
+
+    static func makeCall(_ recorder: EventRecorder) -> Call {
+        let number = lastCall.withLock { last in
+            last += 1
+            return last
+        }
+        return Call(id: Call.ID(number), events: [recorder])
+    }
+
+    static func perform(_ transport: any Transport, _ request: Request) async -> Exchange {
+        let recorder = EventRecorder()
+        var exchange = Exchange()
+        do throws(LoadingError) {
+            let response = try await transport.send(request, call: makeCall(recorder))
+            exchange.take(response)
+            do throws(LoadingError) {
+                var chunks = response.body.makeAsyncIterator()
+                while let chunk = try await chunks.next() { exchange.body.append(chunk) }
+            } catch {
+                exchange.error = error
+                exchange.failedInBody = true
+            }
+            exchange.trailers = response.trailers
+            exchange.metrics = response.metrics
+        } catch {
+            exchange.error = error
+        }
+        exchange.events = recorder.events
+        return exchange
+    }
+
+    private mutating func take(_ response: Response) {
+        status = response.status
+        headers = response.headers
+        version = response.version
+    }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// How it ended, in a few words, for findings.
+    var ending: String {
+        let head = status.map { "\($0), \(body.count) bytes" } ?? "no head"
+        return error.map { "\(head), then \($0)" } ?? head
+    }
+
+    /// The statuses of the interim responses that were told as events.
+    var interimStatuses: [Int] {
+        events.compactMap { if case .interimResponse(let status, _) = $0 { status.code } else { nil } }
+    }
+}
+
+extension ConformanceContext {
+    /// Notes an exchange that did not end well with this status and text.
+    func expect(_ exchange: Exchange, gives status: Status, _ text: String? = nil) {
+        expect(
+            exchange.error == nil && exchange.status == status && (text == nil || exchange.text == text),
+            "expected \(status)\(text.map { ", “\($0)”" } ?? ""), got \(exchange.ending)"
+                + (exchange.body.count < 100 ? " “\(exchange.text)”" : "")
+        )
+    }
+
+    /// Notes an exchange that did not fail as expected.
+    func expect(_ exchange: Exchange, failsWith what: String, _ matches: (LoadingError) -> Bool) {
+        guard let error = exchange.error else { return fail("expected \(what), got \(exchange.ending)") }
+        expect(matches(error), "expected \(what), got \(error)")
+    }
+
+    /// Notes an exchange that was not refused as malformed before anything of it was handed over.
+    func expectMalformed(_ exchange: Exchange) {
+        expect(exchange, failsWith: "a malformed response") { if case .malformedResponse = $0 { true } else { false } }
+        expect(exchange.status == nil, "a head was handed over: \(exchange.ending)")
+        expect(
+            !exchange.events.contains { if case .headReceived = $0 { true } else { false } },
+            "a head was told as an event"
+        )
+    }
+
+    /// Notes an exchange that did not end by its body being cut.
+    func expectIncomplete(_ exchange: Exchange, received: Int64, expected: Int64?) {
+        guard case .incompleteBody(let gotReceived, let gotExpected, let context) = exchange.error else {
+            return fail("expected an incomplete body, got \(exchange.ending)")
+        }
+        expectEqual(gotReceived, received, "received bytes in the error")
+        expectEqual(gotExpected, expected, "expected bytes in the error")
+        expect(context.method != nil && context.url != nil, "the error does not know its request")
+    }
+
+    /// Notes an exchange that was not ended by a broken connection, with that progress where it is given.
+    func expectLost(_ exchange: Exchange, _ progress: AnswerProgress?, isSafeToRepeat: Bool? = nil) {
+        guard case .connectionLost(let got, let isSafe, _) = exchange.error else {
+            return fail("expected a lost connection, got \(exchange.ending)")
+        }
+        if let progress { expectEqual(got, progress, "progress in the error") }
+        if let isSafeToRepeat { expectEqual(isSafe, isSafeToRepeat, "whether it is safe to repeat") }
+    }
+
+    /// Notes an exchange that did not end by that time-out.
+    func expectTimeout(_ exchange: Exchange, _ phase: TimeoutPhase) {
+        guard case .timedOut(let got, _) = exchange.error else {
+            return fail("expected a time-out (\(phase.rawValue)), got \(exchange.ending)")
+        }
+        expectEqual(got, phase, "phase of the time-out")
+    }
+
+    /// Notes an exchange that did not end as cancelled.
+    func expectCancelled(_ exchange: Exchange) {
+        expect(exchange, failsWith: "a cancellation") { $0.isCancellation }
+    }
+}

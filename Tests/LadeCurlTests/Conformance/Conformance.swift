@@ -1,0 +1,43 @@
+import Foundation
+import LadeCore
+import LadeCurl
+import LadeTesting
+import Testing
+
+/// The suite's context for `CurlTransport`.
+private func makeContext() -> ConformanceContext {
+    ConformanceContext(shutDown: { await ($0 as? CurlTransport)?.shutDown() }) { settings in
+        try CurlTransport(settings: settings)
+    }
+}
+
+private let isCI = ProcessInfo.processInfo.environment["CI"] == "true"
+
+/// Runs one case of the transport's conformance suite on `CurlTransport`.
+func conform(_ number: String) async throws {
+    let test = try #require(TransportConformance.conformanceCase(number))
+    try skipUnlessRunnable(number)
+    do {
+        try await test.run(makeContext())
+    } catch let failure as ConformanceFailure {
+        // Recorded, not thrown: this may run in a process of its own, which an error would end without a word.
+        Issue.record("\(failure)")
+    } catch let skip as ConformanceSkip {
+        if isCI {
+            Issue.record("\(number) did not run whole: \(skip)")
+        } else {
+            print("\(number) did not run whole: \(skip)")
+        }
+    }
+}
+
+/// Skips the test when its case cannot begin here; a missing peer is a failure in CI.
+func skipUnlessRunnable(_ number: String) throws {
+    let test = try #require(TransportConformance.conformanceCase(number))
+    let context = makeContext()
+    let missing = test.needs.filter { !context.offers($0) }
+    guard !missing.isEmpty else { return }
+    let reason = "needs " + missing.map(\.description).joined(separator: ", ")
+    if isCI { Issue.record("\(number) \(reason)") }
+    try Test.cancel("\(number) \(reason)")
+}
