@@ -1,0 +1,23 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Built only by `Fuzzing/run`, which passes the flags of libFuzzer; see README.md.
+let package = Package(
+    name: "fuzzing",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "lade", path: "..")],
+    targets: [
+        // The one function of libFuzzer that is called by name.
+        .target(name: "CFuzzer"),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["CFuzzer", .product(name: "LadeCore", package: "lade")],
+            swiftSettings: [
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

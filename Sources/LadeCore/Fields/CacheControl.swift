@@ -1,0 +1,89 @@
+/// What a message says about caching: the directives of `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246).
+///
+/// One type serves requests and responses: the names do not clash, and each side ignores what is not for it.
+/// Durations are whole seconds from 0 to 2³¹; a larger number counts as 2³¹ (RFC 9111 §1.2.2).
+public struct CacheControl: Sendable, Hashable {
+    /// What a `no-cache` or `private` directive is about.
+    public enum Scope: Sendable, Hashable {
+        /// The whole response.
+        case everything
+        /// These fields of the response alone, names in lower case.
+        case fields([String])
+    }
+
+    /// How stale a response a request puts up with.
+    public enum Staleness: Sendable, Hashable {
+        /// However stale.
+        case any
+        /// Stale for at most this long.
+        case upTo(Duration)
+    }
+
+    /// A directive that this type does not know; caches ignore it (RFC 9111 §5.2.3).
+    public struct ExtensionDirective: Sendable, Hashable {
+        /// The name in lower case.
+        public let name: String
+        /// The argument without quotes; `nil` if there is none.
+        public let argument: String?
+
+        /// Makes a directive that can be written.
+        ///
+        /// - Throws: `FieldError` if the name is no token or one that `CacheControl` has a property for, or the argument holds
+        ///   a control character other than the tab.
+        public init(name: String, argument: String? = nil) throws(FieldError) {
+            guard name.isToken, !CacheControl.isKnown(name.asciiLowercased) else {
+                throw FieldError(field: "Cache-Control", reason: .notWritable("the name of the directive"), offset: 0)
+            }
+            guard argument?.isQuotable ?? true else {
+                throw FieldError(field: "Cache-Control", reason: .notWritable("a control character"), offset: 0)
+            }
+            self.init(checkedName: name.asciiLowercased, argument: argument)
+        }
+
+        init(checkedName name: String, argument: String?) {
+            self.name = name
+            self.argument = argument
+        }
+    }
+
+    /// `max-age`: fresh for this long (§5.2.2.1), or wanted no older (§5.2.1.1).
+    public var maxAge: Duration?
+    /// `s-maxage`: as `maxAge`, for shared caches (§5.2.2.10).
+    public var sharedMaxAge: Duration?
+    /// `max-stale` of a request (§5.2.1.2).
+    public var maxStale: Staleness?
+    /// `min-fresh` of a request: to stay fresh for at least this long (§5.2.1.3).
+    public var minFresh: Duration?
+    /// `no-cache`: not to be used without asking the origin (§5.2.1.4, §5.2.2.4).
+    public var noCache: Scope?
+    /// `private`: not for shared caches (§5.2.2.7).
+    public var privateScope: Scope?
+    /// `no-store`: not to be stored at all (§5.2.1.5, §5.2.2.5).
+    public var noStore = false
+    /// `no-transform`: content is to be left as it is (§5.2.1.6, §5.2.2.6).
+    public var noTransform = false
+    /// `only-if-cached` of a request (§5.2.1.7).
+    public var onlyIfCached = false
+    /// `must-revalidate`: never to be used stale (§5.2.2.2).
+    public var mustRevalidate = false
+    /// `proxy-revalidate`: never to be used stale by shared caches (§5.2.2.8).
+    public var proxyRevalidate = false
+    /// `must-understand`: to be stored only by those who know the status code (§5.2.2.3).
+    public var mustUnderstand = false
+    /// `public`: may be stored where it otherwise might not (§5.2.2.9).
+    public var isPublic = false
+    /// `immutable`: will not change while fresh (RFC 8246).
+    public var isImmutable = false
+    /// `stale-while-revalidate`: may be used for this long after it went stale, while it is renewed (RFC 5861 §3).
+    public var staleWhileRevalidate: Duration?
+    /// `stale-if-error`: may be used for this long after it went stale, if the origin fails (RFC 5861 §4).
+    public var staleIfError: Duration?
+    /// Unknown directives in the order they were written.
+    public var extensions: [ExtensionDirective] = []
+
+    /// Makes a field without any directive.
+    public init() {}
+
+    /// Whether nothing at all is said, in which case the field is not sent.
+    public var isEmpty: Bool { self == CacheControl() }
+}

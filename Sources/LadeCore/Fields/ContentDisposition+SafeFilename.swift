@@ -1,0 +1,87 @@
+extension ContentDisposition {
+    /// A name under which the content can be stored in a folder of the user's choice; `nil` if none is left.
+    ///
+    /// See `safeFilename(from:)`.
+    public var safeFilename: String? { filename.flatMap(Self.safeFilename(from:)) }
+
+    /// The longest safe file name: 200 bytes of UTF-8.
+    ///
+    /// Most file systems allow 255; the rest is for the suffix of a temporary name or a number.
+    public static let safeFilenameLimit = 200
+
+    /// Makes a harmless file name of one that a server gave, in a field or at the end of a path (command CM-06).
+    ///
+    /// - Only the last part of a path is kept, whether separated by `/` or `\`, so that no name leaves its folder.
+    /// - Control characters, and invisible ones that reorder text and so hide an extension, are taken out.
+    /// - `< > : " | ? *`, which some file systems refuse or read as something else, become `_`.
+    /// - Dots and blanks at the start (hidden files, `..`) and at the end (dropped by Windows) are taken off; a dash at
+    ///   the start, which commands take for an option, becomes `_`.
+    /// - Names of devices (`CON`, `nul.txt`, `COM1` …) get a `_` in front.
+    /// - What is longer than `safeFilenameLimit` is cut before the extension, or at the end if there is no short one.
+    ///
+    /// - Returns: the name; `nil` if nothing is left of it.
+    public static func safeFilename(from name: String) -> String? {
+        let lastPart = name.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last
+        var kept = String.UnicodeScalarView()
+        for scalar in lastPart ?? Substring.UnicodeScalarView() where !isInvisible(scalar) {
+            switch scalar {
+            case "<", ">", ":", "\"", "|", "?", "*": kept.append("_")
+            default: kept.append(scalar)
+            }
+        }
+        var safe = trimmed(kept[...])
+        if safe.first == "-" { safe = "_" + safe.dropFirst() }
+        if isDeviceName(safe) { safe = "_" + safe }
+        if safe.utf8.count > safeFilenameLimit { safe = trimmed(shortened(safe).unicodeScalars[...]) }
+        return safe.isEmpty ? nil : safe
+    }
+
+    /// Controls, line separators, marks that change the direction of text, joiners and the like, private and unassigned.
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        // Printable ASCII is most of most names and needs no table.
+        if (" "..."~").contains(scalar) { return false }
+        return switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
+        default: false
+        }
+    }
+
+    private static func isBlankOrDot(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "." || scalar.properties.isWhitespace
+    }
+
+    private static func trimmed(_ name: Substring.UnicodeScalarView) -> String {
+        let start = name.drop(while: isBlankOrDot)
+        let end = start.lastIndex { !isBlankOrDot($0) }.map { start.index(after: $0) } ?? start.startIndex
+        return String(String.UnicodeScalarView(start[start.startIndex..<end]))
+    }
+
+    /// Windows reserves these in any case, with any extension, and with superscript digits too.
+    private static func isDeviceName(_ name: String) -> Bool {
+        let stem = name.prefix { $0 != "." }.asciiLowercased
+        var scalars = Array(stem.unicodeScalars.prefix(8))
+        while scalars.last == " " { scalars.removeLast() }
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: scalars)
+        let word = String(text)
+        if ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"].contains(word) { return true }
+        guard scalars.count == 4, word.hasPrefix("com") || word.hasPrefix("lpt") else { return false }
+        return "0123456789¹²³".unicodeScalars.contains(scalars[3])
+    }
+
+    private static func shortened(_ name: String) -> String {
+        var fileExtension = ""
+        if let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), name.utf8[dot...].count <= 16 {
+            fileExtension = String(name[dot...])
+        }
+        let room = safeFilenameLimit - fileExtension.utf8.count
+        var stem = String.UnicodeScalarView()
+        var size = 0
+        for scalar in name.unicodeScalars.dropLast(fileExtension.unicodeScalars.count) {
+            size += UTF8.width(scalar)
+            if size > room { break }
+            stem.append(scalar)
+        }
+        return String(stem) + fileExtension
+    }
+}

@@ -1,0 +1,90 @@
+/// How content wants to be presented, and under which file name (RFC 6266): `attachment; filename="report.pdf"`.
+public struct ContentDisposition: Sendable, Hashable {
+    /// The disposition in lower case: `inline`, `attachment`, `form-data`; an unknown one means `attachment` (§4.2).
+    public let type: String
+    /// The name the sender gives, decoded but not to be trusted: take `safeFilename` for a file.
+    ///
+    /// `filename*` (RFC 8187, in UTF-8 or ISO-8859-1) if it can be decoded, else `filename` (§4.3).
+    public let filename: String?
+    /// The other parameters in the order they were written.
+    public let parameters: [FieldParameter]
+
+    /// Makes a disposition that can be written; any file name can.
+    ///
+    /// - Throws: `FieldError` if the type is no token, or a parameter is a file name.
+    public init(
+        type: String,
+        filename: String? = nil,
+        parameters: [FieldParameter] = []
+    ) throws(FieldError) {
+        guard type.isToken else {
+            throw FieldError(field: "Content-Disposition", reason: .notWritable("the type"), offset: 0)
+        }
+        guard !parameters.contains(where: { Self.isFilename($0.name) }) else {
+            throw FieldError(field: "Content-Disposition", reason: .notWritable("a second file name"), offset: 0)
+        }
+        self.type = type.asciiLowercased
+        self.filename = filename
+        self.parameters = parameters
+    }
+
+    /// Reads the field.
+    ///
+    /// Tolerated as far as the meaning is clear: parameters that cannot be read are left out, an unquoted file name may
+    /// hold blanks and other characters, a closing quote may lack.
+    ///
+    /// - Throws: `FieldError` if there is no disposition type, or something other than parameters follows it.
+    public init(_ string: some StringProtocol) throws(FieldError) {
+        try self.init(bytes: Array(string.utf8))
+    }
+
+    /// Reads the field from bytes as they were received; see `init(_:)`.
+    ///
+    /// - Throws: `FieldError` if there is no disposition type, or something other than parameters follows it.
+    public init(bytes: [UInt8]) throws(FieldError) {
+        var cursor = FieldCursor(bytes, field: "Content-Disposition")
+        cursor.skipWhitespace()
+        guard let type = cursor.lowercasedToken() else { throw cursor.error(.expected("a disposition type")) }
+        cursor.skipWhitespace()
+        guard cursor.isAt(.semicolon) else { throw cursor.error(.expected("a semicolon")) }
+        let pairs = cursor.pairs(delimiters: .semicolon)
+        let extended = pairs.first { $0.name == "filename*" }?.value
+        self.type = type
+        self.filename = extended.flatMap(ExtendedValue.decode) ?? pairs.first { $0.name == "filename" }?.value
+        self.parameters = pairs.filter { !Self.isFilename($0.name) }.compactMap { FieldParameter($0) }
+    }
+
+    /// The name of the form field that a part of a `multipart/form-data` body belongs to (RFC 7578 §4.2).
+    public var name: String? { parameters.first("name") }
+
+    private static func isFilename(_ name: String) -> Bool { name == "filename" || name == "filename*" }
+}
+
+extension ContentDisposition: CustomStringConvertible {
+    /// The field as it is sent.
+    ///
+    /// A file name that is not plain ASCII is sent twice: as `filename` with `_` in place of what old readers stumble
+    /// over, and whole as `filename*`, which the others prefer (RFC 6266 appendix D).
+    public var description: String {
+        var text = type
+        if let filename {
+            let fallback = Self.plain(filename)
+            text += "; filename=\(fallback.quoted)"
+            if fallback != filename { text += "; filename*=\(ExtendedValue.encode(filename))" }
+        }
+        return parameters.reduce(into: text) { $0 += "; \($1)" }
+    }
+
+    /// Beyond ASCII and controls, quotes, backslashes and percent signs are read in different ways (appendix D).
+    private static func plain(_ filename: String) -> String {
+        var text = String.UnicodeScalarView()
+        for scalar in filename.unicodeScalars {
+            switch scalar {
+            case "\"", "\\", "%": text.append("_")
+            case " "..."~": text.append(scalar)
+            default: text.append("_")
+            }
+        }
+        return String(text)
+    }
+}

@@ -1,0 +1,203 @@
+/// A place in the bytes of one field value that only ever moves forwards.
+///
+/// All field parsers read through it. Each byte is passed once, or looked at once more where it is copied out, so
+/// whatever is built from these steps takes linear time.
+struct FieldCursor {
+    /// The bytes that end a member of a list or a parameter.
+    struct Delimiters: OptionSet {
+        let rawValue: UInt8
+        static let comma = Delimiters(rawValue: 1)
+        static let semicolon = Delimiters(rawValue: 2)
+    }
+
+    /// A name with an optional value, read as tolerantly as can be: `name`, `name=token`, `name="quoted"`.
+    struct Pair {
+        /// The name, in lower case.
+        let name: String
+        /// The value, unquoted; `nil` without `=`.
+        ///
+        /// May hold any character but the delimiters when it was not quoted.
+        let value: String?
+        /// Whether the grammar was kept to; what that means for the value is up to the field.
+        let isWellFormed: Bool
+    }
+
+    /// What is being read, for errors.
+    let field: String
+    private let bytes: [UInt8]
+    /// The offset of the first byte in the value that errors count in.
+    private let origin: Int
+    private(set) var position = 0
+
+    init(_ bytes: [UInt8], field: String, origin: Int = 0) {
+        self.bytes = bytes
+        self.field = field
+        self.origin = origin
+    }
+
+    init(_ text: some StringProtocol, field: String, origin: Int = 0) {
+        self.init(Array(text.utf8), field: field, origin: origin)
+    }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    /// The next byte, which stays; `nil` at the end.
+    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// The offset of the next byte, as errors count it.
+    var offset: Int { origin + position }
+
+    func error(_ reason: FieldError.Reason) -> FieldError {
+        FieldError(field: field, reason: reason, offset: offset)
+    }
+
+    func error(_ reason: FieldError.Reason, offset: Int) -> FieldError {
+        FieldError(field: field, reason: reason, offset: offset)
+    }
+
+    func text(_ range: Range<Int>) -> String { Self.text(bytes[range]) }
+
+    /// Decodes UTF-8; bytes that are not UTF-8 are read as ISO-8859-1, which fields carried of old (RFC 9110 §5.5).
+    static func text(_ bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = String.UnicodeScalarView()
+        for byte in bytes { text.append(Unicode.Scalar(byte)) }
+        return String(text)
+    }
+
+    // MARK: - Steps
+
+    mutating func take() -> UInt8? {
+        guard let byte = next else { return nil }
+        position += 1
+        return byte
+    }
+
+    mutating func take(_ wanted: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: wanted) else { return false }
+        position += 1
+        return true
+    }
+
+    /// Passes all bytes that fit, and at most `limit` of them.
+    @discardableResult
+    mutating func take(atMost limit: Int = .max, while fits: (UInt8) -> Bool) -> Range<Int> {
+        let start = position
+        while let byte = next, position - start < limit, fits(byte) { position += 1 }
+        return start..<position
+    }
+
+    /// Passes optional white space, `OWS` or `BWS` (RFC 9110 §5.6.3).
+    mutating func skipWhitespace() { take(while: \.isFieldWhitespace) }
+
+    /// Passes a token and returns it in lower case; `nil` if there is none (RFC 9110 §5.6.2).
+    mutating func lowercasedToken() -> String? {
+        let range = take(while: \.isTokenByte)
+        return range.isEmpty ? nil : String(decoding: bytes[range].lazy.map(\.lowercased), as: UTF8.self)
+    }
+
+    /// Passes a number of `minimum` to `maximum` digits (at most 18, which fit without overflow).
+    mutating func number(digits: ClosedRange<Int>) -> Int64? {
+        let range = take(atMost: digits.upperBound, while: \.isDigit)
+        guard digits.contains(range.count) else { return nil }
+        return bytes[range].reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+    }
+
+    /// Passes digits and returns their number of seconds, at most 2³¹ however many digits there are (RFC 9111 §1.2.2).
+    mutating func deltaSeconds() -> Int64? {
+        let range = take(while: \.isDigit)
+        guard !range.isEmpty else { return nil }
+        return bytes[range].reduce(0) { min($0 * 10 + Int64($1 - 0x30), Self.deltaSecondsLimit) }
+    }
+
+    /// Where a number of seconds saturates: 2³¹, 68 years (RFC 9111 §1.2.2).
+    static let deltaSecondsLimit: Int64 = 1 << 31
+
+    /// Passes a quoted string whose opening quote is next and returns its content unescaped (RFC 9110 §5.6.4).
+    ///
+    /// Without a closing quote it ends with the value, as RFC 8288 appendix B.4 reads it.
+    mutating func quotedString() -> (text: String, isClosed: Bool) {
+        position += 1
+        var content: [UInt8] = []
+        while let byte = take() {
+            if byte == UInt8(ascii: "\"") { return (Self.text(content), true) }
+            if byte != UInt8(ascii: "\\") {
+                content.append(byte)
+            } else if let escaped = take() {
+                content.append(escaped)
+            }
+        }
+        return (Self.text(content), false)
+    }
+
+    // MARK: - Lists and parameters
+
+    func isAt(_ delimiters: Delimiters) -> Bool {
+        switch next {
+        case nil: true
+        case UInt8(ascii: ","): delimiters.contains(.comma)
+        case UInt8(ascii: ";"): delimiters.contains(.semicolon)
+        default: false
+        }
+    }
+
+    /// Passes everything up to a delimiter; one in a quoted string does not count.
+    mutating func skip(to delimiters: Delimiters) {
+        while !isAt(delimiters) {
+            if next == UInt8(ascii: "\"") { _ = quotedString() } else { position += 1 }
+        }
+    }
+
+    /// Passes white space and commas between the members of a list; empty members count for nothing (RFC 9110 §5.6.1.2).
+    mutating func skipEmptyMembers() { take { $0.isFieldWhitespace || $0 == UInt8(ascii: ",") } }
+
+    /// Passes everything up to a delimiter and returns what could be understood of it; `nil` if there is no name.
+    mutating func pair(before delimiters: Delimiters) -> Pair? {
+        guard let name = lowercasedToken() else {
+            skip(to: delimiters)
+            return nil
+        }
+        skipWhitespace()
+        guard take("=") else {
+            let isAlone = isAt(delimiters)
+            skip(to: delimiters)
+            return Pair(name: name, value: nil, isWellFormed: isAlone)
+        }
+        skipWhitespace()
+        guard next != UInt8(ascii: "\"") else {
+            let (value, isClosed) = quotedString()
+            skipWhitespace()
+            let isWhole = isClosed && isAt(delimiters)
+            skip(to: delimiters)
+            return Pair(name: name, value: value, isWellFormed: isWhole)
+        }
+        let value = bareValue(before: delimiters)
+        return Pair(name: name, value: value, isWellFormed: value.isToken)
+    }
+
+    /// Passes `*( OWS ";" OWS [ parameter ] )` (RFC 9110 §5.6.6) up to the end, or up to a comma if that delimits.
+    mutating func pairs(delimiters: Delimiters) -> [Pair] {
+        var pairs: [Pair] = []
+        while true {
+            skipWhitespace()
+            if take(";") {
+                skipWhitespace()
+                if !isAt(delimiters), let pair = pair(before: delimiters) { pairs.append(pair) }
+            } else if isAt(delimiters) {
+                return pairs
+            } else {
+                skip(to: delimiters)
+            }
+        }
+    }
+
+    /// Passes a value that is not quoted, white space at its end included, and returns it without.
+    private mutating func bareValue(before delimiters: Delimiters) -> String {
+        let start = position
+        var end = position
+        while !isAt(delimiters) {
+            if let byte = take(), !byte.isFieldWhitespace { end = position }
+        }
+        return text(start..<end)
+    }
+}

@@ -1,0 +1,48 @@
+/// What is wrong with a field value, and where.
+///
+/// Field parsers throw nothing else. Offsets count UTF-8 bytes from the start of the value; where several field lines
+/// of one name were given, they count in the lines joined by `", "` (RFC 9110 §5.3).
+public struct FieldError: Error, Sendable, Hashable {
+    /// The kinds of fault.
+    @nonexhaustive
+    public enum Reason: Sendable, Hashable {
+        /// Something else stands where this was needed; the text completes "expected …".
+        case expected(String)
+        /// The named part has the right form but no possible value, such as the 31st of April.
+        case outOfRange(String)
+        /// The value could be read but does not end where it should.
+        case trailingBytes
+        /// There are more members than the given limit.
+        case limitExceeded(Int)
+        /// The named part cannot be written in this field.
+        case notWritable(String)
+    }
+
+    /// What was read or written, such as `Retry-After` or `HTTP date`.
+    public let field: String
+    /// What is wrong.
+    public let reason: Reason
+    /// The byte offset of the fault in the value; 0 where a value could not be written.
+    public let offset: Int
+
+    /// Makes an error; parsers of other fields may use it too.
+    public init(field: String, reason: Reason, offset: Int) {
+        self.field = field
+        self.reason = reason
+        self.offset = offset
+    }
+}
+
+extension FieldError: CustomStringConvertible {
+    /// One plain sentence.
+    public var description: String {
+        switch reason {
+        case .expected(let what): "The \(field) value cannot be read: expected \(what) at byte \(offset)."
+        case .outOfRange(let what): "The \(field) value cannot be read: \(what) at byte \(offset) is out of range."
+        case .trailingBytes: "The \(field) value cannot be read: it should end at byte \(offset)."
+        case .limitExceeded(let limit):
+            "The \(field) value cannot be read: more than \(limit) members at byte \(offset)."
+        case .notWritable(let what): "The \(field) value cannot be written: \(what) is not allowed there."
+        }
+    }
+}

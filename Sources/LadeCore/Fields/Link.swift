@@ -1,0 +1,156 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A link from a `Link` field: `<https://api.example.org/items?page=2>; rel="next"` (RFC 8288 §3).
+///
+/// ```swift
+/// let links = try Link.parse(response.headers.all("Link"))
+/// let next = links.first { $0.hasRelation("next") && $0.anchor == nil }?.resolved(against: url)
+/// ```
+public struct Link: Sendable, Hashable {
+    /// What it points to, as it was written: a URI or a relative reference, perhaps empty.
+    public let target: String
+    /// What the target is to the context, from the first `rel` alone (§3.3).
+    ///
+    /// Registered types are in lower case; those with a colon, which are URIs, are kept as written.
+    public let relationTypes: [String]
+    /// All parameters in the order they were written, repeated ones included; a value left out is empty.
+    public let parameters: [FieldParameter]
+
+    /// Makes a link that can be written.
+    ///
+    /// - Parameters:
+    ///   - target: a URI or relative reference; bring it into ASCII first if it goes to a server.
+    ///   - relationTypes: one `rel` parameter is made of them, in front of the others; none if they are empty.
+    ///   - parameters: further parameters.
+    /// - Throws: `FieldError` if the target holds `>` or a control character, or a relation type white space.
+    public init(
+        target: String,
+        relationTypes: [String],
+        parameters: [FieldParameter] = []
+    ) throws(FieldError) {
+        guard Self.isTarget(target) else {
+            throw FieldError(field: "Link", reason: .notWritable("the target"), offset: 0)
+        }
+        guard relationTypes.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(where: \.isFieldWhitespace) }) else {
+            throw FieldError(field: "Link", reason: .notWritable("the relation type"), offset: 0)
+        }
+        var all = parameters
+        if !relationTypes.isEmpty {
+            all.insert(try FieldParameter(name: "rel", value: relationTypes.joined(separator: " ")), at: 0)
+        }
+        self.init(target: target, parameters: all)
+    }
+
+    private init(target: String, parameters: [FieldParameter]) {
+        self.target = target
+        self.parameters = parameters
+        let types = (parameters.first("rel") ?? "").utf8.split(whereSeparator: \.isFieldWhitespace)
+        self.relationTypes = types.map { type in
+            let type = String(Substring(type))
+            return type.utf8.contains(UInt8(ascii: ":")) ? type : type.asciiLowercased
+        }
+    }
+
+    /// A name for the target: `title*` if it can be decoded, else `title` (§3.4.1).
+    public var title: String? {
+        parameters.first("title*").flatMap(ExtendedValue.decode) ?? parameters.first("title")
+    }
+
+    /// The languages of the target; the parameter may be repeated.
+    public var hreflang: [String] { parameters.filter { $0.name == "hreflang" }.map(\.value) }
+
+    /// A hint at the media type of the target.
+    public var type: String? { parameters.first("type") }
+
+    /// A hint at the medium the target is meant for.
+    public var media: String? { parameters.first("media") }
+
+    /// The context of the link if it is not the resource that was fetched (§3.2).
+    ///
+    /// A `next` link with an anchor says what comes after something else.
+    public var anchor: String? { parameters.first("anchor") }
+
+    /// Whether the target has this relation, in whatever case it is written (§2.1).
+    public func hasRelation(_ type: String) -> Bool {
+        let wanted = type.asciiLowercased
+        return relationTypes.contains { $0.asciiLowercased == wanted }
+    }
+
+    /// The target as an absolute URL; `nil` if it is none, even against the URL it came from.
+    public func resolved(against base: URL) -> URL? {
+        guard target.isEmpty else { return URL(string: target, relativeTo: base)?.absoluteURL }
+        // An empty reference is the base without its fragment (RFC 3986 §5.2.2); `URL` itself refuses it.
+        return URL(string: String(base.absoluteString.prefix { $0 != "#" }))
+    }
+
+    private static func isTarget(_ target: String) -> Bool {
+        target.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ">") }
+    }
+}
+
+extension Link: CustomStringConvertible {
+    /// The link as it is sent, parameters always quoted, as the oldest readers expect them.
+    public var description: String {
+        parameters.reduce(into: "<\(target)>") { text, parameter in
+            // An extended value is a token by definition (RFC 8187 §3.2).
+            let isExtended = parameter.name.hasSuffix("*") && parameter.value.isToken
+            text += "; \(parameter.name)=\(isExtended ? parameter.value : parameter.value.quoted)"
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension Link {
+    /// Reads the links of all `Link` fields of a message, in order.
+    ///
+    /// As RFC 8288 appendix B asks, what cannot be read is skipped: a broken parameter alone, a broken link up to the
+    /// next comma. But where there is something and no link at all could be read, an error says so: to a caller who
+    /// follows pages, silence would look like the last page.
+    ///
+    /// - Parameter lines: the values of the field lines named `Link`.
+    /// - Returns: the links; none if the lines are empty.
+    /// - Throws: `FieldError` if there is content and none of it is a link.
+    public static func parse(_ lines: [String]) throws(FieldError) -> [Link] {
+        try parse(bytes: lines.map { Array($0.utf8) })
+    }
+
+    /// Reads the links of all `Link` fields from bytes as they were received; see `parse(_:)`.
+    ///
+    /// - Throws: `FieldError` if there is content and none of it is a link.
+    public static func parse(bytes lines: [[UInt8]]) throws(FieldError) -> [Link] {
+        var links: [Link] = []
+        var fault: FieldError?
+        var origin = 0
+        for line in lines {
+            var cursor = FieldCursor(line, field: "Link", origin: origin)
+            origin += line.count + 2
+            cursor.skipEmptyMembers()
+            while !cursor.isAtEnd {
+                let failure = cursor.error(.expected("a target in angle brackets"))
+                if let link = member(&cursor) { links.append(link) } else { fault = fault ?? failure }
+                cursor.skipEmptyMembers()
+            }
+        }
+        if links.isEmpty, let fault { throw fault }
+        return links
+    }
+
+    private static func member(_ cursor: inout FieldCursor) -> Link? {
+        guard cursor.take("<") else {
+            cursor.skip(to: .comma)
+            return nil
+        }
+        let range = cursor.take { $0 != UInt8(ascii: ">") }
+        guard cursor.take(">") else { return nil }
+        // The target's text is only made where it can be one; its parameters are passed in any case.
+        let target = cursor.text(range)
+        let parameters = cursor.pairs(delimiters: [.comma, .semicolon])
+            .compactMap { FieldParameter($0, absentValue: "") }
+        return isTarget(target) ? Link(target: target, parameters: parameters) : nil
+    }
+}
