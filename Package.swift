@@ -37,7 +37,8 @@ let package = Package(
         // Top.
         .executableTarget(name: "LadeCommand", dependencies: ["Lade", "LadeCurl", "LadeTesting"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
-        .testTarget(name: "LadeCurlTests", dependencies: ["CCurl", "LadeCurl", "LadeTesting"]),
+        .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
+        .testTarget(name: "LadeCurlTests", dependencies: ["CCurl", "CHangingResolver", "LadeCurl", "LadeTesting"]),
         .testTarget(name: "LadeURLSessionTests", dependencies: ["LadeURLSession", "LadeTesting"]),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
         .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeTesting"]),

@@ -109,8 +109,3 @@ public enum TransportConformance {
         cases.first { $0.number == number }
     }
 }
-extension TransportConformance {
-    static var tls: [ConformanceCase] { [] }
-    static var limits: [ConformanceCase] { [] }
-    static var traps: [ConformanceCase] { [] }
-}

@@ -33,6 +33,17 @@ public final class Signal: Sendable {
         state.change { $0.steps += count }
     }
 
+    /// Whether it lets every wait pass.
+    public var isRaised: Bool { state.read(\.isRaised) }
+
+    /// Blocks the calling thread until the signal lets it pass; never call it from a task.
+    ///
+    /// For handlers of a ``LoopbackServer``, whose threads are their own. A handler that waits keeps the server from
+    /// stopping until the signal is raised; ``ServerConnection/wait(for:)`` does not.
+    public func waitOnThread() {
+        _ = block { false }
+    }
+
     /// How many waits have begun so far, passed or not.
     public var arrivals: Int { state.read { $0.arrivals } }
 

@@ -31,6 +31,11 @@ enum Threads {
         precondition(result == 0, "No thread for \(name): error \(result)")
     }
 
+    /// Lets other threads run first.
+    static func yield() {
+        sched_yield()
+    }
+
     #if canImport(Darwin)
         private static func enter(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
             Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()

@@ -1,3 +1,4 @@
+import CHangingResolver
 import Foundation
 import LadeCore
 import LadeCurl
@@ -6,10 +7,24 @@ import Testing
 
 /// The suite's context for `CurlTransport`.
 private func makeContext() -> ConformanceContext {
-    ConformanceContext(shutDown: { await ($0 as? CurlTransport)?.shutDown() }) { settings in
+    var context = ConformanceContext(shutDown: { await ($0 as? CurlTransport)?.shutDown() }) { settings in
         try CurlTransport(settings: settings)
     }
+    #if os(Linux)
+        context.hangingName = {
+            lade_hanging_host_arm { lookUpBegan.raise() }
+            return ConformanceContext.HangingName(
+                host: String(cString: lade_hanging_host),
+                lookUpBegan: { try await lookUpBegan.wait() },
+                release: { lade_hanging_host_release() }
+            )
+        }
+    #endif
+    return context
 }
+
+/// Raised by the first look-up of the name that hangs.
+private let lookUpBegan = Signal()
 
 private let isCI = ProcessInfo.processInfo.environment["CI"] == "true"
 

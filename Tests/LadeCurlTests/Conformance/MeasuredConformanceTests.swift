@@ -23,4 +23,52 @@ struct MeasuredConformanceTests {
         try skipUnlessRunnable("TR-57")
         await #expect(processExitsWith: .success) { try await conform("TR-57") }
     }
+
+    @Test(
+        "transport TR-85 makes 10,000 calls in a row and keeps neither memory nor descriptors",
+        .timeLimit(.minutes(10))
+    )
+    func tr85() async throws {
+        try skipUnlessRunnable("TR-85")
+        await #expect(processExitsWith: .success) { try await conform("TR-85") }
+    }
+
+    @Test(
+        "transport TR-86 ends every call as cancelled when it is shut down, and leaves nothing behind",
+        .timeLimit(.minutes(10))
+    )
+    func tr86() async throws {
+        try skipUnlessRunnable("TR-86")
+        await #expect(processExitsWith: .success) { try await conform("TR-86") }
+    }
+
+    @Test("transport TR-87 ends each of 10,000 calls once and rightly under random faults", .timeLimit(.minutes(10)))
+    func tr87() async throws {
+        try skipUnlessRunnable("TR-87")
+        await #expect(processExitsWith: .success) { try await conform("TR-87") }
+    }
+
+    @Test(
+        "transport TR-93 holds no more for four slow HTTP/2 readers than four times what it holds for one",
+        .timeLimit(.minutes(10))
+    )
+    func tr93() async throws {
+        try skipUnlessRunnable("TR-93")
+        await #expect(processExitsWith: .success) { try await conform("TR-93") }
+    }
+
+    @Test("transport TR-94 opens 1,000 TLS connections and parses its authorities once", .timeLimit(.minutes(10)))
+    func tr94() async throws {
+        try skipUnlessRunnable("TR-94")
+        await #expect(processExitsWith: .success) { try await conform("TR-94") }
+    }
+
+    @Test(
+        "transport TR-95 serves 2,000 waiting calls in order, and as cheaply as if they came six at a time",
+        .timeLimit(.minutes(10))
+    )
+    func tr95() async throws {
+        try skipUnlessRunnable("TR-95")
+        await #expect(processExitsWith: .success) { try await conform("TR-95") }
+    }
 }

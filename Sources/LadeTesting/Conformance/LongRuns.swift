@@ -1,0 +1,353 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+// Section 4 of the spec, what takes thousands of calls.
+extension TransportConformance {
+    static let manyInARow = ConformanceCase(
+        "TR-85",
+        "makes 10,000 calls in a row and keeps neither memory nor descriptors",
+        needs: [.procFileSystem, .shutDown],
+        measuresProcess: true
+    ) { context in
+        let medium = pattern(100_000)
+        let server = try LoopbackServer(unrecorded) { request in
+            switch request.path {
+            case "/medium": .bytes(medium)
+            case "/chunks": .chunks(["one", "two"], trailers: [ServerField("X-T", "1")])
+            default: .text(request.text)
+            }
+        }
+        let descriptors = ProcessProbe.descriptors
+        let transport = try context.transport()
+        let round = { (number: Int) in
+            let delivery: Request.Delivery = number % 2 == 0 ? .streamed : .buffered(limit: 1 << 20)
+            let request =
+                switch number % 5 {
+                case 0: try server.request(.get, "/medium", delivery: delivery)
+                case 1: try server.request(.get, "/chunks?number=\(number)", delivery: delivery)
+                case 2: try server.request(.post, "/", body: .text("body \(number)"), delivery: delivery)
+                case 3: try server.request(.head, "/medium", delivery: delivery)
+                default: try server.request(.post, "/", body: .writer { try await $0(Data("body".utf8)) }, delivery: delivery)
+                }
+            let exchange = await Exchange.perform(transport, request)
+            if exchange.error != nil { context.expect(exchange, gives: 200) }
+        }
+        let count = context.scaled(10_000)
+        for number in 0..<(count / 5) { try await round(number) }
+        let before = ProcessProbe.residentBytes ?? 0
+        for number in (count / 5)..<count { try await round(number) }
+        let growth = (ProcessProbe.residentBytes ?? 0) - before
+        if context.checksMemory {
+            context.expect(growth < 8 << 20, "the process grew by \(growth >> 10) KiB after it was warm")
+        }
+        context.expectEqual(server.acceptedCount, 1, "connections")
+        try await expectNothingLeft(context, transport, [server], descriptors)
+    }
+
+    static let shutDown = ConformanceCase(
+        "TR-86",
+        "ends every call as cancelled when it is shut down, and leaves nothing behind",
+        needs: [.procFileSystem, .shutDown],
+        measuresProcess: true
+    ) { context in
+        let server = try LoopbackServer { connection in
+            let request = try connection.readRequest()
+            if request.path == "/body" {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n1234")
+            }
+            try connection.stall()
+        }
+        let descriptors = ProcessProbe.descriptors
+        for _ in 0..<context.scaled(10) {
+            let transport = try context.transport { $0.connections.perHost = 8 }
+            let hasHead = Signal()
+            let first = server.requestCount
+            let calls = (0..<40).map { number in
+                Task {
+                    let path = number % 2 == 0 ? "/body" : "/head"
+                    let delivery: Request.Delivery = number % 4 == 0 ? .streamed : .buffered(limit: 1 << 20)
+                    let recorder = EventRecorder()
+                    do throws(LoadingError) {
+                        let request = try server.request(.get, path, delivery: delivery)
+                        let response = try await transport.send(request, call: Exchange.makeCall(recorder))
+                        hasHead.step()
+                        for try await _ in response.body {}
+                        context.fail("a call ended well")
+                    } catch {
+                        context.expect(error.isCancellation, "expected a cancellation, got \(error)")
+                    }
+                    let endings = recorder.events.filter { event in
+                        if case .exchangeFailed = event { return true }
+                        if case .exchangeFinished = event { return true }
+                        return false
+                    }
+                    context.expect(endings.count <= 1, "a call was told to have ended \(endings.count) times")
+                }
+            }
+            // Eight are under way, the others wait for a connection.
+            try await context.within("eight requests") { try await server.requests(atLeast: first + 8) }
+            await context.shutDown?(transport)
+            for call in calls { try await context.within("a call after the end") { await call.value } }
+            let late = try await context.exchange(transport, try server.request())
+            context.expect(late.error != nil, "a call after the end went through")
+            try await context.within("closing the connections") { try await server.open(atMost: 0) }
+        }
+        let last = try context.transport()
+        try await expectNothingLeft(context, last, [server], descriptors)
+    }
+
+    private static func expectNothingLeft(
+        _ context: ConformanceContext,
+        _ transport: any Transport,
+        _ servers: [LoopbackServer],
+        _ descriptors: [String]
+    ) async throws {
+        let threads = ProcessProbe.threadCount ?? 0
+        await context.shutDown?(transport)
+        for server in servers {
+            try await context.within("closing the connections") { try await server.open(atMost: 0) }
+        }
+        try await context.settles("descriptors") {
+            let left = ProcessProbe.descriptors.filter { !descriptors.contains($0) }
+            return left.isEmpty ? nil : "left open: \(left)"
+        }
+        try await context.settles("threads") {
+            let left = ProcessProbe.threadCount ?? 0
+            // The last transport had one at least.
+            return left < threads ? nil : "\(left) threads, there were \(threads) with the transport"
+        }
+    }
+
+    /// Servers of long runs remember nothing: they live in the process that is measured.
+    static var unrecorded: LoopbackServer.Options {
+        var options = LoopbackServer.Options()
+        options.keptRequests = 0
+        options.keptBodyBytes = 1 << 20
+        options.keptConnectionBytes = 0
+        return options
+    }
+
+    // MARK: - Random faults
+
+    static let randomFaults = ConformanceCase(
+        "TR-87",
+        "ends each of 10,000 calls once and rightly under random faults",
+        needs: [.shutDown],
+        measuresProcess: true
+    ) { context in
+        await context.part("seed \(context.seed) (LADE_CONFORMANCE_SEED repeats it)") { context in
+            let server = try LoopbackServer(unrecorded, serving: RandomFault.serve)
+            let descriptors = ProcessProbe.descriptors
+            let transport = try context.transport { $0.connections.perHost = 32 }
+            let workers = 64
+            let calls = max(1, context.scaled(10_000) / workers)
+            try await inParallel(workers) { worker in
+                let random = SeededRandom(seed: context.seed &+ UInt64(worker) &* 0x1_0000)
+                for _ in 0..<calls {
+                    let plan = RandomFault.Plan(random)
+                    try await context.within("\(plan)") { try await plan.run(context, transport, server) }
+                }
+            }
+            guard ProcessProbe.isAvailable else { return }
+            try await expectNothingLeft(context, transport, [server], descriptors)
+        }
+    }
+}
+
+/// What can go wrong with one call of the random run.
+enum RandomFault: String, CaseIterable, Sendable {
+    case nothing, chunked, drip
+    case resetBeforeHead, resetInHead, resetInBody
+    case shortBody, cutChunks, closedBeforeHead
+    case garbage, badLength, badChunk
+    case stallBeforeHead, stallInBody
+    case cancelled
+
+    /// Answers what the path of each request asks for: `/fault/size`.
+    static func serve(_ connection: ServerConnection) throws {
+        while true {
+            let request = try connection.readRequest()
+            let parts = request.path.split(separator: "/")
+            guard let fault = RandomFault(rawValue: String(parts[0])), let size = Int(parts[1]) else {
+                try connection.reset()
+            }
+            try fault.answer(connection, TransportConformance.pattern(size))
+        }
+    }
+
+    private func answer(_ connection: ServerConnection, _ body: Data) throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n"
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let half = Data(body.prefix(body.count / 2))
+        switch self {
+        case .nothing, .cancelled: try connection.respond(.bytes(body))
+        case .chunked:
+            try connection.send(chunked)
+            try connection.send(TransportConformance.chunked(body, of: 1000))
+        case .drip: try connection.send(Data(head.utf8) + body, inPiecesOf: max(1, body.count / 40))
+        case .resetBeforeHead: try connection.reset()
+        case .resetInHead:
+            try connection.send(String(head.prefix(30)))
+            try connection.reset()
+        case .resetInBody:
+            try connection.send(Data(head.utf8) + half)
+            try connection.reset()
+        case .shortBody:
+            try connection.send(Data(head.utf8) + half)
+            try connection.close()
+        case .cutChunks:
+            try connection.send(chunked)
+            try connection.sendChunk(half)
+            try connection.close()
+        case .closedBeforeHead: try connection.close()
+        case .garbage:
+            try connection.send("FOOBAR \(body.count)\r\n\r\n")
+            try connection.close()
+        case .badLength:
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nab")
+            try connection.stall()
+        case .badChunk:
+            try connection.send(chunked)
+            try connection.sendChunk(half)
+            try connection.send("zz\r\n")
+            try connection.stall()
+        case .stallBeforeHead: try connection.stall()
+        case .stallInBody:
+            try connection.send(Data(head.utf8) + half)
+            try connection.stall()
+        }
+    }
+
+    /// One call: its fault, how it is made, and where it is cancelled.
+    struct Plan: Sendable, CustomStringConvertible {
+        let fault: RandomFault
+        let size: Int
+        let isStreamed: Bool
+        let upload: Int?
+        /// Which of its steps cancels the call.
+        let cancelStep: Int
+
+        init(_ random: SeededRandom) {
+            func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+            fault = RandomFault.allCases[pick(RandomFault.allCases.count)]
+            // Never empty: half of it is something, and less than all.
+            size = [2, 100, 5000, 70_000, 300_000][pick(5)]
+            isStreamed = pick(2) == 0
+            upload = pick(3) == 0 ? pick(20_000) : nil
+            cancelStep = pick(6)
+        }
+
+        var description: String {
+            "\(upload == nil ? "GET" : "POST \(upload ?? 0)") /\(fault.rawValue)/\(size) \(isStreamed ? "streamed" : "buffered")"
+                + (fault == .cancelled ? " cancelled at step \(cancelStep)" : "")
+        }
+
+        func run(_ context: ConformanceContext, _ transport: any Transport, _ server: LoopbackServer) async throws {
+            var request = try server.request(
+                upload == nil ? .get : .post,
+                "/\(fault.rawValue)/\(size)",
+                body: upload.map { .bytes(TransportConformance.pattern($0)) },
+                delivery: isStreamed ? .streamed : .buffered(limit: 1 << 20)
+            )
+            if fault == .stallBeforeHead || fault == .stallInBody { request.timeouts.idle = .milliseconds(50) }
+            let steps = Steps(cancelAt: fault == .cancelled ? cancelStep : .max)
+            let ready = request
+            let task = Task { await perform(transport, ready, steps) }
+            steps.own { task.cancel() }
+            let exchange = await task.value
+            if let finding = judge(exchange, steps) { context.fail("\(self): \(finding)") }
+        }
+
+        private func perform(_ transport: any Transport, _ request: Request, _ steps: Steps) async -> Exchange {
+            var exchange = Exchange()
+            steps.pass()
+            do throws(LoadingError) {
+                let response = try await transport.send(request, call: Call(events: [steps]))
+                exchange.status = response.status
+                steps.pass()
+                var chunks = response.body.makeAsyncIterator()
+                while let chunk = try await chunks.next() {
+                    exchange.body.append(chunk)
+                    steps.pass()
+                }
+            } catch {
+                exchange.error = error
+            }
+            return exchange
+        }
+
+        private func judge(_ exchange: Exchange, _ steps: Steps) -> String? {
+            let endings = steps.endings
+            // Cancelled before it began, it may never have been an exchange.
+            guard endings == 1 || (endings == 0 && exchange.error?.isCancellation == true) else {
+                return "it was told to have ended \(endings) times"
+            }
+            let isWhole = exchange.error == nil && exchange.body == TransportConformance.pattern(size)
+            let isRight =
+                switch (fault, exchange.error) {
+                case (.nothing, nil), (.chunked, nil), (.drip, nil): isWhole
+                case (.cancelled, nil): isWhole
+                case (.cancelled, .cancelled): true
+                case (.resetBeforeHead, .connectionLost(.nothing, _, _)): true
+                case (.closedBeforeHead, .connectionLost(.nothing, _, _)): true
+                case (.resetInHead, .connectionLost(.head, _, _)): true
+                case (.resetInBody, .connectionLost(.body, _, _)): true
+                case (.shortBody, .incompleteBody(let received, let expected, _)):
+                    received == Int64(size / 2) && expected == Int64(size)
+                case (.cutChunks, .incompleteBody(let received, nil, _)): received == Int64(size / 2)
+                case (.garbage, .malformedResponse), (.badLength, .malformedResponse), (.badChunk, .malformedResponse): true
+                case (.stallBeforeHead, .timedOut(.idle, _)), (.stallInBody, .timedOut(.idle, _)): true
+                default: false
+                }
+            return isRight ? nil : "it ended with \(exchange.ending)"
+        }
+    }
+
+    /// Counts the steps of a call, its endings too, and cancels it at one of them.
+    final class Steps: EventSink {
+        private struct State {
+            var passed = 0
+            var endings = 0
+            var isDue = false
+            var cancel: (@Sendable () -> Void)?
+        }
+
+        private let state = Locked(State())
+        private let cancelAt: Int
+
+        init(cancelAt: Int) {
+            self.cancelAt = cancelAt
+        }
+
+        func own(_ cancel: @escaping @Sendable () -> Void) {
+            let isDue = state.withLock { state in
+                state.cancel = cancel
+                return state.isDue
+            }
+            if isDue { cancel() }
+        }
+
+        func pass() {
+            let cancel = state.withLock { state -> (@Sendable () -> Void)? in
+                defer { state.passed += 1 }
+                guard state.passed == cancelAt else { return nil }
+                state.isDue = true
+                return state.cancel
+            }
+            cancel?()
+        }
+
+        func record(_ event: Event, of call: Call) {
+            switch event {
+            case .exchangeFinished, .exchangeFailed: state.withLock { $0.endings += 1 }
+            default: pass()
+            }
+        }
+
+        var endings: Int { state.withLock { $0.endings } }
+    }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@Suite("Transport conformance of CurlTransport: limits")
+struct LimitsConformanceTests {
+    @Test("transport TR-80 times out each phase alone, by its name", .timeLimit(.minutes(5)))
+    func tr80() async throws {
+        try await conform("TR-80")
+    }
+
+    @Test("transport TR-81 refuses a body above the limit as soon as it is known", .timeLimit(.minutes(5)))
+    func tr81() async throws {
+        try await conform("TR-81")
+    }
+
+    @Test("transport TR-82 refuses a body that grows too much when decoded", .timeLimit(.minutes(5)))
+    func tr82() async throws {
+        try await conform("TR-82")
+    }
+
+    @Test("transport TR-83 never has more connections than it may", .timeLimit(.minutes(5)))
+    func tr83() async throws {
+        try await conform("TR-83")
+    }
+
+    @Test("transport TR-84 tells what an exchange cost", .timeLimit(.minutes(5)))
+    func tr84() async throws {
+        try await conform("TR-84")
+    }
+}

@@ -1,0 +1,22 @@
+import Testing
+
+@Suite("Transport conformance of CurlTransport: traps")
+struct TrapsConformanceTests {
+    @Test(
+        "transport TR-90 goes on with everything else when a call is cancelled in its name look-up",
+        .timeLimit(.minutes(5))
+    )
+    func tr90() async throws {
+        try await conform("TR-90")
+    }
+
+    @Test("transport TR-91 does not send a POST twice when a reused connection dies", .timeLimit(.minutes(5)))
+    func tr91() async throws {
+        try await conform("TR-91")
+    }
+
+    @Test("transport TR-92 makes 512 HTTP/2 calls at once within the limits of both sides", .timeLimit(.minutes(5)))
+    func tr92() async throws {
+        try await conform("TR-92")
+    }
+}
