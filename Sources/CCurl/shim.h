@@ -49,6 +49,10 @@ static inline CURLcode lade_easy_set_resolver_start(CURL *easy, lade_resolver_st
     return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
 }
 
+static inline CURLcode lade_easy_set_debug(CURL *easy, curl_debug_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
+}
+
 static inline CURLcode lade_easy_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }

@@ -166,7 +166,10 @@ struct CurlFailure {
 
     /// OpenSSL's numbers (`x509_vfy.h`), which are part of its interface.
     private var trustCause: TrustFault.Cause {
-        switch verifyResult {
+        // A wrong name is libcurl's own finding, for which OpenSSL has no verdict or an unspecified one.
+        let isAboutName = message.contains("subject name") || message.contains("host name")
+        return switch verifyResult {
+        case 0 where isAboutName, 1 where isAboutName: .wrongHost
         case 9, 11: .notYetValid
         case 10, 12: .expired
         case 18: .selfSigned
@@ -174,7 +177,6 @@ struct CurlFailure {
         case 23: .revoked
         case 62, 64: .wrongHost
         case 66, 67, 68: .weakKey
-        case 0 where message.contains("subject name") || message.contains("host name"): .wrongHost
         case 0: .other(message.escapedForDisplay())
         default: .other("verification error \(verifyResult)")
         }

@@ -569,6 +569,23 @@ extension EasyHandle {
         }
     }
 
+    /// Makes sure that a connection on which bytes follow the last chunk is not used again (TR-19).
+    ///
+    /// libcurl throws such bytes away and keeps the connection; the only sign of them is a line it writes for people.
+    /// What it writes is turned on for chunked answers alone, as it costs time.
+    func watchForSurplus() {
+        setup = nil
+        set(CURLOPT_VERBOSE, true)
+        lade_easy_set_debug(raw) { easy, kind, text, count, _ in
+            guard kind == CURLINFO_TEXT, let text, let easy else { return 0 }
+            let line = UnsafeRawBufferPointer(start: text, count: count)
+            if line.starts(with: "Leftovers after chunking".utf8) {
+                lade_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+            }
+            return 0
+        }
+    }
+
     /// Connects the callbacks of a request body.
     func setBodyCallbacks(_ body: RequestBody) {
         let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())

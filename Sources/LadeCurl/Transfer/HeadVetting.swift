@@ -25,6 +25,8 @@ struct HeadVetting: Sendable {
         var contentLength: Int64?
         /// The value of `Content-Encoding`, when there is one.
         var contentEncoding: String?
+        /// Whether the body is framed in chunks.
+        var isChunked: Bool
     }
 
     /// Why the exchange must end.
@@ -201,7 +203,8 @@ struct HeadVetting: Sendable {
                 version: version,
                 headers: headers,
                 contentLength: contentLength,
-                contentEncoding: contentEncoding
+                contentEncoding: contentEncoding,
+                isChunked: isChunked
             )
         )
     }

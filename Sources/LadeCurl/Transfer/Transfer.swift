@@ -189,6 +189,7 @@ extension Transfer {
         for fault in vetting.tolerated { call.record(.malformationTolerated(fault)) }
         call.record(.headReceived(status: head.status, headers: head.headers, version: head.version))
         loop.learned(head.version, transfer: self)
+        if head.isChunked, case .running(let handle) = phase { handle.watchForSurplus() }
         if head.status == 407, case .proxy(let proxy) = loop.handleSettings.settings.proxy, !isSecure {
             failure = .proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)"), context)
             return false
