@@ -1,6 +1,6 @@
 # Each goal installs what it lacks and says so (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
 PREFIX ?= /usr/local
-export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS SECONDS_EACH
+export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS
 
 GOALS := demo test bench lint format docs install fuzz sanitize
 
@@ -12,7 +12,7 @@ help:
 	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
 	@echo 'make sanitize   the transport tests under the Thread and Address Sanitizers'
-	@echo 'make fuzz       the fuzzers                                 SECONDS_EACH=60'
+	@echo 'make fuzz       the parsers, with random inputs             RUNS=1000000 FILTER=regex'
 	@echo 'make clean      removes what all of these have made'
 
 $(GOALS):

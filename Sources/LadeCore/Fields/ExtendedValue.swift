@@ -4,7 +4,7 @@ enum ExtendedValue {
     static func decode(_ value: String) -> String? {
         let parts = value.utf8.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let octets = percentDecode(parts[2]) else { return nil }
-        switch String(decoding: parts[0].map(\.lowercased), as: UTF8.self) {
+        switch String(decoding: parts[0].map(\.lowercasedASCII), as: UTF8.self) {
         case "utf-8":
             return String(validating: octets, as: UTF8.self)
         case "iso-8859-1" where parts[2].allSatisfy { $0 < 0x80 }:
@@ -32,7 +32,7 @@ enum ExtendedValue {
 
     /// `attr-char`: a token byte but for `*`, `'` and `%` (RFC 8187 §3.2.1).
     private static func isAttributeByte(_ byte: UInt8) -> Bool {
-        byte.isTokenByte && byte != UInt8(ascii: "*") && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "%")
+        byte.isTokenCharacter && byte != UInt8(ascii: "*") && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "%")
     }
 
     /// Bytes that should have been escaped are taken as they are; an escape without its two digits is a fault.

@@ -1,4 +1,4 @@
-/// The byte classes of RFC 9110 §5.6.
+/// What field parsers ask of a byte, beside `isTokenCharacter` and `isFieldContent`.
 extension UInt8 {
     /// `SP / HTAB`, what optional white space is made of (§5.6.3).
     var isFieldWhitespace: Bool { self == 0x20 || self == 0x09 }
@@ -11,21 +11,6 @@ extension UInt8 {
 
     /// `a`…`z`.
     var isLowercaseLetter: Bool { self >= 0x61 && self <= 0x7A }
-
-    /// `tchar` (§5.6.2).
-    var isTokenByte: Bool {
-        if isLetter || isDigit { return true }
-        return switch self {
-        case 0x21, 0x23, 0x24, 0x25, 0x26, 0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
-        default: false
-        }
-    }
-
-    /// A control byte that no field value may carry; the tab is not one of them (§5.5).
-    var isForbiddenControl: Bool { (self < 0x20 && self != 0x09) || self == 0x7F }
-
-    /// The letter in lower case; other bytes as they are.
-    var lowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
     /// The value of a hexadecimal digit in either case.
     var hexadecimalValue: UInt8? {
@@ -40,13 +25,13 @@ extension UInt8 {
 
 extension StringProtocol {
     /// Whether this is a `token`: at least one byte, and `tchar` alone (RFC 9110 §5.6.2).
-    var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenByte) }
+    var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenCharacter) }
 
     /// Whether this can stand in a quoted string.
-    var isQuotable: Bool { !utf8.contains(where: \.isForbiddenControl) }
+    var isQuotable: Bool { utf8.allSatisfy(\.isFieldContent) }
 
     /// The text with `A`…`Z` in lower case and everything else untouched, whatever the locale.
-    var asciiLowercased: String { String(decoding: utf8.map(\.lowercased), as: UTF8.self) }
+    var asciiLowercased: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
 
     /// The value as a token where it is one, otherwise as a quoted string (RFC 9110 §5.6.4).
     var tokenOrQuoted: String { isToken ? String(self) : quoted }

@@ -92,8 +92,8 @@ struct FieldCursor {
 
     /// Passes a token and returns it in lower case; `nil` if there is none (RFC 9110 §5.6.2).
     mutating func lowercasedToken() -> String? {
-        let range = take(while: \.isTokenByte)
-        return range.isEmpty ? nil : String(decoding: bytes[range].lazy.map(\.lowercased), as: UTF8.self)
+        let range = take(while: \.isTokenCharacter)
+        return range.isEmpty ? nil : String(decoding: bytes[range].lazy.map(\.lowercasedASCII), as: UTF8.self)
     }
 
     /// Passes a number of `minimum` to `maximum` digits (at most 18, which fit without overflow).

@@ -76,8 +76,7 @@ public struct Link: Sendable, Hashable {
 
     /// Whether the target has this relation, in whatever case it is written (§2.1).
     public func hasRelation(_ type: String) -> Bool {
-        let wanted = type.asciiLowercased
-        return relationTypes.contains { $0.asciiLowercased == wanted }
+        relationTypes.contains { $0.equalsIgnoringASCIICase(type) }
     }
 
     /// The target as an absolute URL; `nil` if it is none, even against the URL it came from.
@@ -88,7 +87,7 @@ public struct Link: Sendable, Hashable {
     }
 
     private static func isTarget(_ target: String) -> Bool {
-        target.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ">") }
+        target.utf8.allSatisfy { $0.isFieldContent && $0 != 0x09 && $0 != UInt8(ascii: ">") }
     }
 }
 

@@ -234,7 +234,7 @@ struct StructuredFieldParser {
     }
 
     private mutating func lowercaseDigit() throws(FieldError) -> UInt8 {
-        guard let byte = cursor.next, byte.lowercased == byte, let value = byte.hexadecimalValue else {
+        guard let byte = cursor.next, byte.lowercasedASCII == byte, let value = byte.hexadecimalValue else {
             throw cursor.error(.expected("a hexadecimal digit in lower case"))
         }
         _ = cursor.take()
@@ -279,7 +279,7 @@ extension UInt8 {
     }
 
     /// What a token may go on with (RFC 9651 §3.3.4).
-    var isStructuredTokenByte: Bool { isTokenByte || self == UInt8(ascii: ":") || self == UInt8(ascii: "/") }
+    var isStructuredTokenByte: Bool { isTokenCharacter || self == UInt8(ascii: ":") || self == UInt8(ascii: "/") }
 
     /// The base64 alphabet without padding (RFC 4648 §4).
     var isBase64Byte: Bool { isLetter || isDigit || self == UInt8(ascii: "+") || self == UInt8(ascii: "/") }

@@ -9,8 +9,8 @@ struct FieldCursorTests {
         let tokenBytes = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
         let controls = (0...0x1F).filter { $0 != 9 } + [0x7F]
 
-        #expect((UInt8.min ... .max).filter(\.isTokenByte) == tokenBytes.utf8.sorted())
-        #expect((UInt8.min ... .max).filter(\.isForbiddenControl).map(Int.init) == controls)
+        #expect((UInt8.min ... .max).filter(\.isTokenCharacter) == tokenBytes.utf8.sorted())
+        #expect((UInt8.min ... .max).filter { !$0.isFieldContent }.map(Int.init) == controls)
         #expect((UInt8.min ... .max).filter(\.isFieldWhitespace) == [0x09, 0x20])
     }
 
