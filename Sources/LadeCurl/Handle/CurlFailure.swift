@@ -143,9 +143,13 @@ struct CurlFailure {
 
     // MARK: - TLS
 
+    /// Whether the server's alert is about our certificate, or about having none.
+    ///
+    /// TLS 1.3 has an alert of its own for that; before, a server says only that the handshake failed.
     private var isClientCertificateAlert: Bool {
-        message.contains("certificate required") || message.contains("alert bad certificate")
-            || message.contains("handshake failure") && wasSent
+        guard let alert = message.split(separator: " alert ", maxSplits: 1).dropFirst().first else { return false }
+        return alert.contains("certificate") || alert.contains("unknown ca") || alert.contains("access denied")
+            || alert.contains("handshake failure")
     }
 
     private func handshakeError(_ context: ErrorContext) -> LoadingError {
@@ -159,7 +163,8 @@ struct CurlFailure {
             return .untrustedServer(TrustFault(host: host, cause: .weakKey), context)
         }
         if isClientCertificateAlert { return .clientCertificateRequired(context) }
-        if verifyResult != 0 { return .untrustedServer(TrustFault(host: host, cause: trustCause), context) }
+        // 1 is what libcurl starts with, not a verdict.
+        if verifyResult > 1 { return .untrustedServer(TrustFault(host: host, cause: trustCause), context) }
         if let proxy, !wasSent, connectStatus == 0 { return .proxy(.cannotConnect(proxy: proxy), context) }
         return .cannotConnect(host: host, reason: .handshakeFailed, context)
     }

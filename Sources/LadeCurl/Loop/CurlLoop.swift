@@ -288,7 +288,7 @@ final class CurlLoop: @unchecked Sendable {
             return end(transfer, handle, .transport(code: Int(result.rawValue), message: message, transfer.context))
         }
         startPump(transfer)
-        nextExpiry = min(nextExpiry, expiry(transfer).at)
+        nextExpiry = min(nextExpiry, nextLook(transfer))
     }
 
     private func plan(_ transfer: Transfer, isFresh: Bool) -> EasyHandle.Plan {
@@ -403,6 +403,7 @@ final class CurlLoop: @unchecked Sendable {
         }
         transfer.finish(error, metrics: metrics, on: self)
         admitted += admission.end(host: transfer.hostNumber)
+        nextExpiry = min(nextExpiry, now + min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60))
     }
 
     // MARK: - Time-outs
@@ -426,20 +427,26 @@ final class CurlLoop: @unchecked Sendable {
         return next
     }
 
+    /// When to look at a transfer again: it may become idle without having an expiry now, as it is not sent yet, or is
+    /// paused because its reader is slow.
+    private func nextLook(_ transfer: Transfer) -> Int64 {
+        let idle = transfer.request.timeouts.idle.map { now + min($0.wholeNanoseconds, 1 << 60) } ?? .max
+        return min(expiry(transfer).at, idle)
+    }
+
     private func expire() {
-        nextExpiry = .max
+        let idleLife = handleSettings.settings.connections.idleLife.wholeNanoseconds
+        nextExpiry = poller.shutIdle(before: now - idleLife).map { $0 + idleLife } ?? .max
         for transfer in running {
             guard case .running(let handle) = transfer.phase else { continue }
             let (at, phase) = expiry(transfer)
             guard at <= now else {
-                nextExpiry = min(nextExpiry, at)
+                nextExpiry = min(nextExpiry, nextLook(transfer))
                 continue
             }
             let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
             end(transfer, handle, .timedOut(isLookingUp ? .nameLookup : phase, transfer.context))
         }
-        // A paused stream has no expiry of its own; look again before one could have begun and passed.
-        if nextExpiry == .max, !running.isEmpty { nextExpiry = now + 1_000_000_000 }
     }
 
     // MARK: - The end

@@ -19,6 +19,8 @@
             var kernel: UInt32 = 0
             var wanted: UInt32 = 0
             var isLazy = false
+            /// Since when no transfer uses the socket; nil while one does, and once it was shut.
+            var idleSince: Int64?
             var isDirty = false
         }
 
@@ -79,6 +81,7 @@
                 : (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0)
                     | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
             interests[index].wanted = wanted
+            interests[index].idleSince = wanted == 0 ? Monotonic.now() : nil
             guard interests[index].isLazy else {
                 return applyEagerly(socket, wanted, isRemoval: what == CURL_POLL_REMOVE)
             }
@@ -119,6 +122,26 @@
                     )
                 )
             }
+        }
+
+        /// Shuts the sockets that have been idle since before a moment.
+        ///
+        /// libcurl notices the age of a kept connection only when it would use it again, so that a server would wait for
+        /// nothing. A shut socket looks dead to libcurl, which then closes it.
+        ///
+        /// - Returns: The beginning of the longest idleness that is left.
+        func shutIdle(before moment: Int64) -> Int64? {
+            var oldest: Int64?
+            for index in interests.indices {
+                guard interests[index].isLazy, let since = interests[index].idleSince else { continue }
+                if since <= moment {
+                    shutdown(Int32(index), Int32(SHUT_RDWR))
+                    interests[index].idleSince = nil
+                } else {
+                    oldest = min(oldest ?? since, since)
+                }
+            }
+            return oldest
         }
 
         private func applyChanges() {
