@@ -42,15 +42,28 @@ SCENARIOS = {scenario.name: scenario for scenario in [
 class Peer:
     """A program called with URL REQUESTS CONCURRENCY collect|count that prints one line of JSON."""
 
-    def __init__(self, name, command, scale=1.0, environment=None, skip=()):
+    def __init__(self, name, command, scale=1.0, environment=None, skip=(), systems_authorities=False):
         self.name, self.command, self.scale = name, [str(word) for word in command], scale
         self.environment, self.skip = environment or {}, set(skip)
+        # It trusts those of the system alone, so for TLS it runs inside with-authority.
+        self.systems_authorities = systems_authorities
 
     def exists(self):
         return shutil.which(self.command[0]) is not None
 
-    def words(self, url, requests, scenario):
-        return [*self.command, url, str(requests), str(scenario.concurrency), scenario.mode]
+    def words(self, server, requests, scenario):
+        wrap = [HERE / "with-authority", server.files["ca"]] if scenario.tls and self.systems_authorities else []
+        return [*map(str, wrap), *self.command, server.url(scenario), str(requests), str(scenario.concurrency),
+                scenario.mode]
+
+    def takes_part(self, server, scenario):
+        if scenario.tls and self.systems_authorities:
+            probe = subprocess.run(
+                [HERE / "with-authority", server.files["ca"], "true"], capture_output=True, text=True)
+            if probe.returncode:
+                print(f"{self.name} is left out of {scenario.name}: {probe.stderr.strip()}", file=sys.stderr)
+                return False
+        return scenario.name not in self.skip
 
     def requests(self, scenario):
         """Slow peers make fewer requests, so that a round does not take minutes."""
@@ -69,7 +82,7 @@ def peers(extra=None):
         # A different URL cannot be handed over parsed; what libcurl's own parsing costs is the difference of the two.
         Peer("c-libcurl-parsed", [release / "CLimit"], environment={"CLIMIT_PARSED": "1"}),
         Peer("lade", [release / "LadePeer"]),
-        Peer("urlsession", [release / "URLSessionPeer"], scale=0.15),
+        Peer("urlsession", [release / "URLSessionPeer"], scale=0.15, systems_authorities=True),
     ]
     for name, told in (json.loads(pathlib.Path(extra).read_text()) if extra else {}).items():
         found = [peer for peer in found if peer.name != name]
@@ -102,9 +115,7 @@ class Server:
         return (pathlib.Path(self.files["www"]) / scenario.file).stat().st_size
 
     def environment(self, peer):
-        # Foundation on Linux knows the authority's file by a name of its own.
-        authority = {"BENCH_CA": self.files["ca"], "URLSessionCertificateAuthorityInfoFile": self.files["ca"]}
-        return dict(os.environ, **authority, **peer.environment)
+        return dict(os.environ, BENCH_CA=self.files["ca"], **peer.environment)
 
     def configure(self, prefix):
         program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
@@ -175,7 +186,7 @@ def pin():
 def run_peer(server, peer, scenario, unpinned=False):
     """One run; a dictionary of its results, or with the key "failure"."""
     requests = peer.requests(scenario)
-    command = ([] if unpinned else pin()) + peer.words(server.url(scenario), requests, scenario)
+    command = ([] if unpinned else pin()) + peer.words(server, requests, scenario)
     try:
         done = subprocess.run(
             command, env=server.environment(peer), stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -60,7 +60,11 @@ public func measure(_ peer: String, _ arguments: Arguments, _ exchange: @escapin
 
 private func run(_ peer: String, _ arguments: Arguments, _ exchange: @escaping Exchange) async {
     if arguments.warmUp > 0 {
-        _ = await phase(arguments.warmUp, arguments.concurrency, exchange)
+        let outcome = await phase(arguments.warmUp, arguments.concurrency, exchange)
+        guard outcome.errors < arguments.warmUp else {
+            printError("no request succeeded")
+            exit(1)
+        }
     }
     let processor = processorSeconds()
     let start = nanoseconds()
