@@ -8,6 +8,9 @@ let package = Package(
     products: [
         .library(name: "CountAllocations", type: .dynamic, targets: ["CAllocations"])
     ],
+    dependencies: [
+        .package(name: "lade", path: "..")
+    ],
     targets: [
         .systemLibrary(
             name: "CLibcurl",
@@ -21,6 +24,12 @@ let package = Package(
         // What the Swift peers share: the loop, the clock, the line of results.
         .target(name: "Measuring"),
         .executableTarget(name: "URLSessionPeer", dependencies: ["Measuring"]),
+        .executableTarget(
+            name: "LadePeer",
+            dependencies: [
+                "Measuring", .product(name: "Lade", package: "lade"), .product(name: "LadeCurl", package: "lade"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

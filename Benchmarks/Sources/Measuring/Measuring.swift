@@ -48,9 +48,20 @@ public struct Arguments: Sendable {
 ///
 /// The calling thread is blocked meanwhile and the loops run apart from it: a main thread that ends at the first `await`
 /// is what valgrind cannot follow, and one that runs the loops would hop to the main actor at each of them.
-public func measure(_ peer: String, _ arguments: Arguments, _ exchange: @escaping Exchange) {
+///
+/// - Parameters:
+///   - peer: The name in the result.
+///   - arguments: What to do.
+///   - executor: Where the loops run; on Swift's own threads by default.
+///   - exchange: One request.
+public func measure(
+    _ peer: String,
+    _ arguments: Arguments,
+    on executor: (any TaskExecutor)? = nil,
+    _ exchange: @escaping Exchange
+) {
     let done = Latch()
-    let owner = Task.detached {
+    let owner = Task.detached(executorPreference: executor) {
         await run(peer, arguments, exchange)
         done.signal()
     }
