@@ -16,21 +16,6 @@ die() { echo "error: $*" >&2; exit 1; }
 read -r -a swift_flags <<<"${SWIFTFLAGS:-}"
 if [ "${CI:-}" = true ]; then swift_flags+=(-Xswiftc -warnings-as-errors); fi
 
-# A run that hangs shall end and say so. GNU's timeout is not everywhere.
-bounded() { # minutes, command...
-    local minutes=$1
-    shift
-    if command -v timeout >/dev/null; then
-        local status=0 group=()
-        # At a terminal the command stays in the group that an interrupt from the keyboard reaches.
-        [ ! -t 1 ] || group=(--foreground)
-        timeout "${group[@]}" --kill-after=20 "${minutes}m" "$@" || status=$?
-        [ $status != 124 ] || echo "error: not done in $minutes minutes: $*" >&2
-        return $status
-    fi
-    "$@"
-}
-
 # Starts the peers for this script's life. Peers that already run are used and left running.
 with_peers() {
     if ! Scripts/peers status >/dev/null 2>&1; then
@@ -49,12 +34,22 @@ run_tests() { # log, arguments...
     shift
     # XCTest's own harness would report that it executed no test.
     if ! grep -rqs '^ *import XCTest' Tests; then set -- --disable-xctest "$@"; fi
-    bounded 20 swift test --skip-build "${swift_flags[@]}" "$@" </dev/null 2>&1 | tee "$log" || status=$?
+    Scripts/bounded "${TEST_MINUTES:-15}" swift test --skip-build "${swift_flags[@]}" "$@" </dev/null 2>&1 | tee "$log" || status=$?
+    if [ $status = 124 ]; then unfinished_tests "$log"; fi
     if [ "${CI:-}" = true ] && grep -E 'skipped.*LADE_PEERS' "$log"; then
         echo "error: tests were skipped for want of a peer" >&2
         [ $status != 0 ] || status=1
     fi
     return $status
+}
+
+# Which tests of a log began and did not end.
+unfinished_tests() { # log
+    echo "error: these tests began and did not end:"
+    sed -nE 's/^. Test ("[^"]*"|[^ ]+\(.*\)) started\.$/\1/p' "$1" | sort >.build/started
+    sed -nE 's/^. Test ("[^"]*"|[^ ]+\(.*\)) (passed|failed|with [0-9]+ test cases (passed|failed)) .*/\1/p' "$1" |
+        sort >.build/ended
+    comm -23 .build/started .build/ended | sed 's/^/    /'
 }
 
 # The lines by which the test runner tells its result.

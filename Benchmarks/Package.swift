@@ -1,0 +1,44 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that nobody who depends on Lade builds it. See README.md.
+let package = Package(
+    name: "lade-benchmarks",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "CountAllocations", type: .dynamic, targets: ["CAllocations"])
+    ],
+    dependencies: [
+        .package(name: "lade", path: "..")
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibcurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
+        // The limit: libcurl in C, without a library of ours.
+        .executableTarget(name: "CLimit", dependencies: ["CLibcurl"]),
+        // Preloaded into a peer, counts its allocations.
+        .target(name: "CAllocations"),
+        // What the Swift peers share: the loop, the clock, the line of results.
+        .target(name: "Measuring"),
+        .executableTarget(name: "URLSessionPeer", dependencies: ["Measuring"]),
+        .executableTarget(
+            name: "LadePeer",
+            dependencies: [
+                "Measuring", .product(name: "Lade", package: "lade"), .product(name: "LadeCurl", package: "lade"),
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = [
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ]
+}

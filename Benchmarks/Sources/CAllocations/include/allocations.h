@@ -1,0 +1,1 @@
+// Nothing to call: the library works by being preloaded (LD_PRELOAD).

@@ -1,0 +1,60 @@
+import Foundation
+import Lade
+import LadeCurl
+import Measuring
+
+/// Lade as a peer of the comparison.
+///
+/// LADE_PEER in the environment says how it is called: `loader` (the default) as apps do, through the whole chain, with
+/// tasks on Swift's default executor; `transport` for the transport alone; `executor` for that with the calling tasks on
+/// the transport's own thread, without a switch between threads.
+@main
+enum LadePeer {
+    struct Refused: Error {
+        var status: Status
+    }
+
+    static func main() throws {
+        let arguments = Arguments()
+        let environment = ProcessInfo.processInfo.environment
+        guard let url = URL(string: arguments.url) else { fatalError("not a URL: \(arguments.url)") }
+        let transport = try CurlTransport(settings: settings(arguments, authority: environment["BENCH_CA"]))
+        let delivery: Request.Delivery =
+            arguments.counting ? .streamed : .buffered(limit: Request.defaultBufferLimit)
+
+        let mode = environment["LADE_PEER"] ?? "loader"
+        switch mode {
+        case "loader":
+            let loader = Service(transport: transport).anonymous.makeLoader()
+            measure("lade", arguments) { _ in
+                try await count(try await loader.load(Request(.get, url, delivery: delivery)))
+            }
+        case "transport", "executor":
+            let call = Call()
+            measure("lade-\(mode)", arguments, on: mode == "executor" ? transport.executor : nil) { _ in
+                try await count(try await transport.send(Request(.get, url, delivery: delivery), call: call))
+            }
+        default:
+            fatalError("LADE_PEER is loader, transport or executor, not \(mode)")
+        }
+    }
+
+    private static func settings(_ arguments: Arguments, authority: String?) -> TransportSettings {
+        var settings = TransportSettings()
+        settings.connections.perHost = arguments.concurrency
+        settings.connections.total = max(arguments.concurrency, settings.connections.total)
+        settings.connections.streamsPerHost = max(arguments.concurrency, settings.connections.streamsPerHost)
+        settings.proxy = .direct
+        if let authority { settings.tls.authorities = [.file(authority)] }
+        return settings
+    }
+
+    /// The number of bytes of the answer, read to its end.
+    @Sendable private static func count(_ response: Response) async throws -> Int {
+        guard response.status == 200 else { throw Refused(status: response.status) }
+        if let bytes = response.body.bytes { return bytes.count }
+        var count = 0
+        for try await chunk in response.body { count += chunk.count }
+        return count
+    }
+}

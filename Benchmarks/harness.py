@@ -1,0 +1,206 @@
+"""What Benchmarks/run and Benchmarks/gate share: the build, the server, the peers and the scenarios."""
+
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+BUILD = pathlib.Path(os.environ.get("BENCH_BUILD") or HERE / ".build")
+SERVER_CORE, CLIENT_CORE = 0, 1
+# A peer that hangs is a failure, not a reason to wait.
+RUN_SECONDS = 180
+
+
+class Scenario:
+    def __init__(self, name, file, concurrency, requests, mode="collect", tls=False, explained=""):
+        self.name, self.file, self.concurrency, self.requests = name, file, concurrency, requests
+        self.mode, self.tls, self.explained = mode, tls, explained
+
+
+SCENARIOS = {scenario.name: scenario for scenario in [
+    Scenario("small1", "small.json", 1, 10_000, explained="1 KB, one at a time"),
+    Scenario("small16", "small.json", 16, 30_000, explained="1 KB, 16 at a time"),
+    Scenario("small64", "small.json", 64, 30_000, explained="1 KB, 64 at a time"),
+    Scenario("small256", "small.json", 256, 30_000, explained="1 KB, 256 at a time"),
+    Scenario("medium64", "medium.json", 64, 8_000, explained="100 KB, 64 at a time"),
+    Scenario("stream", "large.bin", 1, 4, mode="count", explained="256 MiB, streamed, one at a time"),
+    Scenario("h2small64", "small.json", 64, 30_000, tls=True, explained="1 KB, 64 at a time, HTTP/2 over TLS"),
+]}
+
+
+class Peer:
+    """A program called with URL REQUESTS CONCURRENCY collect|count that prints one line of JSON."""
+
+    def __init__(self, name, command, scale=1.0, environment=None, skip=(), systems_authorities=False):
+        self.name, self.command, self.scale = name, [str(word) for word in command], scale
+        self.environment, self.skip = environment or {}, set(skip)
+        # It trusts those of the system alone, so for TLS it runs inside with-authority.
+        self.systems_authorities = systems_authorities
+
+    def exists(self):
+        return shutil.which(self.command[0]) is not None
+
+    def words(self, server, requests, scenario):
+        wrap = [HERE / "with-authority", server.files["ca"]] if scenario.tls and self.systems_authorities else []
+        return [*map(str, wrap), *self.command, server.url(scenario), str(requests), str(scenario.concurrency),
+                scenario.mode]
+
+    def takes_part(self, server, scenario):
+        if scenario.tls and self.systems_authorities:
+            probe = subprocess.run(
+                [HERE / "with-authority", server.files["ca"], "true"], capture_output=True, text=True)
+            if probe.returncode:
+                print(f"{self.name} is left out of {scenario.name}: {probe.stderr.strip()}", file=sys.stderr)
+                return False
+        return scenario.name not in self.skip
+
+    def requests(self, scenario):
+        """Slow peers make fewer requests, so that a round does not take minutes."""
+        if scenario.mode == "count":
+            return scenario.requests
+        return max(int(scenario.requests * self.scale), 4 * scenario.concurrency)
+
+
+BASELINE = "c-libcurl"
+
+
+def peers(extra=None):
+    release = BUILD / "release"
+    found = [
+        Peer(BASELINE, [release / "CLimit"]),
+        # A different URL cannot be handed over parsed; what libcurl's own parsing costs is the difference of the two.
+        Peer("c-libcurl-parsed", [release / "CLimit"], environment={"CLIMIT_PARSED": "1"}),
+        Peer("lade", [release / "LadePeer"]),
+        Peer("lade-executor", [release / "LadePeer"], environment={"LADE_PEER": "executor"}),
+        Peer("urlsession", [release / "URLSessionPeer"], scale=0.15, systems_authorities=True),
+    ]
+    for name, told in (json.loads(pathlib.Path(extra).read_text()) if extra else {}).items():
+        found = [peer for peer in found if peer.name != name]
+        found.append(Peer(name, told["command"], told.get("scale", 1.0), told.get("environment"), told.get("skip", ())))
+    return {peer.name: peer for peer in found if peer.exists()}
+
+
+def build():
+    flags = os.environ.get("SWIFTFLAGS", "").split()
+    command = ["swift", "build", "-c", "release", "--package-path", HERE, "--scratch-path", BUILD, *flags]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+# MARK: The server
+
+
+class Server:
+    def __init__(self):
+        self.files = json.loads(subprocess.run(
+            [ROOT / "Scripts" / "peers", "files"], check=True, capture_output=True, text=True).stdout)
+        self.ports = {}
+
+    def url(self, scenario):
+        base = f"https://localhost:{self.ports['tls']}" if scenario.tls else f"http://127.0.0.1:{self.ports['http']}"
+        return f"{base}/{scenario.file}"
+
+    def body_bytes(self, scenario):
+        return (pathlib.Path(self.files["www"]) / scenario.file).stat().st_size
+
+    def environment(self, peer):
+        return dict(os.environ, BENCH_CA=self.files["ca"], **peer.environment)
+
+    def configure(self, prefix):
+        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+        if not program:
+            sys.exit("nginx is missing: Scripts/bootstrap bench installs it")
+        self.ports = free_ports("http", "tls")
+        values = dict(
+            self.files, **self.ports, prefix=prefix,
+            affinity=f"worker_cpu_affinity {1 << SERVER_CORE:b};" if pinned() else "",
+            # Started by root, nginx would drop to a user who may not read the checkout.
+            user=f"user {pwd.getpwuid(0).pw_name};" if os.geteuid() == 0 else "",
+        )
+        text = (HERE / "nginx.conf").read_text()
+        configuration = prefix / "nginx.conf"
+        configuration.write_text(re.sub(r"{{(\w+)}}", lambda match: str(values[match[1]]), text))
+        return [program, "-p", prefix, "-c", configuration]
+
+    @contextlib.contextmanager
+    def running(self):
+        with tempfile.TemporaryDirectory(prefix="lade-bench-") as folder:
+            prefix = pathlib.Path(folder)
+            log = (prefix / "log").open("w+")
+            process = subprocess.Popen(
+                self.configure(prefix), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            try:
+                deadline = time.monotonic() + 20
+                while not all(map(accepts, self.ports.values())):
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        sys.exit("nginx did not start:\n" + (prefix / "log").read_text())
+                    time.sleep(0.01)
+                yield self
+            finally:
+                process.terminate()
+                process.wait(timeout=20)
+
+
+def free_ports(*names):
+    """Below the range of outgoing connections, so that no client's socket sits on one; see Scripts/peers."""
+    ports = {}
+    while len(ports) < len(names):
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            if port not in ports.values() and not accepts(port):
+                with contextlib.suppress(OSError):
+                    probe.bind(("127.0.0.1", port))
+                    ports[names[len(ports)]] = port
+    return ports
+
+
+def accepts(port):
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+# MARK: Running a peer
+
+
+def pinned():
+    return hasattr(os, "sched_getaffinity") and {SERVER_CORE, CLIENT_CORE} <= os.sched_getaffinity(0) \
+        and shutil.which("taskset") is not None
+
+
+def pin():
+    return ["taskset", "-c", str(CLIENT_CORE)] if pinned() else []
+
+
+def run_peer(server, peer, scenario, unpinned=False):
+    """One run; a dictionary of its results, or with the key "failure"."""
+    requests = peer.requests(scenario)
+    command = ([] if unpinned else pin()) + peer.words(server, requests, scenario)
+    try:
+        done = subprocess.run(
+            command, env=server.environment(peer), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=RUN_SECONDS)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+        if not lines:
+            return {"failure": f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}"}
+        result = json.loads(lines[-1])
+    except subprocess.TimeoutExpired:
+        return {"failure": f"not done in {RUN_SECONDS} s"}
+    if result["bytes"] != result["requests"] * server.body_bytes(scenario):
+        # A peer that loses bytes has failed, whatever its statuses.
+        result["errors"] += 1
+    if result["errors"]:
+        result["stderr"] = done.stderr.strip()[-300:]
+    return result
