@@ -43,7 +43,7 @@ struct ConnectionSettings: Sendable {
             "idle-timeout",
             "TIME",
             .connection,
-            "How long nothing may move in either direction (60s)",
+            "How long nothing at all may move (60s)",
             isCommon: false
         ) { settings, value throws(CommandError) in
             settings.timeouts.idle = try Quantity.duration(value, of: "--idle-timeout")
@@ -53,7 +53,7 @@ struct ConnectionSettings: Sendable {
             letter: "x",
             "URL",
             .connection,
-            "Go through a proxy: http://host:port, socks5://...",
+            "Go through a proxy: http://... or socks5://...",
             details: "A user and a password for the proxy stand before the host. An empty address means no proxy, "
                 + "whatever the environment says."
         ) { settings, value throws(CommandError) in

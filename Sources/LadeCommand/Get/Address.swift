@@ -47,7 +47,10 @@ struct Address: Equatable {
     }
 
     private static func withScheme(_ text: String) -> String {
-        if text.contains("://") || text.lowercased().hasPrefix("data:") { return text }
+        // An address in the query of another has a scheme, too.
+        let scheme = text.prefix { !"/?#".contains($0) }
+        if scheme.last == ":", text[scheme.endIndex...].hasPrefix("//") { return text }
+        if text.lowercased().hasPrefix("data:") { return text }
         if text.hasPrefix(":") {
             // `:/path` is the default port.
             let rest = text.dropFirst()
