@@ -46,13 +46,8 @@ extension String {
         var result = ""
         for (count, scalar) in unicodeScalars.enumerated() {
             guard count < limit else { return result + "…" }
-            // C0, DEL, C1 and the bidirectional controls can all rewrite what a reader sees.
-            let value = scalar.value
-            let isControl = value < 0x20 || (0x7F...0x9F).contains(value)
-            let isBidirectional =
-                (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value)
-                || (0x2066...0x2069).contains(value)
-            if isControl || isBidirectional {
+            if scalar.rewritesDisplay {
+                let value = scalar.value
                 let digits = String(value, radix: 16, uppercase: true)
                 result += value < 0x100 ? "\\x" + (digits.count < 2 ? "0" : "") + digits : "\\u{" + digits + "}"
             } else {
@@ -60,5 +55,14 @@ extension String {
             }
         }
         return result
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether the character can change what a reader sees around it: C0, DEL, C1 and the bidirectional controls.
+    package var rewritesDisplay: Bool {
+        value < 0x20 || (0x7F...0x9F).contains(value)
+            || (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value)
+            || (0x2066...0x2069).contains(value) || value == 0x061C
     }
 }

@@ -31,7 +31,8 @@ package final class FileSource: ResponseBodySource {
     package init(path: String, offset: Int64 = 0, context: ErrorContext) throws(LoadingError) {
         self.path = path
         self.context = context
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Opening a named pipe would wait for a writer; for a regular file the flag means nothing.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.fault(path, errno, context) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

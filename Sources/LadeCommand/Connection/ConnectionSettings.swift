@@ -1,0 +1,240 @@
+import Lade
+
+/// How the server is reached: time-outs, proxy, trust, versions.
+///
+/// Every command that fetches something has these options.
+struct ConnectionSettings: Sendable {
+    /// A key that a host must have.
+    struct Pin: Equatable, Sendable {
+        var pattern: String
+        var hash: String
+    }
+
+    var timeouts = Request.Timeouts()
+    var destination: Request.Destination?
+    var version = Request.VersionPreference.automatic
+    var proxy: ProxySettings.Proxy?
+    var isDirect = false
+    var proxyExceptions: [String] = []
+    var authorityFile: String?
+    var certificateFile: String?
+    var keyFile: String?
+    var pins: [Pin] = []
+    var isInsecure = false
+    var decodesContent = true
+
+    /// The options that fill this in.
+    static let rows: [OptionRow<ConnectionSettings>] = [
+        .value("max-time", letter: "m", "TIME", .connection, "How long it may take as a whole: 30s, 500ms, 2m") {
+            settings,
+            value throws(CommandError) in
+            settings.timeouts.whole = try Quantity.duration(value, of: "--max-time")
+        },
+        .value(
+            "connect-timeout",
+            "TIME",
+            .connection,
+            "How long connecting may take, TLS included (15s)",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            settings.timeouts.connect = try Quantity.duration(value, of: "--connect-timeout")
+        },
+        .value(
+            "idle-timeout",
+            "TIME",
+            .connection,
+            "How long nothing at all may move (60s)",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            settings.timeouts.idle = try Quantity.duration(value, of: "--idle-timeout")
+        },
+        .value(
+            "proxy",
+            letter: "x",
+            "URL",
+            .connection,
+            "Go through a proxy: http://... or socks5://...",
+            details: "A user and a password for the proxy stand before the host. An empty address means no proxy, "
+                + "whatever the environment says."
+        ) { settings, value throws(CommandError) in
+            settings.isDirect = value.isEmpty
+            settings.proxy = value.isEmpty ? nil : try ProxySettings.Proxy(argument: value)
+        },
+        .value(
+            "noproxy",
+            "HOST,...",
+            .connection,
+            "Hosts that --proxy is not for; * for all",
+            isCommon: false
+        ) { settings, value in
+            settings.proxyExceptions = value.split(separator: ",").map { String($0.filter { $0 != " " }) }
+        },
+        .value(
+            "cacert",
+            "FILE",
+            .connection,
+            "Trust these authorities instead of the system's",
+            completion: .files
+        ) { $0.authorityFile = $1 },
+        .value(
+            "cert",
+            letter: "E",
+            "FILE",
+            .connection,
+            "Our certificate, as PEM",
+            isCommon: false,
+            completion: .files
+        ) { $0.certificateFile = $1 },
+        .value(
+            "key",
+            "FILE",
+            .connection,
+            "The key of our certificate, as PEM",
+            isCommon: false,
+            completion: .files
+        ) { $0.keyFile = $1 },
+        .value(
+            "pin",
+            "HOST=sha256/...",
+            .connection,
+            "A key the host must have; repeat it for a backup",
+            details: "The base64 form of the SHA-256 of the public key (SubjectPublicKeyInfo). The host is a name or "
+                + "*.name for every host one label below it.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in settings.pins.append(try Pin(argument: value)) },
+        .flag("insecure", letter: "k", .connection, "Accept every certificate: anybody can read along") {
+            $0.isInsecure = true
+        },
+        .value(
+            "unix-socket",
+            "PATH",
+            .connection,
+            "Connect to a Unix-domain socket",
+            isCommon: false,
+            completion: .files
+        ) { $0.destination = .unixSocket(path: $1) },
+        .value(
+            "connect-to",
+            "HOST[:PORT]",
+            .connection,
+            "Dial another host than the address names",
+            details: "The name in the address stays the one for the Host header and the certificate.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            let (host, port) = try Quantity.hostAndPort(value, of: "--connect-to")
+            settings.destination = .host(host, port: port)
+        },
+        .flag("http1.1", .connection, "HTTP/1.1 only", isCommon: false) { $0.version = .http1_1 },
+        .flag(
+            "http2-prior-knowledge",
+            .connection,
+            "HTTP/2 without negotiation",
+            isCommon: false
+        ) { $0.version = .http2PriorKnowledge },
+        .flag(
+            "compressed",
+            .connection,
+            "Ask for compression and decode it (the default)",
+            isCommon: false
+        ) { $0.decodesContent = true },
+        .flag(
+            "raw",
+            .connection,
+            "Do not ask for compression, nor decode it",
+            isCommon: false
+        ) { $0.decodesContent = false },
+    ]
+
+    /// Checks what only the whole of the arguments can tell.
+    func validate() throws(CommandError) {
+        if keyFile != nil, certificateFile == nil {
+            throw .usage("--key without --cert", advice: "Give the certificate that the key belongs to.")
+        }
+        if !proxyExceptions.isEmpty, proxy == nil, !isDirect, proxyExceptions != ["*"] {
+            throw .usage(
+                "--noproxy without --proxy",
+                advice: "Use the variable no_proxy with those of the environment."
+            )
+        }
+    }
+
+    /// Puts into a request what is the request's to say.
+    func apply(to request: inout Request) {
+        request.timeouts = timeouts
+        request.destination = destination
+        request.version = version
+    }
+
+    /// What the transport is made with.
+    ///
+    /// - Throws: A usage error for a pin that is none.
+    func transportSettings() throws(CommandError) -> TransportSettings {
+        var settings = TransportSettings()
+        settings.decodesContent = decodesContent
+        if var proxy {
+            proxy.exceptions = proxyExceptions
+            settings.proxy = .proxy(proxy)
+        } else if isDirect || proxyExceptions == ["*"] {
+            settings.proxy = .direct
+        }
+        if let authorityFile {
+            settings.tls.authorities = [.file(authorityFile)]
+            settings.tls.trustsSystemAuthorities = false
+        }
+        if let certificateFile {
+            settings.tls.clientIdentity = .init(certificateFile: certificateFile, keyFile: keyFile)
+        }
+        if isInsecure { settings.tls.verification = .unsafelyAcceptEveryCertificate }
+        settings.tls.pins = try pinSet()
+        return settings
+    }
+
+    private func pinSet() throws(CommandError) -> PinSet {
+        var set = PinSet()
+        for pattern in Set(pins.map(\.pattern)) {
+            let hashes = pins.filter { $0.pattern == pattern }.map(\.hash)
+            do throws(LoadingError) {
+                try set.pin(hashes, for: pattern)
+            } catch {
+                throw CommandError(error)
+            }
+        }
+        return set
+    }
+}
+
+extension ConnectionSettings.Pin {
+    /// Reads `HOST=sha256/HASH`.
+    init(argument text: String) throws(CommandError) {
+        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+            throw .usage("--pin: “\(text)” names no host", advice: "Write it as HOST=sha256/BASE64.")
+        }
+        pattern = text[..<equals].lowercased()
+        hash = String(text[text.index(after: equals)...])
+    }
+}
+
+extension ProxySettings.Proxy {
+    /// Reads `[http|socks5://][USER:PASSWORD@]HOST[:PORT]`; the port is 1080 unless it is given.
+    ///
+    /// - Throws: A usage error, which does not show the password.
+    init(argument text: String) throws(CommandError) {
+        let schemeEnd = text.firstRange(of: "://")
+        let kind: Kind
+        switch text[..<(schemeEnd?.lowerBound ?? text.startIndex)].lowercased() {
+        case "", "http": kind = .http
+        case "socks5", "socks5h": kind = .socks5
+        case let scheme: throw .usage("--proxy: no proxy speaks “\(scheme)”", advice: "Write http://… or socks5://….")
+        }
+        var rest = text[(schemeEnd?.upperBound ?? text.startIndex)...].prefix { $0 != "/" }
+        var credentials: Credentials?
+        if let at = rest.lastIndex(of: "@") {
+            let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }
+            credentials = Credentials(user: parts[0], password: Secret(parts.count > 1 ? parts[1] : ""))
+            rest = rest[rest.index(after: at)...]
+        }
+        let (host, port) = try Quantity.hostAndPort(String(rest), of: "--proxy")
+        self.init(kind, host: host, port: port ?? 1_080, credentials: credentials)
+    }
+}

@@ -1,0 +1,105 @@
+import Lade
+
+extension CommandError {
+    /// Runs a call into the library and says in the command's words what went wrong.
+    static func translating<Value>(_ body: () throws(LoadingError) -> Value) throws(CommandError) -> Value {
+        do throws(LoadingError) {
+            return try body()
+        } catch {
+            throw CommandError(error)
+        }
+    }
+
+    /// What the library found wrong, with what can be done about it and the exit code that scripts see.
+    init(_ error: LoadingError) {
+        // A body that we make ourselves fails with an error of ours, which says more than its wrapping.
+        if case .requestBodyFailed(let cause as CommandError, _) = error {
+            self = cause
+            return
+        }
+        let (code, advice) = Self.consequence(of: error)
+        self.init(what: error.description, advice: advice, code: code, isQuiet: error.isCancellation)
+    }
+
+    /// The one table of what each error means for the user and for scripts (CM-03, CM-04).
+    private static func consequence(of error: LoadingError) -> (ExitCode, advice: String) {
+        switch error {
+        case .cancelled: (.interrupted, "")
+        case .invalidRequest: (.usage, "Correct the command line; nothing was sent.")
+        case .invalidSetting: (.usage, "Correct the option; nothing was sent.")
+        case .timedOut(.whole, _): (.timedOut, "Allow more with --max-time.")
+        case .timedOut(.idle, _): (.timedOut, "The server has gone silent; allow longer pauses with --idle-timeout.")
+        case .timedOut: (.timedOut, "Check the host and the network, or allow more with --connect-timeout.")
+        case .nameNotResolved: (.network, "Check the spelling of the host and the connection to the network.")
+        case .cannotConnect(_, .handshakeFailed, _): (.trust, "Check that the port speaks TLS, or write http://.")
+        case .cannotConnect(_, .refused, _): (.network, "Check the port, and whether the server is running.")
+        case .cannotConnect: (.network, "Check the connection to the network, and the address.")
+        case .proxy(.authenticationRequired, _):
+            (.authorisation, "Give the proxy's user and password: --proxy http://USER:PASSWORD@HOST:PORT.")
+        case .proxy: (.network, "Check --proxy and the variables http_proxy, https_proxy and all_proxy.")
+        case .connectionLost(_, let isSafe, _):
+            (
+                .network,
+                isSafe ? "Nothing was done by the server; try again." : "Try again, if doing it twice does no harm."
+            )
+        case .malformedResponse(let fault, _):
+            (
+                fault.rule == .contentCoding ? .decoding : .network,
+                fault.rule == .contentCoding ? "Fetch it undecoded with --raw." : "Check that the port speaks HTTP."
+            )
+        case .headTooLarge: (.decoding, "Ask whoever runs the server; a header that large is a mistake or an attack.")
+        case .incompleteBody: (.network, "Try again; what had arrived was not kept under the final name.")
+        case .bodyTooLarge: (.decoding, "Allow more with --max-size, if it is meant to be that large.")
+        case .decompressionRatioExceeded: (.decoding, "Fetch it undecoded with --raw, if you trust the server.")
+        case .untrustedServer(let fault, _): (.trust, advice(on: fault.cause))
+        case .pinMismatch:
+            (.trust, "Check who is in between; change --pin only if the server's key was meant to change.")
+        case .clientCertificateRequired: (.trust, "Give one that the server accepts with --cert and --key.")
+        case .requestBodyFailed: (.localFile, "Check what the body is read from.")
+        case .file: (.localFile, "Check the path, its permissions and the space left.")
+        case .unacceptableStatus(let status, _): (status.exitCode, advice(on: status))
+        case .decoding: (.decoding, "Look at the answer with “lade get”.")
+        case .transport: (.network, "Say --verbose to see the whole story.")
+        }
+    }
+
+    private static func advice(on cause: TrustFault.Cause) -> String {
+        switch cause {
+        case .selfSigned, .untrustedRoot: "Give its authority with --cacert; -k accepts anybody, so only try with it."
+        case .protocolVersion: "Check that the port speaks TLS; for a server without it write http://."
+        case .wrongHost: "Check the host in the address; --connect-to dials another one under the right name."
+        case .expired, .notYetValid: "Check this machine's clock, or tell whoever runs the server."
+        case .revoked, .weakKey, .other: "Do not trust it; tell whoever runs the server."
+        }
+    }
+
+    private static func advice(on status: Status) -> String {
+        switch status.code {
+        case 300..<400: "The answer points elsewhere: see its Location with -i."
+        case 401: "Sign in: -u USER, or an Authorization header."
+        case 403: "Ask for permission, or sign in as somebody who has it."
+        case 404, 410: "Check the path of the address."
+        case 405: "Try another method with -X; the answer's Allow header names them (-i)."
+        case 407: "Give the proxy's user and password with --proxy."
+        case 413: "Send less."
+        case 429: "Wait before asking again; the answer may say how long in Retry-After (-i)."
+        case 400..<500: "Check the request; the answer may say what is wrong with it."
+        case 503: "Try again later; the answer may say when in Retry-After (-i)."
+        default: "Try again later, or tell whoever runs the server."
+        }
+    }
+}
+
+extension Status {
+    /// The exit code of a call whose final status is this one.
+    ///
+    /// Codes of 600 and more are treated like 5xx (RFC 9110 §15).
+    var exitCode: ExitCode {
+        switch statusClass {
+        case .informational, .successful: .success
+        case .redirection: .redirection
+        case .clientError: .clientError
+        case .serverError, nil: .serverError
+        }
+    }
+}

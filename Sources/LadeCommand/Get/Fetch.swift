@@ -1,0 +1,168 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// One call from the request to the last byte of the answer.
+struct Fetch: Sendable {
+    let settings: GetSettings
+    let context: CommandContext
+
+    private var output: OutputSettings { settings.output }
+    private var console: Console { context.console }
+
+    /// Makes the call and writes the answer where it belongs.
+    ///
+    /// - Returns: Success; everything else is an error, also a status that is none.
+    func run() async throws(CommandError) -> ExitCode {
+        do throws(CommandError) {
+            return try await fetch()
+        } catch {
+            var error = error
+            if !output.tellsErrors { error.isQuiet = true }
+            throw error
+        }
+    }
+
+    private func fetch() async throws(CommandError) -> ExitCode {
+        if let path = output.path { try FileSink.check(path, mayOverwrite: output.mayOverwrite) }
+        var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
+        settings.connection.apply(to: &request)
+        request.delivery = .streamed
+        // Whether a status is a success is decided once its body has been shown.
+        request.acceptableStatuses = 100..<1_000
+        let witness = try Witness(output, context)
+        defer { witness.flush() }
+        let service = try makeService(observers: witness.observers)
+        witness.started(request)
+        do throws(CommandError) {
+            try await deliver(try await load(request, by: service, witness), witness)
+            await service.shutDown()
+        } catch {
+            await service.shutDown()
+            throw error
+        }
+        return .success
+    }
+
+    private func makeService(observers: [any EventSink]) throws(CommandError) -> Service {
+        var serviceSettings = Service.Settings()
+        serviceSettings.transport = try settings.connection.transportSettings()
+        serviceSettings.observers = observers
+        serviceSettings.time = context.time
+        return try CommandError.translating { [serviceSettings] () throws(LoadingError) in
+            try context.makeService(serviceSettings)
+        }
+    }
+
+    private func load(
+        _ request: Request,
+        by service: Service,
+        _ witness: Witness
+    ) async throws(CommandError) -> Response {
+        do throws(LoadingError) {
+            return try await service.anonymous.makeLoader().load(request)
+        } catch {
+            throw witness.failure(error)
+        }
+    }
+
+    private func deliver(_ response: Response, _ witness: Witness) async throws(CommandError) {
+        let status = response.status
+        let isAccepted = output.ignoresStatus || status.exitCode == .success
+        if var sink = try sink(for: response, isAccepted: isAccepted) {
+            do throws(CommandError) {
+                if output.includesHead || response.request.method == .head {
+                    try await sink.writeHead(Self.head(of: response))
+                }
+                if !output.failsWithoutBody || status.code < 400 { try await copy(response, to: &sink, witness) }
+                try await sink.finish()
+            } catch {
+                sink.abandon()
+                throw error
+            }
+            if output.usesRemoteName, !output.isSilent, let file = sink as? FileSink {
+                console.talk.write("lade: Saved as \(file.path.escapedForDisplay()).\n")
+            }
+        }
+        guard isAccepted else {
+            throw witness.failure(.unacceptableStatus(status, ErrorContext(response.request)))
+        }
+    }
+
+    /// Where the answer goes; nil when it goes nowhere, because a file is no place for the page of an error.
+    private func sink(for response: Response, isAccepted: Bool) throws(CommandError) -> (any BodySink)? {
+        if output.path != nil || output.usesRemoteName {
+            guard isAccepted else { return nil }
+            return try FileSink(
+                output.path ?? FileName.suggested(by: response),
+                mayOverwrite: output.mayOverwrite,
+                interruption: context.interruption
+            )
+        }
+        guard console.isOutputTerminal else { return PipeSink(console.output) }
+        let type = response.headers["Content-Type"]
+        return TerminalSink(console, TerminalText.Kind(contentType: type, isColoured: console.usesColour))
+    }
+
+    private func copy(
+        _ response: Response,
+        to sink: inout any BodySink,
+        _ witness: Witness
+    ) async throws(CommandError) {
+        let length = Self.length(of: response)
+        try check(length ?? 0, announced: length, response, witness)
+        var progress = showsProgress(of: sink) ? ProgressLine(console.talk, total: length, time: context.time) : nil
+        defer { progress?.end() }
+        var received: Int64 = 0
+        var body = response.body.makeAsyncIterator()
+        while !sink.isSated, let chunk = try await next(&body, witness) {
+            received += Int64(chunk.count)
+            try check(received, announced: nil, response, witness)
+            try await sink.write(chunk)
+            progress?.add(chunk.count)
+        }
+    }
+
+    private func next(
+        _ body: inout ResponseBody.Iterator,
+        _ witness: Witness
+    ) async throws(CommandError) -> Data? {
+        do throws(LoadingError) {
+            return try await body.next(isolation: #isolation)
+        } catch {
+            throw witness.failure(error)
+        }
+    }
+
+    private func check(
+        _ count: Int64,
+        announced: Int64?,
+        _ response: Response,
+        _ witness: Witness
+    ) throws(CommandError) {
+        guard let limit = output.maximumSize, count > limit else { return }
+        let context = ErrorContext(response.request)
+        throw witness.failure(.bodyTooLarge(limit: limit, announced: announced, context))
+    }
+
+    private func showsProgress(of sink: any BodySink) -> Bool {
+        guard console.isTalkTerminal, !output.isSilent, !output.isVerbose else { return false }
+        return sink is FileSink || console.output.isRegularFile
+    }
+
+    /// The length of the body as it will arrive; unknown when it is decoded on the way.
+    private static func length(of response: Response) -> Int64? {
+        guard response.request.method != .head, !response.headers.contains("Content-Encoding") else { return nil }
+        return response.headers["Content-Length"].flatMap { Int64($0) }
+    }
+
+    /// The head as HTTP/1.1 writes it, without the reason phrase, which no version since has.
+    private static func head(of response: Response) -> String {
+        let version = response.version?.rawValue ?? "HTTP"
+        let fields = response.headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+        return "\(version) \(response.status)\r\n\(fields)\r\n"
+    }
+}

@@ -1,0 +1,45 @@
+/// What `lade get` was asked for.
+struct GetSettings: CommandSettings {
+    var request = RequestSettings()
+    var output = OutputSettings()
+    var connection = ConnectionSettings()
+
+    static let rows: [OptionRow<GetSettings>] =
+        RequestSettings.rows.map { $0.lifted(\.request) }
+        + OutputSettings.rows.map { $0.lifted(\.output) }
+        + ConnectionSettings.rows.map { $0.lifted(\.connection) }
+
+    mutating func addOperand(_ operand: String) throws(CommandError) {
+        try request.addOperand(operand)
+    }
+
+    func validate() throws(CommandError) {
+        try request.validate()
+        try connection.validate()
+        if output.usesRemoteName, output.path != nil {
+            throw .usage("both --output and --remote-name", advice: "Choose one of them.")
+        }
+    }
+}
+
+extension Command {
+    /// `lade get`: one call, its answer on the standard output or in a file.
+    static let get = Command(
+        "get",
+        "Fetch one address, or send something to it",
+        operands: "URL [ITEM...]",
+        operandCompletions: [.nothing, .files],
+        description: "Without a scheme the address is https, on this machine http; :8080/path is on this machine. On a "
+            + "terminal JSON is laid out and coloured and control characters are shown escaped; elsewhere every byte "
+            + "is passed on as it came. The standard input is read only where a dash, @- or --stdin says so.",
+        chapters: [Chapter(title: "Items", rows: RequestItem.kinds)],
+        options: GetSettings.rows,
+        examples: [
+            Example(line: "lade get https://api.example.com/shows size==10", purpose: "With a query"),
+            Example(line: "lade get https://api.example.com/shows title=News", purpose: "Send JSON"),
+            Example(line: "lade get -O https://api.example.com/show.mp4", purpose: "Download"),
+        ]
+    ) { settings, context async throws(CommandError) -> ExitCode in
+        try await Fetch(settings: settings, context: context).run()
+    }
+}

@@ -1,0 +1,133 @@
+/// A part of a request as it is typed behind the address (`name=value`, `Header:value` …).
+///
+/// The earliest separator decides, the longer one where two start at the same place. A backslash before a character
+/// that separators are made of takes its meaning away.
+enum RequestItem: Equatable, Sendable {
+    /// `name=value`: a string of the JSON body.
+    case text(name: String, value: String)
+    /// `name:=json`: any value of the JSON body.
+    case json(name: String, value: String)
+    /// `name==value`: an item of the query.
+    case query(name: String, value: String)
+    /// `Name:value`, `Name;` (empty) or `Name:` (none at all): a header field.
+    case header(HeaderEdit)
+    /// `name@path`: a file of a form.
+    case file(name: String, path: String)
+    /// `-`: the standard input is the body.
+    case standardInput
+
+    /// The kinds as the help shows them.
+    static let kinds: [(term: String, meaning: String)] = [
+        ("name=text", "String in a JSON body (POST)"),
+        ("name:=json", "Number, list, object ... in a JSON body"),
+        ("name==text", "Query item, percent-encoded as needed"),
+        ("Name:text", "Header; “Name:” sends none, “Name;” an empty one"),
+        ("name@path", "File of a form (multipart/form-data)"),
+        ("-", "Standard input as the body"),
+    ]
+
+    /// Reads an item.
+    ///
+    /// - Throws: A usage error for a text without separator or name, or JSON that is none.
+    init(_ text: String) throws(CommandError) {
+        guard text != "-" else {
+            self = .standardInput
+            return
+        }
+        let characters = Self.unescaped(text)
+        guard let (separator, index) = Self.firstSeparator(in: characters) else {
+            throw Self.usage(text, "has no separator such as = or :")
+        }
+        let name = String(characters[..<index].map(\.character))
+        let value = String(characters[(index + separator.rawValue.count)...].map(\.character))
+        guard !name.isEmpty else { throw Self.usage(text, "has no name before “\(separator.rawValue)”") }
+        switch separator {
+        case .text: self = .text(name: name, value: value)
+        case .query: self = .query(name: name, value: value)
+        case .file: self = .file(name: name, path: value)
+        case .emptyHeader: self = .header(.set(name, ""))
+        case .header:
+            if ["http", "https"].contains(name.lowercased()), value.hasPrefix("//") {
+                throw .usage("more than one address: \(text)", advice: "Fetch one address at a time.")
+            }
+            self = .header(value.isEmpty ? .remove(name) : .set(name, value))
+        case .json:
+            guard JSONText.isValid(value) else { throw Self.usage(text, "has no JSON after “:=”") }
+            self = .json(name: name, value: value)
+        }
+    }
+
+    private enum Separator: String, CaseIterable {
+        // Longer before shorter, as the first that matches is taken.
+        case json = ":="
+        case query = "=="
+        case text = "="
+        case header = ":"
+        case file = "@"
+        case emptyHeader = ";"
+    }
+
+    private static func unescaped(_ text: String) -> [(character: Character, isEscaped: Bool)] {
+        var result: [(character: Character, isEscaped: Bool)] = []
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            if character == "\\", let next = rest.first, ":=@;".contains(next) {
+                result.append((next, true))
+                rest.removeFirst()
+            } else {
+                result.append((character, false))
+            }
+        }
+        return result
+    }
+
+    private static func firstSeparator(
+        in characters: [(character: Character, isEscaped: Bool)]
+    ) -> (Separator, Int)? {
+        for index in characters.indices {
+            let found = Separator.allCases.first { separator in
+                let piece = characters[index...].prefix(separator.rawValue.count)
+                return String(piece.map(\.character)) == separator.rawValue && !piece.contains { $0.isEscaped }
+            }
+            guard let found else { continue }
+            // A semicolon means something only as the last character.
+            if found == .emptyHeader, index + 1 < characters.count { continue }
+            return (found, index)
+        }
+        return nil
+    }
+
+    private static func usage(_ text: String, _ fault: String) -> CommandError {
+        .usage("the item “\(text)” \(fault)", advice: "“lade get --help” lists the kinds of items.")
+    }
+}
+
+/// What is to happen to a header field.
+enum HeaderEdit: Equatable, Sendable {
+    /// It is sent, also when empty.
+    case set(String, String)
+    /// It is not sent, though the program would by itself.
+    case remove(String)
+
+    /// The field's name.
+    var name: String {
+        switch self {
+        case .set(let name, _), .remove(let name): name
+        }
+    }
+
+    /// Reads `Name: value`, `Name:` (none) or `Name;` (empty).
+    ///
+    /// - Throws: A usage error for a text that is none of them. The value is not shown, for it may be a secret.
+    init(line: String) throws(CommandError) {
+        if let colon = line.firstIndex(of: ":") {
+            let name = String(line[..<colon])
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            self = value.isEmpty ? .remove(name) : .set(name, String(value))
+        } else if line.last == ";" {
+            self = .set(String(line.dropLast()), "")
+        } else {
+            throw .usage("a header has neither colon nor semicolon", advice: "Write it as 'Name: value'.")
+        }
+    }
+}

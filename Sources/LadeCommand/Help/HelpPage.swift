@@ -1,0 +1,135 @@
+/// The help on the terminal, made from the table (CM-08).
+struct HelpPage {
+    /// The table that is shown.
+    let table: CommandTable
+
+    /// How wide a page may be.
+    static let width = 80
+
+    /// The page of the program itself.
+    var overview: String {
+        var page = Page()
+        page.line("\(table.program) \(table.summary).")
+        page.blank()
+        page.line("Usage: \(table.program) COMMAND [ARGUMENT...]")
+        page.rows("Commands", table.commands.map { ($0.name, $0.summary) })
+        page.rows("Options", (ProgramSettings.rows.map(\.info)).map { (Self.aligned($0), $0.summary) })
+        let examples = table.commands.compactMap(\.examples.first).map { ($0.line, "") }
+        page.rows("Examples", examples)
+        page.blank()
+        page.line("“\(table.program) help COMMAND” says more of a command,")
+        page.line("“\(table.program) help exit-codes” what the exit codes mean.")
+        return page.text
+    }
+
+    /// The page of a command.
+    ///
+    /// With `isComplete` the rarer options get a line each as well, which may be more than a screen.
+    func page(of command: Command, isComplete: Bool = false) -> String {
+        var page = Page()
+        page.line(usage(of: command))
+        page.line("\(command.summary).")
+        for chapter in command.chapters { page.rows(chapter.title, chapter.rows.map { ($0.term, $0.meaning) }) }
+        let shown = command.options.filter { isComplete || $0.isCommon }
+        for section in OptionSection.allCases {
+            let rows = shown.filter { $0.section == section }
+            page.rows(section.rawValue, rows.map { (Self.aligned($0), $0.summary) })
+        }
+        let others = command.options.filter { !isComplete && !$0.isCommon }
+        if others.count > 1 {
+            page.blank()
+            page.paragraph("Also (“\(table.program) help \(command.name) --all”): ", others.map(Self.brief))
+        }
+        page.rows("Examples", command.examples.map { ($0.line, $0.purpose) })
+        return page.text
+    }
+
+    /// The page of the exit codes.
+    var exitCodes: String {
+        var page = Page()
+        page.rows("Exit codes", ExitCode.allCases.map { (String($0.rawValue).leftPadded(to: 3), $0.meaning) })
+        return page.text
+    }
+
+    /// The line that shows how a command is called.
+    func usage(of command: Command) -> String {
+        let options = command.options.count > 1 ? " [OPTION...]" : ""
+        return
+            "Usage: \(table.program) \(command.name)\(options)\(command.operands.isEmpty ? "" : " ")\(command.operands)"
+    }
+
+    private static func aligned(_ option: OptionInfo) -> String {
+        option.letter == nil ? "    \(option.spelling)" : option.spelling
+    }
+
+    private static func brief(_ option: OptionInfo) -> String {
+        (option.letter.map { "-\($0) " } ?? "") + "--\(option.name)"
+    }
+}
+
+/// Collects the lines of a page.
+private struct Page {
+    private(set) var text = ""
+
+    mutating func line(_ line: String) {
+        text += line + "\n"
+    }
+
+    mutating func blank() {
+        if !text.isEmpty { text += "\n" }
+    }
+
+    /// A titled table of two columns; nothing at all without rows.
+    mutating func rows(_ title: String, _ rows: [(term: String, meaning: String)]) {
+        guard !rows.isEmpty else { return }
+        blank()
+        line("\(title):")
+        // A longer term than this pushes its meaning to the next line instead of all meanings to the right.
+        let widest = 52
+        let column = rows.map(\.term.count).filter { $0 <= widest }.max() ?? 0
+        for row in rows {
+            guard !row.meaning.isEmpty else {
+                line("  \(row.term)")
+                continue
+            }
+            if row.term.count > column {
+                line("  \(row.term)")
+                line("      \(row.meaning)")
+            } else {
+                line("  \(row.term.rightPadded(to: column))  \(row.meaning)")
+            }
+        }
+    }
+
+    /// Words separated by commas, wrapped.
+    mutating func paragraph(_ lead: String, _ words: [String]) {
+        var current = lead
+        for (index, word) in words.enumerated() {
+            let piece = word + (index + 1 < words.count ? ", " : "")
+            if current.count + piece.trimmedEnd.count > HelpPage.width {
+                line(current.trimmedEnd)
+                current = "  "
+            }
+            current += piece
+        }
+        line(current.trimmedEnd)
+    }
+}
+
+extension String {
+    /// The text with spaces in front up to a width.
+    func leftPadded(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+
+    /// The text with spaces behind up to a width.
+    func rightPadded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+
+    fileprivate var trimmedEnd: String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,108 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Where the body of an answer goes.
+protocol BodySink: Sendable {
+    /// Takes a text that stands before the body: the head, when it was asked for.
+    mutating func writeHead(_ head: String) async throws(CommandError)
+
+    /// Takes the next piece; returns when there is room for another.
+    mutating func write(_ chunk: Data) async throws(CommandError)
+
+    /// Everything has arrived.
+    mutating func finish() async throws(CommandError)
+
+    /// Nothing more will come, and it was not everything. Harmless after the end.
+    func abandon()
+
+    /// Whether it makes no use of the rest.
+    var isSated: Bool { get }
+}
+
+extension BodySink {
+    var isSated: Bool { false }
+}
+
+/// The standard output as a pipe or a file: every byte as it came (CM-02).
+struct PipeSink: BodySink {
+    private let descriptor: Descriptor
+    private let queue: BlockingQueue?
+
+    /// Makes a sink; what may block for long is written on a thread of its own.
+    init(_ descriptor: Descriptor) {
+        self.descriptor = descriptor
+        queue = descriptor.isRegularFile ? nil : BlockingQueue(label: "lade.output")
+    }
+
+    func writeHead(_ head: String) async throws(CommandError) {
+        try await write(Data(head.utf8))
+    }
+
+    func write(_ chunk: Data) async throws(CommandError) {
+        let error: SystemError?
+        if let queue {
+            guard let result = await queue.run({ [descriptor] in Self.write(chunk, to: descriptor) }) else {
+                throw .interrupted
+            }
+            error = result
+        } else {
+            error = Self.write(chunk, to: descriptor)
+        }
+        if let error { throw .output(error) }
+    }
+
+    func finish() async throws(CommandError) {}
+
+    func abandon() {}
+
+    private static func write(_ chunk: Data, to descriptor: Descriptor) -> SystemError? {
+        do throws(SystemError) {
+            try descriptor.write(chunk)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+/// The standard output as a terminal: laid out, coloured, and harmless (CM-02).
+struct TerminalSink: BodySink {
+    private let pipe: PipeSink
+    private let talk: LineLog
+    private var text: TerminalText
+    private var isFirst = true
+    private(set) var isSated = false
+
+    /// Makes a sink for an answer of the kind given.
+    init(_ console: Console, _ kind: TerminalText.Kind) {
+        pipe = PipeSink(console.output)
+        talk = console.talk
+        text = TerminalText(kind)
+    }
+
+    func writeHead(_ head: String) async throws(CommandError) {
+        var plain = TerminalText(.plain)
+        let shown = plain.text(of: Data(head.utf8)) + plain.end()
+        try await pipe.writeHead(shown)
+    }
+
+    mutating func write(_ chunk: Data) async throws(CommandError) {
+        // No text has a NUL; what has one would fill the screen with noise.
+        if isFirst, chunk.contains(0) {
+            isSated = true
+            talk.write("lade: The answer is no text; -o FILE or a pipe takes it as it is.\n")
+        }
+        isFirst = false
+        guard !isSated else { return }
+        try await pipe.write(Data(text.text(of: chunk).utf8))
+    }
+
+    mutating func finish() async throws(CommandError) {
+        try await pipe.write(Data(text.end().utf8))
+    }
+
+    func abandon() {}
+}

@@ -1,0 +1,158 @@
+import Lade
+
+/// Lays out JSON while it passes: two spaces a level, keys and values coloured.
+///
+/// Only white space is changed: numbers keep their digits, strings their escapes, keys their order and their
+/// duplicates. Text that is no JSON comes out with the same characters, oddly laid out.
+struct JSONPrinter {
+    private enum Colour: String {
+        case key = "\u{1B}[34;1m"
+        case string = "\u{1B}[32m"
+        case number = "\u{1B}[33m"
+        case word = "\u{1B}[35m"
+        case none = "\u{1B}[0m"
+    }
+
+    private enum Place {
+        /// Between values and signs.
+        case between
+        /// In a number, a word, or anything else that is no string.
+        case bare
+        case string
+        /// In a string, after a backslash.
+        case escape
+    }
+
+    private struct Container {
+        var isObject: Bool
+        var isEmpty = true
+        var expectsKey: Bool
+    }
+
+    private let isColoured: Bool
+    private var place = Place.between
+    private var containers: [Container] = []
+    private var isColourOn = false
+    private var isAtStart = true
+    // A value directly behind another, which JSON does not have: a space keeps them apart.
+    private var followsValue = false
+
+    // Deeper levels stand under each other: a server must not make a screen of spaces out of a page of brackets.
+    private static let deepestIndentation = 40
+
+    /// Starts a text.
+    init(isColoured: Bool) {
+        self.isColoured = isColoured
+    }
+
+    /// Prints the next character.
+    mutating func write(_ scalar: Unicode.Scalar, to result: inout String) {
+        switch place {
+        case .string, .escape:
+            writeInString(scalar, to: &result)
+        case .bare:
+            guard Self.endsBareValue(scalar) else { return append(scalar, to: &result) }
+            endValue(&result)
+            writeBetween(scalar, to: &result)
+        case .between:
+            writeBetween(scalar, to: &result)
+        }
+    }
+
+    /// Ends the text: colours off, and a last line end.
+    mutating func end(_ result: inout String) {
+        if place != .between { endValue(&result) }
+        if !isAtStart { result += "\n" }
+        isAtStart = true
+    }
+
+    private mutating func writeInString(_ scalar: Unicode.Scalar, to result: inout String) {
+        let isEscaped = place == .escape
+        place = scalar == "\\" && !isEscaped ? .escape : .string
+        append(scalar, to: &result)
+        if scalar == "\"", !isEscaped { endValue(&result) }
+    }
+
+    private mutating func writeBetween(_ scalar: Unicode.Scalar, to result: inout String) {
+        switch scalar {
+        case " ", "\n", "\r", "\t":
+            return
+        case "{", "[":
+            startValue(nil, &result)
+            result.unicodeScalars.append(scalar)
+            containers.append(Container(isObject: scalar == "{", expectsKey: scalar == "{"))
+            followsValue = false
+        case "}", "]":
+            if containers.popLast()?.isEmpty == false { breakLine(&result) }
+            result.unicodeScalars.append(scalar)
+            isAtStart = false
+            followsValue = true
+        case ",":
+            result += ","
+            // What follows is the first of a line, as after the opening sign.
+            modifyTop {
+                $0.isEmpty = true; $0.expectsKey = $0.isObject
+            }
+            followsValue = false
+        case ":":
+            result += ": "
+            modifyTop { $0.expectsKey = false }
+            followsValue = false
+        case "\"":
+            startValue(containers.last?.expectsKey == true ? .key : .string, &result)
+            result += "\""
+            place = .string
+        default:
+            let isNumber = scalar == "-" || ("0"..."9").contains(scalar)
+            startValue(isNumber ? .number : .word, &result)
+            append(scalar, to: &result)
+            place = .bare
+        }
+    }
+
+    private mutating func startValue(_ colour: Colour?, _ result: inout String) {
+        if containers.last?.isEmpty == true {
+            breakLine(&result)
+            modifyTop { $0.isEmpty = false }
+        } else if followsValue {
+            result += containers.isEmpty ? "\n" : " "
+        }
+        isAtStart = false
+        if isColoured, let colour {
+            result += colour.rawValue
+            isColourOn = true
+        }
+    }
+
+    private mutating func endValue(_ result: inout String) {
+        if isColourOn { result += Colour.none.rawValue }
+        isColourOn = false
+        place = .between
+        followsValue = true
+    }
+
+    private func breakLine(_ result: inout String) {
+        result += "\n" + String(repeating: "  ", count: min(containers.count, Self.deepestIndentation))
+    }
+
+    private mutating func modifyTop(_ change: (inout Container) -> Void) {
+        guard !containers.isEmpty else { return }
+        change(&containers[containers.count - 1])
+    }
+
+    /// Characters that control the terminal are shown as the JSON escape that means the same.
+    private mutating func append(_ scalar: Unicode.Scalar, to result: inout String) {
+        if scalar.rewritesDisplay {
+            result += JSONText.escaped(scalar)
+        } else {
+            result.unicodeScalars.append(scalar)
+        }
+    }
+
+    private static func endsBareValue(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case " ", "\n", "\r", "\t", "{", "}", "[", "]", ",", ":", "\"": true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Lade
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Writes every event of a command to a file, one JSON object a line (`--events`).
+final class EventLog: EventSink {
+    private let log: LineLog
+    private let start: Instant
+
+    /// Opens the file and adds to its end, so that nothing is overwritten (CM-06).
+    ///
+    /// - Throws: A local error when it cannot be opened.
+    init(_ path: String, start: Instant) throws(CommandError) {
+        do throws(SystemError) {
+            log = LineLog(try .open(path, O_WRONLY | O_CREAT | O_APPEND))
+        } catch {
+            throw .file(path, "written", error)
+        }
+        self.start = start
+    }
+
+    /// Writes a line.
+    func record(_ event: Event, of call: Call) {
+        log.write(EventRecord(event).line(at: start.duration(to: call.time.now), of: call))
+    }
+
+    /// Waits until every line is in the file.
+    func flush() {
+        log.flush()
+    }
+}

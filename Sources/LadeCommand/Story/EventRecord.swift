@@ -1,0 +1,106 @@
+import Lade
+
+/// An event as a line of NDJSON: a name and facts, never a secret.
+struct EventRecord {
+    /// The name of the event, as in the library.
+    let name: String
+    /// Its facts; each value is JSON already.
+    let facts: [(name: String, value: String)]
+
+    /// The line, with when it happened and to which call.
+    func line(at elapsed: Duration, of call: Call) -> String {
+        let head = [
+            ("seconds", Self.seconds(elapsed)), ("call", String(call.id.number)), ("attempt", String(call.attempt)),
+            ("event", JSONText.string(name)),
+        ]
+        return JSONText.object(head.map { (name: $0.0, value: $0.1) } + facts) + "\n"
+    }
+
+    /// Makes the record of an event.
+    init(_ event: Event) {
+        switch event {
+        case .callStarted(let method, let url):
+            self.init("callStarted", Self.request(method, url))
+        case .exchangeStarted(let method, let url):
+            self.init("exchangeStarted", Self.request(method, url))
+        case .waitStarted(let reason):
+            self.init("waitStarted", [("reason", Self.reason(reason))])
+        case .waitEnded(let reason, let duration):
+            self.init("waitEnded", [("reason", Self.reason(reason)), ("waited", Self.seconds(duration))])
+        case .interimResponse(let status, let headers):
+            self.init("interimResponse", [("status", String(status.code)), ("headers", Self.headers(headers))])
+        case .headReceived(let status, let headers, let version):
+            let version = ("version", JSONText.string(version.rawValue))
+            self.init("headReceived", [("status", String(status.code)), version, ("headers", Self.headers(headers))])
+        case .exchangeFinished(let metrics):
+            self.init("exchangeFinished", Self.metrics(metrics))
+        case .exchangeFailed(let error, let metrics):
+            self.init("exchangeFailed", [Self.error(error)] + Self.metrics(metrics))
+        case .exchangeRepeated(let isFresh):
+            self.init("exchangeRepeated", [("onFreshConnection", String(isFresh))])
+        case .certificateCheckSkipped(let host):
+            self.init("certificateCheckSkipped", [("host", JSONText.string(host))])
+        case .malformationTolerated(let fault):
+            self.init("malformationTolerated", [("fault", JSONText.string(fault.description))])
+        case .callFinished(let status):
+            self.init("callFinished", [("status", String(status.code))])
+        case .callFailed(let error):
+            self.init("callFailed", [Self.error(error)])
+        }
+    }
+
+    private init(_ name: String, _ facts: [(String, String)]) {
+        self.name = name
+        self.facts = facts.map { (name: $0.0, value: $0.1) }
+    }
+
+    private static func request(_ method: Method, _ url: String) -> [(String, String)] {
+        [("method", JSONText.string(method.rawValue)), ("url", JSONText.string(url))]
+    }
+
+    private static func reason(_ reason: WaitReason) -> String {
+        switch reason {
+        case .connection(let host): JSONText.object([("kind", "\"connection\""), ("host", JSONText.string(host))])
+        }
+    }
+
+    private static func error(_ error: LoadingError) -> (String, String) {
+        ("error", JSONText.string(error.description))
+    }
+
+    private static func headers(_ headers: Headers) -> String {
+        let fields = headers.map { field in
+            "[\(JSONText.string(field.name)),\(JSONText.string(field.carriesCredentials ? "<redacted>" : field.value))]"
+        }
+        return "[" + fields.joined(separator: ",") + "]"
+    }
+
+    private static func metrics(_ metrics: Metrics) -> [(String, String)] {
+        let stages: [(String, Duration?)] = [
+            ("queued", metrics.queued), ("nameLookup", metrics.nameLookup), ("connect", metrics.connect),
+            ("secureConnect", metrics.secureConnect), ("requestStarted", metrics.requestStarted),
+            ("firstByte", metrics.firstByte), ("total", metrics.total),
+        ]
+        let counts = [
+            ("requestHeadBytes", metrics.requestHeadBytes), ("requestBodyBytes", metrics.requestBodyBytes),
+            ("responseHeadBytes", metrics.responseHeadBytes), ("responseBodyBytes", metrics.responseBodyBytes),
+            ("decodedBodyBytes", metrics.decodedBodyBytes),
+        ]
+        let facts: [(String, String?)] = [
+            ("contentEncoding", metrics.contentEncoding.map(JSONText.string)),
+            ("version", metrics.version.map { JSONText.string($0.rawValue) }),
+            ("isReusedConnection", metrics.isReusedConnection.map(String.init)),
+            ("remoteAddress", metrics.remoteAddress.map(JSONText.string)),
+            ("remotePort", metrics.remotePort.map { String($0) }),
+        ]
+        let known = (stages.map { ($0.0, $0.1.map(Self.seconds)) } + facts).compactMap { name, value in
+            value.map { (name, $0) }
+        }
+        return known + counts.map { ($0.0, String($0.1)) }
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        // Microseconds are all that a clock over a network means.
+        String(Double(duration.wholeNanoseconds / 1_000) / 1_000_000)
+    }
+}

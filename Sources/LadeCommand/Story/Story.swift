@@ -1,0 +1,84 @@
+import Lade
+
+/// Tells the user what happens while it happens, without secrets (`--verbose`, CM-04).
+///
+/// `>` stands before what is sent, `<` before what comes back, `*` before everything else.
+struct Story: EventSink {
+    private let talk: LineLog
+
+    /// Starts a story on a log.
+    init(_ talk: LineLog) {
+        self.talk = talk
+    }
+
+    /// Tells what is about to be sent, as far as it is known above the transport.
+    func tell(_ request: Request) {
+        tell([">", "\(request)"])
+        for field in request.headers { tell([">", "\(field)"]) }
+    }
+
+    /// Tells what a lower layer said of a failure.
+    func tell(_ error: LoadingError) {
+        if let detail = error.context.detail { tell(["*", detail]) }
+    }
+
+    /// Tells an event.
+    func record(_ event: Event, of call: Call) {
+        switch event {
+        case .callStarted, .callFinished, .callFailed: break
+        case .exchangeStarted(let method, let url): tell(["*", "exchange \(call.attempt) started: \(method) \(url)"])
+        case .waitStarted(let reason): tell(["*", "waiting for \(Self.words(reason))"])
+        case .waitEnded(let reason, let duration):
+            tell(["*", "waited \(Self.words(duration)) for \(Self.words(reason))"])
+        case .interimResponse(let status, let headers): tell(status, headers, "interim answer")
+        case .headReceived(let status, let headers, let version): tell(status, headers, version.rawValue)
+        case .exchangeFinished(let metrics): tell(["*", "exchange finished: \(Self.words(metrics))"])
+        case .exchangeFailed(let error, let metrics):
+            tell(["*", "exchange failed: \(error)"])
+            tell(["*", Self.words(metrics)])
+        case .exchangeRepeated: tell(["*", "an old connection was dead; sent again on a fresh one"])
+        case .certificateCheckSkipped(let host): tell(["*", "the certificate of \(host) was NOT checked"])
+        case .malformationTolerated(let fault): tell(["*", "tolerated: \(fault)"])
+        }
+    }
+
+    private func tell(_ status: Status, _ headers: Headers, _ version: String) {
+        tell(["<", version, "\(status)"])
+        for field in headers { tell(["<", "\(field)"]) }
+    }
+
+    private func tell(_ words: [String]) {
+        talk.write(words.joined(separator: " ").escapedForDisplay(limit: 4_000) + "\n")
+    }
+
+    private static func words(_ reason: WaitReason) -> String {
+        switch reason {
+        case .connection(let host): "a free connection to \(host)"
+        }
+    }
+
+    private static func words(_ metrics: Metrics) -> String {
+        let stages: [(String, Duration?)] = [
+            ("name", metrics.nameLookup), ("connected", metrics.connect), ("TLS", metrics.secureConnect),
+            ("first byte", metrics.firstByte), ("end", metrics.total),
+        ]
+        var parts = stages.compactMap { name, time in time.map { "\(name) after \(words($0))" } }
+        parts += ["\(metrics.bytesSent) bytes sent", "\(metrics.bytesReceived) received"]
+        if let coding = metrics.contentEncoding { parts += ["\(metrics.decodedBodyBytes) decoded from \(coding)"] }
+        if let address = metrics.remoteAddress {
+            let kind = metrics.isReusedConnection == true ? "open connection" : "new connection"
+            parts += ["\(kind) to \(address)" + (metrics.remotePort.map { " port \($0)" } ?? "")]
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    /// A duration in the unit that leaves few digits.
+    private static func words(_ duration: Duration) -> String {
+        let microseconds = duration.wholeNanoseconds / 1_000
+        return switch microseconds {
+        case ..<1_000: "\(microseconds) µs"
+        case ..<10_000_000: "\(microseconds / 1_000) ms"
+        default: "\(microseconds / 1_000_000) s"
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Lade
+
+/// Who sees what happens to the calls of a command: the story for the user, the log for machines.
+struct Witness: Sendable {
+    private let story: Story?
+    private let log: EventLog?
+
+    /// Makes the witnesses that the options ask for.
+    ///
+    /// - Throws: A local error when the log cannot be opened.
+    init(_ output: OutputSettings, _ context: CommandContext) throws(CommandError) {
+        story = output.isVerbose ? Story(context.console.talk) : nil
+        if let path = output.eventsPath {
+            log = try EventLog(path, start: context.time.now)
+        } else {
+            log = nil
+        }
+    }
+
+    /// Those who are to be told of events.
+    var observers: [any EventSink] {
+        let sinks: [(any EventSink)?] = [story, log]
+        return sinks.compactMap(\.self)
+    }
+
+    /// A request is about to be sent.
+    func started(_ request: Request) {
+        story?.tell(request)
+    }
+
+    /// Something has failed; gives back what the user is told.
+    func failure(_ error: LoadingError) -> CommandError {
+        story?.tell(error)
+        return CommandError(error)
+    }
+
+    /// Waits until everything is written.
+    func flush() {
+        log?.flush()
+    }
+}

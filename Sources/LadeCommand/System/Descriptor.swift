@@ -1,0 +1,126 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A system call that failed.
+struct SystemError: Error, Equatable {
+    /// The number the system gave.
+    var number: Int32
+
+    /// What the last system call of this thread failed with.
+    static var last: SystemError { SystemError(number: errno) }
+
+    /// The system's words for it.
+    var reason: String { String(cString: strerror(number)) }
+}
+
+/// A file descriptor, read and written with plain system calls.
+struct Descriptor: Sendable, Equatable {
+    static let standardInput = Descriptor(number: 0)
+    static let standardOutput = Descriptor(number: 1)
+    static let standardError = Descriptor(number: 2)
+
+    /// The number.
+    let number: Int32
+
+    /// Takes the place of standard descriptors that whoever started us has closed.
+    ///
+    /// Otherwise the next file or socket would get such a number, and what is meant for the user would go there. Using
+    /// a placeholder fails as using the closed descriptor would. Call it before anything is opened.
+    static func reserveStandard() {
+        for (number, flags) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDWR)] where fcntl(number, F_GETFD) < 0 {
+            // The lowest free number is given, which is the closed one.
+            _ = systemOpen("/dev/null", flags, 0)
+        }
+    }
+
+    /// Whether a person is at the other end.
+    var isTerminal: Bool { isatty(number) == 1 }
+
+    /// Whether it is a file on a disk, which never makes a writer wait for long.
+    var isRegularFile: Bool {
+        var status = stat()
+        return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Writes all the bytes, waiting as long as it takes.
+    func write(_ bytes: some Sequence<UInt8>) throws(SystemError) {
+        let error = bytes.withContiguousStorageIfAvailable(writeAll) ?? Array(bytes).withUnsafeBufferPointer(writeAll)
+        if let error { throw error }
+    }
+
+    // Sequences that offer their storage take no throwing closure with a typed error, so the error is the result.
+    private func writeAll(_ bytes: UnsafeBufferPointer<UInt8>) -> SystemError? {
+        var rest = UnsafeRawBufferPointer(bytes)
+        while !rest.isEmpty {
+            let count = systemWrite(number, rest)
+            if count >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            } else if errno == EAGAIN {
+                // Somebody who shares the descriptor made it non-blocking.
+                wait(for: Int16(POLLOUT))
+            } else if errno != EINTR {
+                return .last
+            }
+        }
+        return nil
+    }
+
+    /// Reads what is there, waiting for at least one byte; empty at the end.
+    func read(upTo limit: Int) throws(SystemError) -> Data {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { systemRead(number, $0) }
+            if count >= 0 { return Data(buffer[..<count]) }
+            if errno == EAGAIN {
+                wait(for: Int16(POLLIN))
+            } else if errno != EINTR {
+                throw .last
+            }
+        }
+    }
+
+    private func wait(for events: Int16) {
+        var descriptor = pollfd(fd: number, events: events, revents: 0)
+        _ = poll(&descriptor, 1, -1)
+    }
+
+    /// Opens a file.
+    static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o666) throws(SystemError) -> Descriptor {
+        let number = systemOpen(path, flags | O_CLOEXEC, mode)
+        guard number >= 0 else { throw .last }
+        return Descriptor(number: number)
+    }
+
+    /// Closes it; what the disk could not keep shows here on some file systems.
+    func close() throws(SystemError) {
+        guard systemClose(number) == 0 else { throw .last }
+    }
+}
+
+// The calls under names that the methods above do not hide.
+
+private func systemWrite(_ number: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(number, bytes.baseAddress, bytes.count)
+}
+
+private func systemRead(_ number: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
+    read(number, bytes.baseAddress, bytes.count)
+}
+
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
+    open(path, flags, mode)
+}
+
+private func systemClose(_ number: Int32) -> Int32 {
+    close(number)
+}

@@ -1,0 +1,75 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file, a pipe or, as `-`, the standard input: opened at the first reading and read once, off the runtime's threads.
+final class InputReader: Sendable {
+    private let path: String
+    private let queue = BlockingQueue(label: "lade.input")
+    // Touched only on `queue`; the lock is what makes that plain to the compiler.
+    private let opened = Locked(Descriptor?.none)
+
+    /// Makes a reader of a path; reads nothing yet (CM-01).
+    init(_ path: String) {
+        self.path = path
+    }
+
+    deinit {
+        // What was read is read; closing cannot take it back.
+        if path != "-" { try? opened.withLock(\.self)?.close() }
+    }
+
+    /// The next piece, nil at the end.
+    ///
+    /// - Throws: A local error, or the quiet error of an interruption when the task is cancelled.
+    func next() async throws(CommandError) -> Data? {
+        let result = await queue.run { [self] () -> Result<Data, SystemError> in
+            do throws(SystemError) {
+                return .success(try descriptor().read(upTo: 64 << 10))
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case .success(let chunk): return chunk.isEmpty ? nil : chunk
+        case .failure(let error): throw .file(path, "read", error)
+        case nil: throw .interrupted
+        }
+    }
+
+    /// Everything up to the end.
+    func all() async throws(CommandError) -> Data {
+        var all = Data()
+        while let chunk = try await next() { all.append(chunk) }
+        return all
+    }
+
+    private func descriptor() throws(SystemError) -> Descriptor {
+        if let descriptor = opened.withLock(\.self) { return descriptor }
+        let descriptor = path == "-" ? Descriptor.standardInput : try .open(path, O_RDONLY)
+        opened.withLock { $0 = descriptor }
+        return descriptor
+    }
+
+    /// Whether a path names a file on a disk, whose length can be told before it is read.
+    static func isRegularFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Whether a path names anything that could be read.
+    static func exists(_ path: String) -> Bool {
+        access(path, R_OK) == 0
+    }
+}

@@ -1,0 +1,112 @@
+/// The settings that the arguments of a command fill in.
+protocol CommandSettings: Sendable {
+    /// The settings without any argument.
+    init()
+
+    /// Takes the next argument that is no option.
+    mutating func addOperand(_ operand: String) throws(CommandError)
+
+    /// Checks what only the whole of the arguments can tell.
+    func validate() throws(CommandError)
+}
+
+/// Reads the arguments of one command by its table of options.
+///
+/// Letters combine (`-sSf`), values are attached or separate (`-ofile`, `-o file`, `--output=file`, `--output file`),
+/// options and operands mix, and `--` ends the options.
+struct ArgumentParser<Settings: CommandSettings> {
+    /// What was asked for.
+    enum Outcome {
+        /// The help of the command.
+        case help
+        /// The command itself.
+        case run(Settings)
+    }
+
+    let command: String
+    let rows: [OptionRow<Settings>]
+
+    /// Reads the arguments that follow the command's name.
+    ///
+    /// - Throws: A usage error that names the culprit, with the nearest option for one that does not exist (CM-08).
+    func parse(_ arguments: [String]) throws(CommandError) -> Outcome {
+        var settings = Settings()
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "--" {
+                while let operand = rest.popFirst() { try settings.addOperand(operand) }
+            } else if argument == "--help" || argument == "-h" {
+                return .help
+            } else if argument.hasPrefix("--") {
+                try parseLong(argument.dropFirst(2), &rest, &settings)
+            } else if argument.hasPrefix("-"), argument != "-" {
+                guard try parseLetters(argument, &rest, &settings) else { return .help }
+            } else {
+                try settings.addOperand(argument)
+            }
+        }
+        try settings.validate()
+        return .run(settings)
+    }
+
+    private func parseLong(
+        _ text: Substring,
+        _ rest: inout ArraySlice<String>,
+        _ settings: inout Settings
+    ) throws(CommandError) {
+        let name = text.prefix { $0 != "=" }
+        let attached = name.endIndex < text.endIndex ? String(text[text.index(after: name.endIndex)...]) : nil
+        guard let row = rows.first(where: { $0.info.name == name }) else {
+            throw unknown("--\(name)", nearest: nearestName(to: String(name)).map { "--\($0)" })
+        }
+        guard row.info.metavar != nil else {
+            guard attached == nil else { throw usage("--\(name) takes no value") }
+            return try row.apply(&settings, "")
+        }
+        guard let value = attached ?? rest.popFirst() else { throw missingValue(of: row.info, as: "--\(name)") }
+        try row.apply(&settings, value)
+    }
+
+    /// Reads a group of letters; false when one asks for help.
+    private func parseLetters(
+        _ argument: String,
+        _ rest: inout ArraySlice<String>,
+        _ settings: inout Settings
+    ) throws(CommandError) -> Bool {
+        var letters = argument.dropFirst()
+        while let letter = letters.popFirst() {
+            if letter == "h" { return false }
+            guard let row = rows.first(where: { $0.info.letter == letter }) else {
+                // A long name after one dash is the likeliest slip when the group is no group at all.
+                let name = String(argument.dropFirst().prefix { $0 != "=" })
+                throw unknown("-\(letter)", nearest: name.count > 2 ? nearestName(to: name).map { "--\($0)" } : nil)
+            }
+            guard row.info.metavar != nil else {
+                try row.apply(&settings, "")
+                continue
+            }
+            guard let value = letters.isEmpty ? rest.popFirst() : String(letters) else {
+                throw missingValue(of: row.info, as: "-\(letter)")
+            }
+            try row.apply(&settings, value)
+            break
+        }
+        return true
+    }
+
+    private func nearestName(to name: String) -> String? {
+        Suggestion.nearest(to: name, among: rows.map(\.info.name) + ["help"])
+    }
+
+    private func missingValue(of info: OptionInfo, as written: String) -> CommandError {
+        usage("\(written) needs a value: \(info.metavar ?? "")")
+    }
+
+    private func unknown(_ option: String, nearest: String?) -> CommandError {
+        usage("there is no option \(option)" + (nearest.map { "; did you mean \($0)?" } ?? ""))
+    }
+
+    private func usage(_ what: String) -> CommandError {
+        .usage(what, advice: "“\(command) --help” lists the options.")
+    }
+}

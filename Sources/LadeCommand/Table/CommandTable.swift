@@ -1,0 +1,74 @@
+/// All there is to know about the program: the one table that everything else is made from.
+struct CommandTable: Sendable {
+    /// The program's name.
+    var program = "lade"
+    /// What it is, in a line.
+    var summary = "loads data over HTTP"
+    /// The commands in the order of the help.
+    var commands: [Command]
+
+    /// The table of this version; a new command is one new row.
+    static let standard = CommandTable(commands: [.get, .completions, .help])
+
+    /// The command of that name.
+    subscript(name: String) -> Command? {
+        commands.first { $0.name == name }
+    }
+
+    /// Reads the whole command line and does what it says.
+    ///
+    /// - Throws: Whatever keeps it from being done.
+    func run(_ arguments: [String], in context: CommandContext) async throws(CommandError) -> ExitCode {
+        guard let first = arguments.first else {
+            context.console.talk.write(HelpPage(table: self).overview)
+            return .usage
+        }
+        if first.hasPrefix("-") { return try await runWithoutCommand(arguments, in: context) }
+        guard let command = self[first] else { throw unknownCommand(first) }
+        return try await command.run(Array(arguments.dropFirst()), context)
+    }
+
+    private func runWithoutCommand(
+        _ arguments: [String],
+        in context: CommandContext
+    ) async throws(CommandError) -> ExitCode {
+        switch try ArgumentParser(command: program, rows: ProgramSettings.rows).parse(arguments) {
+        case .help:
+            try context.console.write(HelpPage(table: self).overview)
+        case .run(let settings):
+            try context.console.write(settings.isJSON ? Version.json() : "\(program) \(Version.number)\n")
+        }
+        return .success
+    }
+
+    private func unknownCommand(_ name: String) -> CommandError {
+        if name.contains("://") {
+            return .usage("“\(name)” is no command", advice: "“\(program) get \(name)” fetches it.")
+        }
+        let nearest = Suggestion.nearest(to: name, among: commands.map(\.name))
+        return .usage(
+            "there is no command “\(name)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
+            advice: "“\(program) --help” lists the commands."
+        )
+    }
+}
+
+/// The settings of the program called without a command.
+struct ProgramSettings: CommandSettings {
+    var showsVersion = false
+    var isJSON = false
+
+    static let rows: [OptionRow<ProgramSettings>] = [
+        .flag("version", letter: "V", .general, "Show the version") { $0.showsVersion = true },
+        .flag("json", .general, "With --version: transport, TLS, codings, HTTP versions") { $0.isJSON = true },
+    ]
+
+    mutating func addOperand(_ operand: String) throws(CommandError) {
+        throw .usage("“\(operand)” comes after an option; the command goes first", advice: "“lade --help” lists them.")
+    }
+
+    func validate() throws(CommandError) {
+        guard !showsVersion else { return }
+        throw .usage("an option without a command", advice: "“lade --help” lists the commands.")
+    }
+}

@@ -1,0 +1,65 @@
+/// Reads the quantities that options take.
+enum Quantity {
+    /// A length of time: `30`, `1.5s`, `200ms`, `2m`, `1h`; seconds without a unit.
+    ///
+    /// - Throws: A usage error that names the option.
+    static func duration(_ text: String, of option: String) throws(CommandError) -> Duration {
+        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("", 1)]
+        for (unit, seconds) in units where text.hasSuffix(unit) {
+            guard let number = number(text.dropLast(unit.count)), number > 0 else { break }
+            return .milliseconds(Int64(min(number * seconds * 1_000, 1e15)))
+        }
+        throw .usage("\(option): “\(text)” is no length of time", advice: "Write it as 30s, 1.5s, 200ms, 2m or 1h.")
+    }
+
+    /// A number of bytes: `1000`, `64k`, `10M`, `2G`; a unit is 1024 of the one before.
+    ///
+    /// - Throws: A usage error that names the option.
+    static func bytes(_ text: String, of option: String) throws(CommandError) -> Int {
+        let shift =
+            switch text.last?.lowercased() {
+            case "k": 10
+            case "m": 20
+            case "g": 30
+            default: 0
+            }
+        let digits = shift == 0 ? text[...] : text.dropLast()
+        if !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit), let count = Int(digits) {
+            let (bytes, overflow) = count.multipliedReportingOverflow(by: 1 << shift)
+            if !overflow { return bytes }
+        }
+        throw .usage("\(option): “\(text)” is no number of bytes", advice: "Write it as 1000, 64k, 10M or 2G.")
+    }
+
+    /// A host and perhaps a port: `host`, `host:8080`, `[::1]:8080`.
+    ///
+    /// - Throws: A usage error that names the option.
+    static func hostAndPort(_ text: String, of option: String) throws(CommandError) -> (host: String, port: Int?) {
+        var host = text[...]
+        var port: Int?
+        let colon = text.lastIndex(of: ":")
+        let isBareAddress = text.filter { $0 == ":" }.count > 1 && !text.hasPrefix("[")
+        if let colon, !isBareAddress, text[colon...].contains("]") == false {
+            guard let number = Int(text[text.index(after: colon)...]), (1...65_535).contains(number) else {
+                throw .usage("\(option): “\(text)” has no port from 1 to 65535", advice: "Write it as host:8080.")
+            }
+            port = number
+            host = text[..<colon]
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.isEmpty else {
+            throw .usage("\(option): “\(text)” names no host", advice: "Write it as host or host:8080.")
+        }
+        return (String(host), port)
+    }
+
+    /// Digits with at most one point; no sign, exponent or space.
+    private static func number(_ text: Substring) -> Double? {
+        guard text.first?.isASCIIDigit == true, text.allSatisfy({ $0.isASCIIDigit || $0 == "." }) else { return nil }
+        return Double(text)
+    }
+}
+
+extension Character {
+    fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
+}

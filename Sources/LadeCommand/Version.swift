@@ -1,0 +1,41 @@
+import Lade
+
+#if os(Linux)
+    import LadeCurl
+#endif
+
+/// Which version this is, and what it can do (CM-10).
+enum Version {
+    /// The version of the program and its libraries.
+    static let number = "0.1.0"
+
+    /// Version, transport, TLS, codings and HTTP versions as a line of JSON.
+    static func json() -> String {
+        #if os(Linux)
+            let library = CurlTransport.library
+            let transport = object(("name", "libcurl"), ("version", library.version))
+            let tls = library.tls.map(JSONText.string) ?? "null"
+            let codings = library.codings
+            let versions = library.httpVersions
+        #else
+            // The system's own client, which does not say more about itself.
+            let transport = object(("name", "URLSession"))
+            let tls = JSONText.string("Network.framework")
+            let codings = ["gzip", "deflate", "br"]
+            let versions = ["HTTP/1.1", "HTTP/2", "HTTP/3"]
+        #endif
+        let members = [
+            ("name", JSONText.string("lade")), ("version", JSONText.string(number)), ("transport", transport),
+            ("tls", tls), ("codings", list(codings)), ("httpVersions", list(versions)),
+        ]
+        return JSONText.object(members.map { (name: $0.0, value: $0.1) }) + "\n"
+    }
+
+    private static func object(_ members: (String, String)...) -> String {
+        JSONText.object(members.map { (name: $0.0, value: JSONText.string($0.1)) })
+    }
+
+    private static func list(_ texts: [String]) -> String {
+        "[" + texts.map(JSONText.string).joined(separator: ",") + "]"
+    }
+}

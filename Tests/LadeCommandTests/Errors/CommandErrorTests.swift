@@ -1,0 +1,94 @@
+import Lade
+import Testing
+
+@testable import LadeCommand
+
+struct CommandErrorTests {
+    private static let context: ErrorContext = {
+        guard let request = try? Request("http://me:pw@h.example/x?token=abc") else { return ErrorContext() }
+        return ErrorContext(request)
+    }()
+
+    private static func trust(_ cause: TrustFault.Cause) -> LoadingError {
+        .untrustedServer(TrustFault(host: "h", cause: cause), context)
+    }
+
+    private static func malformed(_ rule: MalformedResponse.Rule) -> LoadingError {
+        .malformedResponse(MalformedResponse(rule), context)
+    }
+
+    private static let table: [(LoadingError, ExitCode)] = [
+        (.cancelled(context), .interrupted),
+        (.invalidRequest(.method("x"), context), .usage),
+        (.invalidSetting(name: "x", reason: "y", context), .usage),
+        (.timedOut(.nameLookup, context), .timedOut),
+        (.timedOut(.connect, context), .timedOut),
+        (.timedOut(.idle, context), .timedOut),
+        (.timedOut(.whole, context), .timedOut),
+        (.nameNotResolved(host: "h", context), .network),
+        (.cannotConnect(host: "h", reason: .refused, context), .network),
+        (.cannotConnect(host: "h", reason: .unreachable, context), .network),
+        (.cannotConnect(host: "h", reason: .handshakeFailed, context), .trust),
+        (.proxy(.authenticationRequired(proxy: "p"), context), .authorisation),
+        (.proxy(.cannotConnect(proxy: "p"), context), .network),
+        (.connectionLost(.nothing, isSafeToRepeat: true, context), .network),
+        (.connectionLost(.head, isSafeToRepeat: false, context), .network),
+        (malformed(.statusLine), .network),
+        (malformed(.contentCoding), .decoding),
+        (.headTooLarge(.bytes(1), context), .decoding),
+        (.incompleteBody(received: 1, expected: 2, context), .network),
+        (.bodyTooLarge(limit: 1, announced: nil, context), .decoding),
+        (.decompressionRatioExceeded(limit: 100, context), .decoding),
+        (trust(.selfSigned), .trust),
+        (trust(.expired), .trust),
+        (trust(.wrongHost), .trust),
+        (trust(.protocolVersion), .trust),
+        (trust(.revoked), .trust),
+        (.pinMismatch(host: "h", context), .trust),
+        (.clientCertificateRequired(context), .trust),
+        (.requestBodyFailed(SystemError(number: 5), context), .localFile),
+        (.file(FileFault(path: "p", operation: .read, reason: "r"), context), .localFile),
+        (.unacceptableStatus(304, context), .redirection),
+        (.unacceptableStatus(401, context), .clientError),
+        (.unacceptableStatus(503, context), .serverError),
+        (.unacceptableStatus(999, context), .serverError),
+        (.decoding(SystemError(number: 5), context), .decoding),
+        (.transport(code: 1, message: "m", context), .network),
+    ]
+
+    @Test("command CM-03 gives every error its exit code", arguments: table.indices)
+    func codes(row: Int) {
+        let (error, code) = Self.table[row]
+        #expect(CommandError(error).code == code, "\(error)")
+    }
+
+    @Test("command CM-04 says every error in two lines, with the address and without secrets", arguments: table.indices)
+    func lines(row: Int) {
+        let error = CommandError(Self.table[row].0)
+        guard !error.isQuiet else { return }
+        let lines = error.lines.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3)
+        #expect(lines[0].hasPrefix("lade: GET http://h.example/x?token=<redacted>: "))
+        #expect(lines[1].hasPrefix("      ") && lines[1].count > 10)
+        #expect(lines.allSatisfy { !$0.contains("pw") && !$0.contains("abc") })
+    }
+
+    @Test("command CM-04 keeps to two lines whatever a text contains")
+    func controls() {
+        let error = CommandError(what: "a\nb\u{1B}[2J", advice: "c\rd", code: .usage)
+        #expect(error.lines == "lade: a\\x0Ab\\x1B[2J\n      c\\x0Dd\n")
+    }
+
+    @Test("command CM-05 treats a reader who has left as success, without a word")
+    func brokenPipe() {
+        #expect(CommandError.output(SystemError(number: 32)) == .brokenPipe)
+        #expect(CommandError.brokenPipe.code == .success)
+        #expect(CommandError.output(SystemError(number: 28)).code == .localFile)
+    }
+
+    @Test("passes on an error of ours from within a body that could not be made")
+    func bodies() {
+        let cause = CommandError.file("x", "read", SystemError(number: 2))
+        #expect(CommandError(.requestBodyFailed(cause, Self.context)) == cause)
+    }
+}

@@ -1,0 +1,68 @@
+import Testing
+
+@testable import LadeCommand
+
+struct AddressTests {
+    @Test(
+        "makes whole what people type",
+        arguments: [
+            ("https://a.example/b?c#d", "https://a.example/b?c#d"),
+            ("a.example", "https://a.example"),
+            ("a.example/b", "https://a.example/b"),
+            ("a.example:8443/b", "https://a.example:8443/b"),
+            ("localhost", "http://localhost"),
+            ("localhost:8080/x", "http://localhost:8080/x"),
+            ("api.localhost/x", "http://api.localhost/x"),
+            ("127.0.0.1:1/x", "http://127.0.0.1:1/x"),
+            ("[::1]:8080/x", "http://[::1]:8080/x"),
+            (":8080/x", "http://localhost:8080/x"),
+            (":/x", "http://localhost/x"),
+            (":8080", "http://localhost:8080"),
+            ("a.example/?u=http://b", "https://a.example/?u=http://b"),
+            ("data:,hi", "data:,hi"),
+            ("file:///a", "file:///a"),
+        ]
+    )
+    func whole(typed: String, whole: String) {
+        // An address inside a query has a scheme, the one around it may have none.
+        #expect(Address(typed).text == whole)
+    }
+
+    @Test(
+        "takes user and password out",
+        arguments: [
+            ("http://me:pw@h/x", "http://h/x", "me:pw"), ("http://me@h", "http://h", "me"),
+            ("http://me%40x:p%3Aw@h/x@y", "http://h/x@y", "me@x:p:w"),
+            ("me:pw@localhost:1/x", "http://localhost:1/x", "me:pw"),
+        ]
+    )
+    func users(typed: String, text: String, user: String) {
+        let address = Address(typed)
+        #expect(address.text == text)
+        #expect(address.user == user)
+    }
+
+    @Test("adds query items before the fragment, percent-encoded, and keeps what is there")
+    func query() {
+        var address = Address("http://h/x?a=%20b&c#f")
+        address.addQueryItem("q", "a b&c=d/ä~")
+        address.addQueryItem("", "")
+        #expect(address.text == "http://h/x?a=%20b&c&q=a%20b%26c%3Dd%2F%C3%A4~&=#f")
+        var bare = Address("http://h/x?")
+        bare.addQueryItem("a", "1")
+        #expect(bare.text == "http://h/x?a=1")
+    }
+
+    @Test(
+        "adds a file's name to a folder",
+        arguments: [
+            ("http://h/x/", "http://h/x/a%20b"), ("http://h", "http://h/a%20b"), ("http://h/x", "http://h/x"),
+            ("http://h/x/?q", "http://h/x/a%20b?q"),
+        ]
+    )
+    func upload(typed: String, text: String) {
+        var address = Address(typed)
+        address.completePath(with: "a b")
+        #expect(address.text == text)
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import Lade
+import LadeTesting
+import Testing
+
+@testable import LadeCommand
+
+struct RequestSettingsTests {
+    private func settings(_ arguments: [String]) throws(CommandError) -> GetSettings {
+        let parser = ArgumentParser(command: "lade get", rows: GetSettings.rows)
+        guard case .run(let settings) = try parser.parse(arguments) else { throw .usage("help") }
+        return settings
+    }
+
+    private func request(_ arguments: String...) async throws -> Request {
+        let prompt = PasswordPrompt(interruption: Interruption())
+        return try await settings(arguments).request.request(askingBy: prompt, random: SeededRandom(seed: 1))
+    }
+
+    /// What a transport would be asked, with the body read.
+    private func sent(_ arguments: String...) async throws -> ScriptedTransport.Received {
+        let prompt = PasswordPrompt(interruption: Interruption())
+        let settings = try settings(arguments).request
+        let request = try await settings.request(askingBy: prompt, random: SeededRandom(seed: 1))
+        let transport = ScriptedTransport(answering: .status(204))
+        _ = try await transport.send(request, call: Call())
+        return try #require(transport.received.first)
+    }
+
+    @Test("asks with GET and default fields when nothing else is said")
+    func defaults() async throws {
+        let request = try await request("http://h/x")
+        #expect(request.method == .get)
+        #expect(request.body == nil)
+        #expect(request.headers == ["User-Agent": "lade/0.1.0", "Accept": "*/*"])
+    }
+
+    @Test("makes one JSON object of the items, in order, numbers as they were typed")
+    func jsonItems() async throws {
+        let sent = try await sent("http://h/x", "b=1", "a:=1.10", "q==x y", "X-A:1", "l:=[1, {}]", "b=2")
+        #expect(sent.request.method == .post)
+        #expect(sent.target == "/x?q=x%20y")
+        #expect(sent.text == #"{"b":"2","a":1.10,"l":[1, {}]}"#)
+        #expect(sent.request.body?.contentType == "application/json")
+        #expect(sent.request.headers["Accept"] == "application/json")
+        #expect(sent.request.headers["X-A"] == "1")
+    }
+
+    @Test(
+        "chooses the method by the options",
+        arguments: [
+            (["-I"], "HEAD"), (["-d", "x"], "POST"), (["--json", "{}"], "POST"), (["-X", "PURGE"], "PURGE"),
+            (["-X", "PUT", "-d", "x"], "PUT"), (["-T", "/dev/null"], "PUT"), (["a=b"], "POST"), (["a==b"], "GET"),
+        ]
+    )
+    func methods(arguments: [String], method: String) async throws {
+        let prompt = PasswordPrompt(interruption: Interruption())
+        let settings = try settings(["http://h/x"] + arguments).request
+        #expect(try await settings.request(askingBy: prompt).method.rawValue == method)
+    }
+
+    @Test("joins the pieces of --data, strips line ends of @file only there, and leaves --data-raw alone")
+    func data() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = try folder.file("body", "1\r\n2\n")
+        let form = try await sent("http://h/", "-d", "a=b", "--data", "@\(file)", "--data-raw", "@x")
+        #expect(form.text == "a=b&12&@x")
+        #expect(form.request.body?.contentType == "application/x-www-form-urlencoded")
+        let binary = try await sent("http://h/", "--data-binary", "@\(file)")
+        #expect(binary.text == "1\r\n2\n")
+        #expect(binary.request.body?.length == 5)
+        let json = try await sent("http://h/", "--json", "[1,", "--json", "2]")
+        #expect(json.text == "[1,2]")
+        #expect(json.request.body?.contentType == "application/json")
+    }
+
+    @Test("replaces, adds, empties and leaves out header fields")
+    func headers() async throws {
+        let request = try await request(
+            "http://h/",
+            "-H",
+            "Accept: a/b",
+            "-H",
+            "X-A: 1",
+            "X-A:2",
+            "-H",
+            "User-Agent:",
+            "X-E;",
+            "-e",
+            "http://r/"
+        )
+        #expect(
+            request.headers == ["Referer": "http://r/", "Accept": "a/b", "X-A": "1", "X-A": "2", "X-E": ""]
+        )
+        let other = try await self.request("http://h/", "-A", "me/1", "-d", "x", "-H", "Content-Type:")
+        #expect(other.headers["User-Agent"] == "me/1")
+        #expect(other.body?.contentType == nil)
+    }
+
+    @Test("signs in with the user of the option, else of the address, and shows neither")
+    func users() async throws {
+        let basic = "Basic " + Data("me:p:w".utf8).base64EncodedString()
+        #expect(try await request("http://h/", "-u", "me:p:w").headers["Authorization"] == basic)
+        let fromAddress = try await request("http://me:p%3Aw@h/")
+        #expect(fromAddress.headers["Authorization"] == basic)
+        #expect(fromAddress.url.absoluteString == "http://h/")
+        let own = try await request("http://h/", "-u", "me:pw", "Authorization:Bearer x")
+        #expect(own.headers.all("Authorization") == ["Bearer x"])
+    }
+
+    @Test("streams an upload from the disk and names it in a folder's address")
+    func upload() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = try folder.file("up.txt", "hello")
+        let sent = try await sent("http://h/in/", "-T", file)
+        #expect(sent.target == "/in/up.txt")
+        #expect(sent.text == "hello")
+        #expect(sent.request.body?.isReplayable == true)
+    }
+
+    @Test("makes a form of known length when an item is a file")
+    func form() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = try folder.file("a\"b.txt", "hello")
+        let sent = try await sent("http://h/", "title=Über", "file@\(file)", "n:=1")
+        let boundary = try #require(sent.request.body?.contentType?.split(separator: "=").last)
+        #expect(sent.request.body?.contentType?.hasPrefix("multipart/form-data; boundary=lade-") == true)
+        let expected = [
+            "--\(boundary)", "Content-Disposition: form-data; name=\"title\"", "", "Über",
+            "--\(boundary)", "Content-Disposition: form-data; name=\"file\"; filename=\"a%22b.txt\"",
+            "Content-Type: application/octet-stream", "", "hello",
+            "--\(boundary)", "Content-Disposition: form-data; name=\"n\"", "", "1",
+            "--\(boundary)--", "",
+        ]
+        #expect(sent.text == expected.joined(separator: "\r\n"))
+        #expect(sent.request.body?.length == Int64(sent.body.count))
+        #expect(sent.request.body?.isReplayable == true)
+    }
+
+    @Test(
+        "refuses what contradicts itself",
+        arguments: [
+            [], ["http://h/", "a=b", "-d", "x"], ["http://h/", "-d", "x", "--json", "x"],
+            ["http://h/", "-I", "-d", "x"],
+            ["http://h/", "-d", "@-", "-d", "@-"], ["http://h/", "--stdin", "-"], ["http://h/", "-T", "x", "a=b"],
+            ["http://h/", "-o", "x", "-O"], ["http://h/", "--key", "x"], ["http://h/", "--noproxy", "x"],
+            ["http://h/", "http://i/"], ["http://h/", "--pin", "sha256/x"], ["http://h/", "-x", "ftp://p"],
+        ]
+    )
+    func contradictions(arguments: [String]) {
+        let error = #expect(throws: CommandError.self) { try settings(arguments) }
+        #expect(error?.code == .usage)
+    }
+
+    @Test(
+        "refuses fields, methods and addresses that must not be sent",
+        arguments: [
+            ["http://h/", "X-A:a\r\nb"], ["http://h/", "X A:a"], ["http://h/", "-X", "G T"], ["http://h:x/"],
+            ["http:///x"],
+        ]
+    )
+    func invalid(arguments: [String]) async throws {
+        let prompt = PasswordPrompt(interruption: Interruption())
+        let settings = try settings(arguments).request
+        let error = await #expect(throws: CommandError.self) { try await settings.request(askingBy: prompt) }
+        #expect(error?.code == .usage)
+    }
+
+    @Test("says which file is missing")
+    func missing() async throws {
+        for arguments in [
+            ["-d", "@/nowhere/x"], ["-T", "/nowhere/x"], ["--data-binary", "@/nowhere/x"], ["a@/nowhere/x"],
+        ] {
+            let prompt = PasswordPrompt(interruption: Interruption())
+            let settings = try settings(["http://h/"] + arguments).request
+            let error = await #expect(throws: CommandError.self) { try await settings.request(askingBy: prompt) }
+            #expect(error?.code == .localFile)
+            #expect(error?.what.contains("/nowhere/x") == true)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import LadeCommand
+
+struct HelpPageTests {
+    private let pages = HelpPage(table: .standard)
+
+    @Test("command CM-08 fits the help of each command on a screen and shows three examples")
+    func fits() throws {
+        for command in CommandTable.standard.commands {
+            let lines = pages.page(of: command).split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.count <= 46, "\(command.name)")
+            #expect(lines.allSatisfy { $0.count <= HelpPage.width }, "\(command.name)")
+            #expect(command.examples.count == 3, "\(command.name)")
+            for example in command.examples { #expect(lines.contains { $0.contains(example.line) }) }
+        }
+        #expect(pages.overview.split(separator: "\n", omittingEmptySubsequences: false).count <= 25)
+    }
+
+    @Test("command CM-08 names every option in the help of its command, and gives each a line when asked for all")
+    func complete() throws {
+        for command in CommandTable.standard.commands {
+            let page = pages.page(of: command)
+            let complete = pages.page(of: command, isComplete: true)
+            for option in command.options {
+                // Who reads the help has found that one.
+                #expect(option.name == "help" || page.contains("--\(option.name)"), "\(option.name)")
+                #expect(complete.contains(option.summary), "\(option.name)")
+            }
+            #expect(complete.split(separator: "\n").allSatisfy { $0.count <= HelpPage.width }, "\(command.name)")
+        }
+    }
+
+    @Test("lists no option twice in a table")
+    func unique() {
+        for command in CommandTable.standard.commands {
+            let names = command.options.map(\.name)
+            let letters = command.options.compactMap(\.letter)
+            #expect(Set(names).count == names.count, "\(command.name)")
+            #expect(Set(letters).count == letters.count, "\(command.name)")
+        }
+    }
+
+    @Test("command CM-08 explains every exit code")
+    func exitCodes() {
+        let page = pages.exitCodes
+        for code in ExitCode.allCases { #expect(page.contains("\(code.rawValue)  \(code.meaning)\n")) }
+    }
+}

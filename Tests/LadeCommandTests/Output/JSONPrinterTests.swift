@@ -1,0 +1,61 @@
+import Testing
+
+@testable import LadeCommand
+
+struct JSONPrinterTests {
+    private func printed(_ text: String, isColoured: Bool = false) -> String {
+        var printer = JSONPrinter(isColoured: isColoured)
+        var result = ""
+        for scalar in text.unicodeScalars { printer.write(scalar, to: &result) }
+        printer.end(&result)
+        return result
+    }
+
+    @Test(
+        "command CM-02 lays JSON out and keeps every digit, escape, key and duplicate",
+        arguments: [
+            ("{}", "{}\n"),
+            ("[ ]", "[]\n"),
+            ("1.10", "1.10\n"),
+            (
+                #" {"b":1.0,"a":[1, 2e5,{}],"b":null} "#,
+                "{\n  \"b\": 1.0,\n  \"a\": [\n    1,\n    2e5,\n    {}\n  ],\n  \"b\": null\n}\n"
+            ),
+            (#"{"a\"{[,:":"\u00e4\\"}"#, "{\n  \"a\\\"{[,:\": \"\\u00e4\\\\\"\n}\n"),
+            ("{\"a\":1}\n{\"a\":2}", "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n"),
+            ("", ""),
+        ]
+    )
+    func laysOut(text: String, shown: String) {
+        #expect(printed(text) == shown)
+    }
+
+    @Test(
+        "shows all characters of what is no JSON",
+        arguments: ["{\"a\":", "]]}", "nonsense here", "[1,]", "{1 2}", "\"abc", "a\"b\"c", "{\"a\" \"b\"}", "<html>"]
+    )
+    func noJSON(text: String) {
+        #expect(printed(text).filter { !$0.isWhitespace } == text.filter { !$0.isWhitespace })
+    }
+
+    @Test("command CM-02 colours keys, strings, numbers and words apart")
+    func colours() {
+        let shown = printed(#"{"a":["b",1,true]}"#, isColoured: true)
+        #expect(shown.contains("\u{1B}[34;1m\"a\"\u{1B}[0m: ["))
+        #expect(shown.contains("\u{1B}[32m\"b\"\u{1B}[0m,"))
+        #expect(shown.contains("\u{1B}[33m1\u{1B}[0m,"))
+        #expect(shown.contains("\u{1B}[35mtrue\u{1B}[0m\n"))
+    }
+
+    @Test("command CM-02 shows control characters as the JSON escapes that mean the same")
+    func controls() {
+        #expect(printed("\"\u{1B}[2J\u{9B}\u{202E}\n\"") == "\"\\u001B[2J\\u009B\\u202E\\u000A\"\n")
+        #expect(printed("[\u{1B}]").contains("\\u001B"))
+    }
+
+    @Test("does not make a screen of spaces out of a page of brackets")
+    func depth() {
+        let text = String(repeating: "[", count: 10_000) + String(repeating: "]", count: 10_000)
+        #expect(printed(text).utf8.count < 2_000_000)
+    }
+}

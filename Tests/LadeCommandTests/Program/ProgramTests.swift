@@ -1,0 +1,170 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCommand
+
+/// The built program where it needs no network.
+@Suite("lade")
+struct ProgramTests {
+    @Test("command CM-08 prints the help of each command to the standard output")
+    func help() async throws {
+        let pages = HelpPage(table: .standard)
+        #expect(try await LadeProcess.run("--help").output == pages.overview)
+        for command in CommandTable.standard.commands {
+            let outcome = try await LadeProcess.run(command.name, "--help")
+            #expect(outcome.status == 0)
+            #expect(outcome.output == pages.page(of: command))
+            #expect(try await LadeProcess.run("help", command.name).output == outcome.output)
+        }
+        #expect(try await LadeProcess.run("help", "exit-codes").output == pages.exitCodes)
+    }
+
+    @Test(
+        "command CM-08 suggests the nearest command, option and topic",
+        arguments: [
+            (["gte"], "lade: there is no command “gte”; did you mean “get”?"),
+            (["get", "--heder", "x"], "lade: there is no option --heder; did you mean --header?"),
+            (["--versoin"], "lade: there is no option --versoin; did you mean --version?"),
+            (["help", "exit-code"], "lade: there is no help about “exit-code”; did you mean “exit-codes”?"),
+            (["http://x/"], "lade: “http://x/” is no command"),
+        ]
+    )
+    func suggestions(arguments: [String], line: String) async throws {
+        let outcome = try await LadeProcess(arguments).outcome()
+        #expect(outcome.status == 1)
+        #expect(outcome.output == "")
+        #expect(outcome.talkLines.count == 2)
+        #expect(outcome.talkLines.first == line)
+    }
+
+    @Test("command CM-08 shows the overview as an error when nothing is asked for")
+    func nothing() async throws {
+        let outcome = try await LadeProcess.run()
+        #expect(outcome.status == 1)
+        #expect(outcome.output == "")
+        #expect(outcome.talk == HelpPage(table: .standard).overview)
+    }
+
+    @Test("command CM-08 shows examples that work")
+    func examples() async throws {
+        let server = try LoopbackServer { request in request.path == "/shows" ? .json("[]") : .text("film") }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        for example in CommandTable.standard.commands.flatMap(\.examples) {
+            let line = example.line.replacingOccurrences(
+                of: "https://api.example.com",
+                with: "http://\(server.authority)"
+            )
+            // A program that is not there is replaced by one that takes anything.
+            let script = """
+                for tool in fish man; do
+                    command -v $tool >/dev/null || eval "$tool() { cat >/dev/null; }"
+                done
+                set -e -o pipefail
+                \(line.hasSuffix("| source") ? line.replacingOccurrences(of: "source", with: "fish") : line)
+                """
+            let outcome = try await LadeProcess.run("-c", script, program: "/bin/bash", in: folder.path)
+            #expect(outcome.status == 0, "\(line): \(outcome.talk)")
+        }
+        #expect(
+            server.requests.map { "\($0.method) \($0.target)" } == [
+                "GET /shows?size=10", "POST /shows", "GET /show.mp4",
+            ]
+        )
+        #expect(folder.text(of: "show.mp4") == "film")
+    }
+
+    @Test(
+        "command CM-08 completes commands, options and values in bash",
+        arguments: [
+            ("lade ge", "get"), ("lade get --conn", "--connect-timeout --connect-to"), ("lade help exit", "exit-codes"),
+            ("lade completions ", "bash zsh fish"), ("lade --ver", "--version"), ("lade get -o ", ""),
+        ]
+    )
+    func bash(typed: String, offered: String) async throws {
+        let script = """
+            source <(lade completions bash)
+            COMP_WORDS=(\(typed)\(typed.hasSuffix(" ") ? "''" : "")); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _lade
+            echo "${COMPREPLY[*]}"
+            """
+        let outcome = try await LadeProcess.run("-c", script, program: "/bin/bash")
+        #expect(outcome.output == offered + "\n")
+        #expect(outcome.talk == "")
+    }
+
+    @Test("command CM-08 gives zsh and fish what they can read", arguments: ["zsh", "fish"])
+    func shells(shell: String) async throws {
+        guard let path = ["/bin/", "/usr/bin/", "/usr/local/bin/"].map({ $0 + shell }).first(where: isExecutable) else {
+            return
+        }
+        let script = try await LadeProcess.run("completions", shell).output
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let outcome = try await LadeProcess.run("-n", try folder.file("script", script), program: path)
+        #expect(outcome.status == 0, "\(outcome.talk)")
+    }
+
+    @Test("command CM-08 prints a manual page that the formatter has nothing to say about")
+    func manual() async throws {
+        let groff = "/usr/bin/groff"
+        let source = try await LadeProcess.run("help", "--man").output
+        #expect(source == ManPage(table: .standard).source)
+        guard isExecutable(groff) else { return }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let page = try folder.file("lade.1", source)
+        let outcome = try await LadeProcess.run("-man", "-Tutf8", "-ww", "-z", page, program: groff)
+        #expect(outcome.status == 0)
+        #expect(outcome.talk == "")
+    }
+
+    private func isExecutable(_ path: String) -> Bool {
+        FileManager.default.isExecutableFile(atPath: path)
+    }
+
+    @Test("command CM-09 opens nothing for --help: no socket, no event loop")
+    func frugal() async throws {
+        let pages = HelpPage(table: .standard)
+        // Three for the standard streams, one for the libraries that are loaded, one for the runtime's threads.
+        let outcome = try await LadeProcess.run("-c", "ulimit -n 5; exec lade get --help", program: "/bin/bash")
+        #expect(outcome.status == 0)
+        #expect(outcome.output == CommandTable.standard["get"].map { pages.page(of: $0) })
+        let server = try LoopbackServer { _ in .status(204) }
+        let get = try await LadeProcess.run(
+            "-c",
+            "ulimit -n 5; exec lade get \(server.address())",
+            program: "/bin/bash"
+        )
+        #expect(get.status != 0, "The limit does not bite.")
+    }
+
+    @Test("command CM-10 lists transport, TLS, codings and HTTP versions")
+    func version() async throws {
+        #expect(try await LadeProcess.run("--version").output == "lade \(Version.number)\n")
+        #expect(try await LadeProcess.run("-V").output == "lade \(Version.number)\n")
+        let outcome = try await LadeProcess.run("--version", "--json")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        )
+        #expect(object["version"] as? String == Version.number)
+        #expect((object["transport"] as? [String: String])?["name"]?.isEmpty == false)
+        #expect((object["tls"] as? String)?.isEmpty == false)
+        #expect((object["codings"] as? [String])?.contains("gzip") == true)
+        #expect((object["httpVersions"] as? [String])?.contains("HTTP/1.1") == true)
+    }
+
+    @Test("command CM-05 ends quietly with 0 when nobody reads the help")
+    func brokenPipe() async throws {
+        let outcome = try await LadeProcess.run("--help", to: .brokenPipe)
+        #expect(outcome.status == 0)
+        #expect(outcome.talk == "")
+    }
+
+    @Test("command CM-03 ends with 14 when a standard stream that it needs is closed")
+    func closedStreams() async throws {
+        let closed = try await LadeProcess.run("-c", "exec lade --version >&-", program: "/bin/bash")
+        #expect(closed.status == 14)
+        #expect(closed.talkLines.count == 2)
+    }
+}

@@ -1,0 +1,39 @@
+import Lade
+import Testing
+
+@testable import LadeCommand
+
+struct EventRecordTests {
+    @Test("command CM-04 writes an event as one line of JSON without secrets")
+    func line() {
+        let headers: Headers = ["Content-Type": "a\"b", "Set-Cookie": "s=secret"]
+        let record = EventRecord(.headReceived(status: 200, headers: headers, version: .http1_1))
+        let line = record.line(at: .microseconds(1_500), of: Call(id: Call.ID(7)))
+        #expect(
+            line == #"{"seconds":0.0015,"call":7,"attempt":1,"event":"headReceived","status":200,"version":"HTTP/1.1","#
+                + #""headers":[["Content-Type","a\"b"],["Set-Cookie","<redacted>"]]}"# + "\n"
+        )
+    }
+
+    @Test("writes every kind of event as valid JSON")
+    func kinds() {
+        var metrics = Metrics()
+        metrics.connect = .milliseconds(2)
+        metrics.remoteAddress = "::1"
+        let error = LoadingError.timedOut(.idle, ErrorContext())
+        let events: [Event] = [
+            .callStarted(method: .get, url: "u"), .exchangeStarted(method: .get, url: "u"),
+            .waitStarted(.connection(host: "h")), .waitEnded(.connection(host: "h"), after: .seconds(1)),
+            .interimResponse(status: 103, headers: [:]), .headReceived(status: 200, headers: [:], version: .http2),
+            .exchangeFinished(metrics), .exchangeFailed(error, metrics), .exchangeRepeated(onFreshConnection: true),
+            .certificateCheckSkipped(host: "h"), .malformationTolerated(MalformedResponse(.lineEnd)),
+            .callFinished(status: 200), .callFailed(error),
+        ]
+        let records = events.map { EventRecord($0) }
+        #expect(Set(records.map(\.name)).count == events.count)
+        for record in records {
+            let line = record.line(at: .zero, of: Call())
+            #expect(line.hasSuffix("}\n") && JSONText.isValid(line), "\(line)")
+        }
+    }
+}
