@@ -30,8 +30,6 @@ final class HostGate: Sendable {
     private struct State {
         var rooms: [String: Room] = [:]
         var lastID: UInt64 = 0
-        /// Waiters that were cancelled before they could queue.
-        var cancelled: Set<UInt64> = []
     }
 
     private let limit: Int
@@ -52,7 +50,8 @@ final class HostGate: Sendable {
         let isInside = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let outcome: Bool? = state.withLock { state in
-                    if state.cancelled.remove(id) != nil { return false }
+                    // A task is marked cancelled before its handlers run: one that found nobody here is seen now.
+                    if Task.isCancelled { return false }
                     var room = state.rooms[host] ?? Room()
                     defer { state.rooms[host] = room }
                     guard room.inside >= limit else {
@@ -67,18 +66,13 @@ final class HostGate: Sendable {
         } onCancel: {
             giveUp(id, host)
         }
-        // A handler that ran after the place was given left its mark behind.
-        state.withLock { _ = $0.cancelled.remove(id) }
         guard isInside else { throw .cancelled(context) }
         return Permit(self, host)
     }
 
     private func giveUp(_ id: UInt64, _ host: String) {
         let waiter = state.withLock { state -> Waiter? in
-            guard let index = state.rooms[host]?.waiting.firstIndex(where: { $0.id == id }) else {
-                state.cancelled.insert(id)
-                return nil
-            }
+            guard let index = state.rooms[host]?.waiting.firstIndex(where: { $0.id == id }) else { return nil }
             return state.rooms[host]?.waiting.remove(at: index)
         }
         waiter?.continuation.resume(returning: false)
