@@ -18,9 +18,9 @@ enum Upload: Sendable {
         case .bytes(let bytes): self = .bytes(bytes)
         case .file(let path, 0):
             // The platform sends the file as it is now; a file that grew or shrank goes through a copy of the right
-            // length, or fails there.
-            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-            guard let size = attributes?[.size] as? any BinaryInteger, Int64(size) == body?.length else { return nil }
+            // length, or fails there with the reason.
+            let file = try? FileSource(path: path, context: ErrorContext())
+            guard let file, file.length == body?.length else { return nil }
             self = .file(URL(fileURLWithPath: path))
         case .file, .stream: return nil
         }
