@@ -86,9 +86,9 @@ public final class URLSessionTransport: Transport {
             request,
             platform: try PlatformRequest(request),
             limits: settings.limits,
-            control: driver.control,
+            driver: driver,
             call: call
         )
-        return try await transfer.run(on: driver, gate: gate)
+        return try await transfer.run(through: gate)
     }
 }

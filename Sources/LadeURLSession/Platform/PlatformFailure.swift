@@ -63,8 +63,7 @@ struct PlatformFailure: Sendable, Hashable {
         ("Invalid Content-Length: value", .malformed(.contentLength)),
         ("Overflow Content-Length: value", .malformed(.contentLength)),
         ("chunk hex-length", .malformed(.chunk)),
-        ("hexadecimal sequence in chunked-encoding", .malformed(.chunk)),
-        ("Malformed encoding found in chunked-encoding", .malformed(.chunk)),
+        ("chunked-encoding", .malformed(.chunk)),
         ("content encoding type", .malformed(.contentCoding)),
         ("content unencoding", .malformed(.contentCoding)),
         ("HTTP/2 framing layer", .malformed(.http2Framing)),
@@ -159,7 +158,9 @@ struct PlatformFailure: Sendable, Hashable {
         case .incompleteBody:
             return .incompleteBody(received: state.received, expected: state.announcedLength, context)
         case .malformed(let rule): return .malformedResponse(MalformedResponse(rule, excerpt: message), context)
-        case .headTooLarge(let bytes): return .headTooLarge(.bytes(bytes), context)
+        case .headTooLarge(let bytes):
+            // What is above the platform's limit is above a lower one of the caller's too.
+            return .headTooLarge(.bytes(min(bytes, state.limits.headBytes)), context)
         case .untrusted(let cause): return .untrustedServer(TrustFault(host: host, cause: cause), context)
         case .clientCertificateRequired: return .clientCertificateRequired(context)
         case .unusableURL:

@@ -15,7 +15,8 @@ final class SessionDriver: NSObject, Sendable {
         static let canPause = true
     #endif
 
-    /// Creating, resuming and cancelling tasks waits for the session's own queue; that must not hold a caller up.
+    /// Where tasks are made and told what to do: their methods wait for the session's own queue, which must hold no
+    /// caller up.
     let control = DispatchQueue(label: "LadeURLSession.control")
     private let callbacks: OperationQueue
     private let configuration: URLSessionConfiguration
@@ -76,6 +77,21 @@ final class SessionDriver: NSObject, Sendable {
                 request.httpBodyStream = stream.input
                 return session.dataTask(with: request)
         #endif
+        }
+    }
+
+    /// Lets what runs in the shared session end, and starts what comes next in another, on connections of its own.
+    ///
+    /// The platform has no way to close a single connection that it believes to be sound.
+    func abandonConnections() {
+        control.async { [self] in
+            let fresh = makeSession()
+            let old = session.withLock { session -> URLSession? in
+                guard let old = session else { return nil }
+                session = fresh
+                return old
+            }
+            (old ?? fresh).finishTasksAndInvalidate()
         }
     }
 

@@ -24,8 +24,7 @@ final class Transfer: ResponseBodySource {
 
     private let call: Call
     private let guarded: Locked<Guarded>
-    /// Where the platform's tasks are told what to do: their methods may block.
-    private let control: DispatchQueue
+    private let driver: SessionDriver
     let request: Request
     let platform: PlatformRequest
 
@@ -33,12 +32,12 @@ final class Transfer: ResponseBodySource {
         _ request: Request,
         platform: PlatformRequest,
         limits: TransportSettings.ResponseLimits,
-        control: DispatchQueue,
+        driver: SessionDriver,
         call: Call
     ) {
         self.request = request
         self.platform = platform
-        self.control = control
+        self.driver = driver
         self.call = call
         let state = TransferState(
             request: request,
@@ -52,7 +51,7 @@ final class Transfer: ResponseBodySource {
     // MARK: - The sender
 
     /// Carries the exchange out, up to the head or, for buffered delivery, to the end.
-    func run(on driver: SessionDriver, gate: HostGate) async throws(LoadingError) -> Response {
+    func run(through gate: HostGate) async throws(LoadingError) -> Response {
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let early = guarded.withLock { guarded in
@@ -60,7 +59,7 @@ final class Transfer: ResponseBodySource {
                     return guarded.earlyOutcome
                 }
                 if let early { return continuation.resume(returning: early) }
-                begin(on: driver, gate: gate)
+                begin(through: gate)
             }
         } onCancel: {
             cancel()
@@ -75,7 +74,7 @@ final class Transfer: ResponseBodySource {
         Response(status: head.status, headers: head.headers, body: body, request: request)
     }
 
-    private func begin(on driver: SessionDriver, gate: HostGate) {
+    private func begin(through gate: HostGate) {
         if request.timeouts.idle != nil || request.timeouts.whole != nil {
             let watchdog = Task { await watch() }
             keep(watchdog, in: \.watchdog)
@@ -84,12 +83,12 @@ final class Transfer: ResponseBodySource {
             act { $0.start(at: $1) }
             driver.start(self, upload: upload)
         } else {
-            let preparation = Task { await prepare(on: driver, gate: gate) }
+            let preparation = Task { await prepare(through: gate) }
             keep(preparation, in: \.preparation)
         }
     }
 
-    private func prepare(on driver: SessionDriver, gate: HostGate) async {
+    private func prepare(through gate: HostGate) async {
         do throws(LoadingError) {
             if platform.needsFreshConnection {
                 hold(try await gate.enter(request.url.authority, context: ErrorContext(request)))
@@ -219,7 +218,8 @@ final class Transfer: ResponseBodySource {
         case .adjustPausing: adjustPausing()
         case .cancelTask:
             guard let task = guarded.withLock({ $0.task }) else { return }
-            control.async { task.cancel() }
+            driver.control.async { task.cancel() }
+        case .abandonConnections: driver.abandonConnections()
         case .tell(let event): call.record(event)
         }
     }
@@ -284,7 +284,7 @@ final class Transfer: ResponseBodySource {
 
     private func adjustPausing() {
         guard let task = guarded.withLock({ $0.task }) else { return }
-        control.async {
+        driver.control.async {
             // Asked for in any order from two threads, carried out in one: the last wish is what counts.
             let isPaused = self.guarded.withLock { $0.state.isPaused }
             switch (isPaused, task.state) {

@@ -32,6 +32,8 @@ struct TransferState {
         case adjustPausing
         /// Give the platform's task up.
         case cancelTask
+        /// Use no connection again that is open now: one of them carried an answer that broke the protocol.
+        case abandonConnections
         case tell(Event)
     }
 
@@ -57,6 +59,8 @@ struct TransferState {
     private var started: Instant?
     private var lastActivity: Instant
     private var head: Head?
+    /// Of all heads so far, interim ones included.
+    private var headBytes = 0
     private var collected = Data()
     private var waiting: ArraySlice<Data> = []
     private var waitingBytes = 0
@@ -117,6 +121,10 @@ struct TransferState {
         guard ending == nil, head == nil else { return [] }
         lastActivity = now
         metrics.firstByte = metrics.firstByte ?? elapsed(at: now)
+        headBytes += arrived.size
+        guard headBytes <= limits.headBytes else {
+            return end(.headTooLarge(.bytes(limits.headBytes), context), at: now)
+        }
         guard arrived.code >= 200 else {
             guard arrived.code != 101 else { return end(.malformedResponse(.init(.unaskedUpgrade), context), at: now) }
             return [.tell(.interimResponse(status: Status(arrived.code), headers: Headers(arrived.fields)))]
@@ -278,7 +286,9 @@ struct TransferState {
         ending = .failed(error)
         collected = Data()
         metrics.total = elapsed(at: now)
-        var actions = [Action.cancelTask, .tell(.exchangeFailed(error, metrics))]
+        var actions = [Action.cancelTask]
+        if case .malformedResponse = error { actions.append(.abandonConnections) }
+        actions.append(.tell(.exchangeFailed(error, metrics)))
         if !isSenderServed {
             isSenderServed = true
             actions.append(.failSender(error))

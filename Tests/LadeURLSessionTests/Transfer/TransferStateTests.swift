@@ -40,6 +40,7 @@ struct TransferStateTests {
             case .giveReader(.failure(let error)): "fail reader: \(show(error))"
             case .adjustPausing: "adjust pausing"
             case .cancelTask: "cancel task"
+            case .abandonConnections: "abandon connections"
             case .tell(.exchangeStarted): "tell exchange started"
             case .tell(.interimResponse(let status, _)): "tell interim \(status)"
             case .tell(.headReceived(let status, _, _)): "tell head \(status)"
@@ -121,7 +122,11 @@ struct TransferStateTests {
     func upgrade() throws {
         var state = try state()
         let actions = show(state.headArrived(head(101), at: at(1)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: malformed: unaskedUpgrade"])
+        #expect(
+            actions == [
+                "cancel task", "abandon connections", "tell failed", "fail sender: malformed: unaskedUpgrade",
+            ]
+        )
     }
 
     // MARK: - Limits
@@ -160,6 +165,17 @@ struct TransferStateTests {
         _ = state.headArrived(head(200, ("Content-Length", "2"), ("Content-Encoding", "gzip")), at: at(1))
         #expect(show(state.bytesArrived(bytes(199), at: at(1))) == [])
         #expect(show(state.bytesArrived(bytes(1), at: at(1))) == ["cancel task", "tell failed"])
+    }
+
+    @Test("transport TR-16 the heads of one exchange share one limit")
+    func headBytes() throws {
+        var state = try state()
+        // Each counts 3 for the name, 65,529 for the value and 4 for colon, space and line end: a quarter of 256 KiB.
+        let quarter = ("X-A", String(repeating: "v", count: 65_529))
+        for _ in 0..<3 { #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["tell interim 103"]) }
+        #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["tell interim 103"])
+        let actions = show(state.headArrived(head(200, ("A", "")), at: at(1)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: head too large"])
     }
 
     // MARK: - Short answers
