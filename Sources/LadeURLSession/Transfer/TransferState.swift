@@ -190,7 +190,11 @@ struct TransferState {
     /// - Returns: What is to be done.
     mutating func finished(_ failure: PlatformFailure?, lateHead: PlatformHead?, at now: Instant) -> [Action] {
         guard ending == nil else { return [] }
-        if let failure { return end(failure.error(in: self, context: context), at: now) }
+        if let failure {
+            // A server may answer and close before it has read the whole request: what is complete is complete.
+            if failure.meaning == .connectionLost, let head, isComplete(head) { return complete(head, at: now) }
+            return end(failure.error(in: self, context: context), at: now)
+        }
         var actions: [Action] = []
         let isLate = head == nil
         if isLate, let lateHead { actions = headArrived(lateHead, at: now) }
@@ -297,6 +301,11 @@ struct TransferState {
             actions.append(.giveReader(.failure(error)))
         }
         return actions
+    }
+
+    /// Whether the framing says that nothing more of the answer can come.
+    private func isComplete(_ head: Head) -> Bool {
+        !head.hasBody || (head.decodedCoding == nil && head.announcedLength == received)
     }
 
     private func ratioFault(_ head: Head) -> LoadingError? {

@@ -189,6 +189,20 @@ struct TransferStateTests {
         #expect(actions == ["cancel task", "tell failed", "fail sender: incomplete: 4 of 6"])
     }
 
+    @Test("transport TR-53 an answer that is complete stays so when the connection breaks under the request")
+    func completeBeforeBreak() throws {
+        var whole = try state(.buffered(limit: 100), method: .post)
+        _ = whole.headArrived(head(417, ("Content-Length", "4")), at: at(1))
+        _ = whole.bytesArrived(bytes(4), at: at(1))
+        let broken = PlatformFailure(.networkConnectionLost)
+        #expect(show(whole.finished(broken, lateHead: nil, at: at(1))) == ["tell finished", "answer 417 with 4"])
+
+        var open = try state(.buffered(limit: 100), method: .post)
+        _ = open.headArrived(head(417), at: at(1))
+        let actions = show(open.finished(broken, lateHead: nil, at: at(1)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: lost: after 0 bytes of the body"])
+    }
+
     @Test("a length that stands in an answer without a body is not waited for", arguments: [204, 304])
     func bodyless(_ code: Int) throws {
         var state = try state(.buffered(limit: 100))
