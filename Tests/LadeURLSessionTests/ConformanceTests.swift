@@ -7,9 +7,10 @@ import Testing
 /// The conformance suite of transports against this one; what it cannot pass stands in ``KnownIssue/all``.
 @Suite(.serialized)
 struct ConformanceTests {
-    private static let dangerous = KnownIssue.all.filter { $0.manner == .endsTheProcess }
+    private static let dangerous = KnownIssue.all.filter { $0.manner == .endsTheProcess }.map(\.number)
+    private static let others = TransportConformance.cases.filter { !dangerous.contains($0.number) }
 
-    private static var context: ConformanceContext {
+    private static func makeContext(_ issue: KnownIssue? = nil) -> ConformanceContext {
         var context = ConformanceContext { settings in
             do throws(LoadingError) {
                 return try URLSessionTransport(settings: settings)
@@ -19,42 +20,46 @@ struct ConformanceTests {
                 throw ConformanceSkip(reason)
             }
         }
-        // Some known issues are hangs; everything else takes moments.
-        context.patience = .seconds(15)
+        // Some known issues are hangs.
+        context.patience = issue == nil ? .seconds(60) : .seconds(5)
         return context
     }
 
-    @Test(
-        "transport",
-        arguments: TransportConformance.cases.filter { test in !dangerous.contains { $0.number == test.number } && (ProcessInfo.processInfo.environment["LADE_CASE"]?.contains(test.number) ?? true) }
-    )
+    @Test("transport", .timeLimit(.minutes(5)), arguments: others)
     func conforms(_ test: ConformanceCase) async throws {
-        let issue = KnownIssue.of(test.number)
-        var failure: ConformanceFailure?
+        let context = Self.makeContext()
+        let missing = test.needs.filter { !context.offers($0) }
+        guard missing.isEmpty else {
+            try Test.cancel("\(test.number) needs \(missing.map(\.description).joined(separator: ", "))")
+        }
+        guard let issue = KnownIssue.of(test.number) else { return await run(test) }
+        await withKnownIssue("\(issue.reason)", isIntermittent: issue.manner == .sometimes) { await run(test) }
+    }
+
+    private func run(_ test: ConformanceCase) async {
+        guard test.measuresProcess else { return await Self.record(test.number) }
+        await #expect(processExitsWith: .success) { [number = test.number as String] in
+            await Self.record(number)
+        }
+    }
+
+    /// Runs a case and records what it finds, here or in a process of its own.
+    private static func record(_ number: String) async {
+        let issue = KnownIssue.of(number)
         do {
-            try await test.run(Self.context)
-        } catch let finding as ConformanceFailure {
-            failure = finding
+            try await TransportConformance.conformanceCase(number)?.run(makeContext(issue))
         } catch let skip as ConformanceSkip {
-            // What could be checked was; a row says nothing about the rest.
-            if issue != nil { return }
-            print("skipped in part: \(test.number): \(skip)")
-        }
-        guard let issue else {
-            if let failure { Issue.record(failure) }
-            return
-        }
-        withKnownIssue("\(issue.reason)", isIntermittent: issue.manner == .sometimes) {
-            if let failure { throw failure }
+            // A case that did not run whole says nothing about its row.
+            if issue != nil { Issue.record("\(number) did not run whole: \(skip)") }
+        } catch {
+            Issue.record("\(error)")
         }
     }
 
     #if canImport(FoundationNetworking)
-        @Test("a case that ends the process still does", arguments: dangerous.map(\.number))
+        @Test("a case that ends the process still does", arguments: dangerous)
         func endsTheProcess(_ number: String) async {
-            await #expect(processExitsWith: .failure) { [number] in
-                try await TransportConformance.conformanceCase(number)?.run(Self.context)
-            }
+            await #expect(processExitsWith: .failure) { [number] in await Self.record(number) }
         }
     #endif
 
