@@ -99,6 +99,8 @@ public struct MalformedResponse: Sendable, Hashable {
         case http2Framing
         /// It is not HTTP at all.
         case notHTTP
+        /// One that the platform below the transport does not name.
+        case unspecified
     }
 
     /// The rule that was broken.

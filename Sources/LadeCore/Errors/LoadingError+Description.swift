@@ -118,6 +118,7 @@ extension MalformedResponse: CustomStringConvertible {
             case .contentCoding: "its content coding cannot be decoded"
             case .http2Framing: "its HTTP/2 framing is malformed"
             case .notHTTP: "it is not HTTP"
+            case .unspecified: "the platform does not say how"
             }
         return "The answer is malformed: \(rule)" + (excerpt.map { " (“\($0)”)" } ?? "")
     }

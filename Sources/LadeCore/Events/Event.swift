@@ -13,8 +13,8 @@ public enum Event: Sendable {
     case waitEnded(WaitReason, after: Duration)
     /// An interim response arrived (1xx, RFC 9110 §15.2).
     case interimResponse(status: Status, headers: Headers)
-    /// The head of the answer arrived.
-    case headReceived(status: Status, headers: Headers, version: HTTPVersion)
+    /// The head of the answer arrived; the version is nil when the transport cannot tell.
+    case headReceived(status: Status, headers: Headers, version: HTTPVersion?)
     /// The exchange ended well.
     case exchangeFinished(Metrics)
     /// The exchange ended badly, after moving what the metrics say.

@@ -53,14 +53,8 @@ public struct SystemTime: TimeSource {
 
     /// Suspends the task until the monotonic clock reaches `deadline`.
     public func sleep(until deadline: Instant) async throws(LoadingError) {
-        let duration = now.duration(to: deadline)
-        do {
-            try Task.checkCancellation()
-            guard duration > .zero else { return }
-            try await Task.sleep(for: duration, tolerance: .zero)
-        } catch {
-            // Task.sleep throws nothing but CancellationError.
-            throw .cancelled(ErrorContext())
-        }
+        guard !Task.isCancelled else { throw .cancelled(ErrorContext()) }
+        guard deadline > now else { return }
+        guard await Sleepers.shared.sleep(until: deadline) else { throw .cancelled(ErrorContext()) }
     }
 }

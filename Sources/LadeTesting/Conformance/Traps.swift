@@ -63,7 +63,12 @@ extension TransportConformance {
                             transport,
                             try server.request(method, "/", body: body)
                         )
-                        context.expectLost(exchange, .nothing, isSafeToRepeat: false)
+                        // It may also go out on a connection that was never used, which is as good.
+                        if exchange.error == nil {
+                            context.expect(exchange, gives: 200, "ok")
+                        } else {
+                            context.expectLost(exchange, .nothing, isSafeToRepeat: false)
+                        }
                         // One more call, after which a second sending would have arrived too.
                         context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
                         let sent = server.requests.filter { $0.method == method.rawValue }.count

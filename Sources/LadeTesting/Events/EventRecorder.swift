@@ -92,7 +92,7 @@ public final class EventRecorder: EventSink {
         case .waitStarted(let reason): "wait started: \(reason)"
         case .waitEnded(let reason, _): "wait ended: \(reason)"
         case .interimResponse(let status, _): "interim \(status)"
-        case .headReceived(let status, _, let version): "head \(status) \(version.rawValue)"
+        case .headReceived(let status, _, let version): "head \(status) \(version?.rawValue ?? "HTTP")"
         case .exchangeFinished: "exchange finished"
         case .exchangeFailed(let error, _): "exchange failed: \(label(of: error))"
         case .callFinished(let status): "call finished \(status)"

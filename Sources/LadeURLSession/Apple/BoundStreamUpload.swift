@@ -1,0 +1,121 @@
+#if canImport(Darwin)
+    import CoreFoundation
+    import Foundation
+    import LadeCore
+
+    /// A pipe from a body that writes its chunks to the input stream that the platform sends from.
+    ///
+    /// The pipe holds 64 KiB; a writer waits while it is full, which is the back-pressure of the connection. Written
+    /// for Apple platforms and not run where the library is built: no Linux compiler sees this file.
+    final class BoundStreamUpload: NSObject, StreamDelegate, @unchecked Sendable {
+        // Sendable: everything but `input`, which only the platform uses, is touched on `queue` alone.
+        let input: InputStream
+        private let output: OutputStream
+        private let queue = DispatchQueue(label: "LadeURLSession.upload")
+        private let context: ErrorContext
+        private var pending: (rest: Data, continuation: CheckedContinuation<Bool, Never>)?
+        private var isBroken = false
+
+        /// Makes and opens the pipe.
+        ///
+        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` when the platform has no streams to give.
+        init(_ context: ErrorContext) throws(LoadingError) {
+            var input: InputStream?
+            var output: OutputStream?
+            Stream.getBoundStreams(withBufferSize: 64 << 10, inputStream: &input, outputStream: &output)
+            guard let input, let output else { throw .requestBodyFailed(URLError(.unknown), context) }
+            self.input = input
+            self.output = output
+            self.context = context
+            super.init()
+            queue.sync {
+                output.delegate = self
+                CFWriteStreamSetDispatchQueue(output as CFWriteStream, queue)
+                output.open()
+            }
+        }
+
+        /// Lets a body write itself into the pipe, and closes it.
+        ///
+        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for what the body throws. The end of the exchange is no
+        ///   error of the body's: it is told by the platform.
+        func send(_ body: RequestBody) async throws(LoadingError) {
+            guard case .stream(let produce) = body.content else { return }
+            var count: Int64 = 0
+            var isCutOff = false
+            do {
+                try await produce { (chunk) async throws(LoadingError) in
+                    guard !Task.isCancelled, await self.write(chunk) else {
+                        isCutOff = true
+                        throw .cancelled(self.context)
+                    }
+                    count += Int64(chunk.count)
+                }
+            } catch {
+                close()
+                if isCutOff { return }
+                throw .requestBodyFailed(error, context)
+            }
+            close()
+            if let length = body.length, length != count {
+                throw .invalidRequest(.contentLength(written: String(length), actual: count), context)
+            }
+        }
+
+        /// Waits until the pipe has taken the chunk; false when the other end is closed.
+        private func write(_ chunk: Data) async -> Bool {
+            guard !chunk.isEmpty else { return true }
+            return await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    queue.async {
+                        self.pending = (chunk, continuation)
+                        self.pump()
+                    }
+                }
+            } onCancel: {
+                queue.async { self.breakOff() }
+            }
+        }
+
+        private func close() {
+            queue.async {
+                self.breakOff()
+                self.output.delegate = nil
+                self.output.close()
+            }
+        }
+
+        private func pump() {
+            while let (rest, continuation) = pending {
+                if isBroken { return breakOff() }
+                guard output.hasSpaceAvailable else { return }
+                let count = rest.withUnsafeBytes { bytes -> Int in
+                    guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return 0 }
+                    return output.write(start, maxLength: bytes.count)
+                }
+                guard count > 0 else { return breakOff() }
+                let left = rest.dropFirst(count)
+                guard left.isEmpty else {
+                    pending = (left, continuation)
+                    continue
+                }
+                pending = nil
+                continuation.resume(returning: true)
+            }
+        }
+
+        private func breakOff() {
+            isBroken = true
+            defer { pending = nil }
+            pending?.continuation.resume(returning: false)
+        }
+
+        func stream(_ stream: Stream, handle event: Stream.Event) {
+            switch event {
+            case .hasSpaceAvailable: pump()
+            case .errorOccurred, .endEncountered: breakOff()
+            default: break
+            }
+        }
+    }
+#endif

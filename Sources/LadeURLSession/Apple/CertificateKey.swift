@@ -1,0 +1,77 @@
+import Foundation
+
+/// Finds the public key within a certificate, in the form that pins are made of.
+///
+/// The platform gives a key without the algorithm that belongs to it; a pin covers both (RFC 7469 §2.4), so the
+/// SubjectPublicKeyInfo is cut out of the certificate's own bytes.
+enum CertificateKey {
+    /// The SubjectPublicKeyInfo of a certificate (RFC 5280 §4.1), or nil when the bytes are no certificate.
+    static func publicKeyInfo(ofCertificate der: Data) -> Data? {
+        var outer = Reader(der[...])
+        guard var certificate = outer.enter(0x30), var fields = certificate.enter(0x30) else { return nil }
+        // The version is the only field that may be missing, and the only one with the tag [0].
+        if fields.tag == 0xA0 { fields.skip() }
+        // serialNumber, signature, issuer, validity, subject.
+        for _ in 0..<5 { fields.skip() }
+        guard fields.tag == 0x30 else { return nil }
+        return fields.next()
+    }
+
+    /// Walks over the elements of a run of DER (X.690 §8.1).
+    private struct Reader {
+        private var rest: Data
+
+        init(_ bytes: Data) {
+            rest = bytes
+        }
+
+        var tag: UInt8? { rest.first }
+
+        /// The content of the next element, when it has that tag.
+        mutating func enter(_ tag: UInt8) -> Reader? {
+            guard self.tag == tag, let (header, whole) = measure() else { return nil }
+            let content = rest.prefix(whole).dropFirst(header)
+            rest = rest.dropFirst(whole)
+            return Reader(content)
+        }
+
+        mutating func skip() {
+            _ = next()
+        }
+
+        /// The whole next element; nil and nothing more when it is cut off.
+        mutating func next() -> Data? {
+            guard let (_, whole) = measure() else {
+                rest = Data()
+                return nil
+            }
+            defer { rest = rest.dropFirst(whole) }
+            return Data(rest.prefix(whole))
+        }
+
+        /// The lengths of the next element's header and of the element with it.
+        private func measure() -> (header: Int, whole: Int)? {
+            let bytes = Array(rest.prefix(6))
+            guard bytes.count >= 2 else { return nil }
+            var header = 2
+            var length = Int(bytes[1])
+            if length >= 0x80 {
+                // The long form: so many bytes of length, big end first. Four are enough for any certificate.
+                let count = length & 0x7F
+                guard (1...4).contains(count), bytes.count >= 2 + count else { return nil }
+                length = bytes[2..<2 + count].reduce(0) { $0 << 8 | Int($1) }
+                header += count
+            }
+            guard header + length <= rest.count else { return nil }
+            return (header, header + length)
+        }
+    }
+
+    /// The certificates of a text in PEM form (RFC 7468 §5), in order.
+    static func certificates(inPEM text: String) -> [Data] {
+        text.components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst().compactMap { part in
+            guard let end = part.range(of: "-----END CERTIFICATE-----") else { return nil }
+            return Data(base64Encoded: String(part[..<end.lowerBound]), options: .ignoreUnknownCharacters)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+#if canImport(Security)
+    import CryptoKit
+    import Foundation
+    import LadeCore
+    import Security
+
+    /// Judges a server's certificates the way ``LadeCore/TLSSettings`` say.
+    ///
+    /// Written for Apple platforms and not run where the library is built: no Linux compiler sees this file.
+    struct ServerTrust: @unchecked Sendable {
+        // Sendable: certificates are immutable.
+        private let settings: TLSSettings
+        private let anchors: [SecCertificate]
+
+        enum Verdict {
+            case asThePlatformDoes
+            case accepted
+            case acceptedUnchecked
+            case pinMismatch
+            case refused(TrustFault)
+        }
+
+        /// Reads the authorities.
+        ///
+        /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` when one cannot be read.
+        init(_ settings: TLSSettings) throws(LoadingError) {
+            self.settings = settings
+            var anchors: [SecCertificate] = []
+            for source in settings.authorities {
+                let pem: Data?
+                let name: String
+                switch source {
+                case .file(let path): (pem, name) = (FileManager.default.contents(atPath: path), path)
+                case .pem(let bytes): (pem, name) = (bytes, "the PEM bytes")
+                }
+                let certificates = CertificateKey.certificates(inPEM: String(decoding: pem ?? Data(), as: UTF8.self))
+                let read = certificates.compactMap { SecCertificateCreateWithData(nil, $0 as CFData) }
+                guard !read.isEmpty, read.count == certificates.count else {
+                    throw .invalidSetting(
+                        name: "tls.authorities",
+                        reason: "\(name): no readable certificate",
+                        ErrorContext()
+                    )
+                }
+                anchors += read
+            }
+            self.anchors = anchors
+        }
+
+        /// Judges what a server presented; called on the session's delegate queue.
+        func judge(_ trust: SecTrust, host: String) -> Verdict {
+            if settings.verification == .unsafelyAcceptEveryCertificate { return .acceptedUnchecked }
+            let pins = settings.pins.pins(for: host)
+            guard pins != nil || !anchors.isEmpty || !settings.trustsSystemAuthorities else {
+                return .asThePlatformDoes
+            }
+            if !anchors.isEmpty || !settings.trustsSystemAuthorities {
+                SecTrustSetAnchorCertificates(trust, anchors as CFArray)
+                SecTrustSetAnchorCertificatesOnly(trust, !settings.trustsSystemAuthorities)
+            }
+            SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, host as CFString))
+            var error: CFError?
+            // Pins come on top of a chain that is good without them, never instead of it.
+            guard SecTrustEvaluateWithError(trust, &error) else {
+                return .refused(TrustFault(host: host, cause: Self.cause(of: error)))
+            }
+            guard let pins else { return .accepted }
+            let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []
+            let isPinned = chain.contains { certificate in
+                guard let key = CertificateKey.publicKeyInfo(ofCertificate: SecCertificateCopyData(certificate) as Data)
+                else { return false }
+                return pins.contains(Data(SHA256.hash(data: key)).base64EncodedString())
+            }
+            return isPinned ? .accepted : .pinMismatch
+        }
+
+        private static func cause(of error: CFError?) -> TrustFault.Cause {
+            guard let error else { return .other("the certificate could not be verified") }
+            switch OSStatus(truncatingIfNeeded: CFErrorGetCode(error)) {
+            case errSecCertificateExpired: return .expired
+            case errSecCertificateNotValidYet: return .notYetValid
+            case errSecHostNameMismatch: return .wrongHost
+            case errSecNotTrusted, errSecCreateChainFailed: return .untrustedRoot
+            case errSecCertificateRevoked: return .revoked
+            case errSecUnsupportedKeySize, errSecInvalidDigestAlgorithm: return .weakKey
+            default: return .other(CFErrorCopyDescription(error) as String? ?? "the certificate could not be verified")
+            }
+        }
+    }
+#endif

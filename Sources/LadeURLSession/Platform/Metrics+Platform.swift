@@ -1,0 +1,45 @@
+import Foundation
+import LadeCore
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+extension Metrics {
+    /// Takes over what the platform measured in the last transaction of a task.
+    ///
+    /// FoundationNetworking collects nothing and never calls for this.
+    mutating func fill(from measured: URLSessionTaskMetrics) {
+        guard let last = measured.transactionMetrics.last, let start = last.fetchStartDate else { return }
+        func stage(_ date: Date?) -> Duration? {
+            date.map { .nanoseconds(Int64(max($0.timeIntervalSince(start), 0) * 1e9)) }
+        }
+        nameLookup = stage(last.domainLookupEndDate)
+        connect = stage(last.secureConnectionStartDate ?? last.connectEndDate)
+        secureConnect = stage(last.secureConnectionEndDate)
+        requestStarted = stage(last.requestStartDate)
+        firstByte = stage(last.responseStartDate) ?? firstByte
+        requestHeadBytes = last.countOfRequestHeaderBytesSent
+        requestBodyBytes = last.countOfRequestBodyBytesSent
+        responseHeadBytes = last.countOfResponseHeaderBytesReceived
+        responseBodyBytes = last.countOfResponseBodyBytesReceived
+        decodedBodyBytes = max(last.countOfResponseBodyBytesAfterDecoding, decodedBodyBytes)
+        version = last.networkProtocolName.flatMap(HTTPVersion.init(alpn:))
+        isReusedConnection = last.isReusedConnection
+        remoteAddress = last.remoteAddress
+        remotePort = last.remotePort.flatMap { Int("\($0)") }
+    }
+}
+
+extension HTTPVersion {
+    /// The version that a protocol name of ALPN stands for (RFC 7301 §6).
+    init?(alpn name: String) {
+        switch name.lowercased() {
+        case "http/1.0": self = .http1_0
+        case "http/1.1": self = .http1_1
+        case "h2", "h2c": self = .http2
+        case "h3": self = .http3
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import LadeCore
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// A head as the platform hands it over: a code and fields without order, repeated ones joined by commas.
+struct PlatformHead: Sendable {
+    var code: Int
+    var fields: [(String, String)]
+
+    init(code: Int, fields: [(String, String)] = []) {
+        self.code = code
+        self.fields = fields
+    }
+
+    /// Takes a head apart; fields are sorted by name, since the platform keeps no order and a stable one is better.
+    init(_ response: HTTPURLResponse) {
+        code = response.statusCode
+        fields = []
+        for (key, value) in response.allHeaderFields {
+            guard let name = key as? String, let value = value as? String else { continue }
+            if name.equalsIgnoringASCIICase("Set-Cookie") {
+                fields += Self.cookies(in: value).map { (name, $0) }
+            } else {
+                fields.append((name, value))
+            }
+        }
+        fields.sort { $0.0.lowercased() < $1.0.lowercased() }
+    }
+
+    /// About how many bytes the head had: a colon, a space and a line end for each field besides name and value.
+    var size: Int { fields.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 4 } }
+
+    /// Checks what the platform lets through, and finds out how the body is framed.
+    ///
+    /// - Parameters:
+    ///   - request: The request that is answered.
+    ///   - limits: What a head may measure.
+    ///   - context: For the error.
+    /// - Returns: The head, or what is wrong with it.
+    func checked(
+        for request: Request,
+        limits: TransportSettings.ResponseLimits,
+        context: ErrorContext
+    ) -> Result<TransferState.Head, LoadingError> {
+        let headers = Headers(fields)
+        if let fault = headers.fault {
+            let rule: MalformedResponse.Rule = if case .invalidValue = fault.reason { .fieldValue } else { .fieldName }
+            return .failure(.malformedResponse(.init(rule, excerpt: fault.name), context))
+        }
+        if fields.count > limits.headFields { return .failure(.headTooLarge(.fields(limits.headFields), context)) }
+
+        var length: Int64?
+        if let written = headers["Content-Length"] {
+            guard let agreed = Self.agreedLength(written) else {
+                return .failure(.malformedResponse(.init(.contentLength, excerpt: written), context))
+            }
+            if let coding = headers["Transfer-Encoding"] {
+                return .failure(.malformedResponse(.init(.lengthWithTransferCoding, excerpt: coding), context))
+            }
+            length = agreed
+        }
+        let hasBody = request.method != .head && code != 204 && code != 304
+        var coding = hasBody ? headers["Content-Encoding"] : nil
+        if coding?.isEmpty == true || coding?.equalsIgnoringASCIICase("identity") == true { coding = nil }
+        return .success(
+            TransferState.Head(
+                status: Status(code),
+                headers: headers,
+                decodedCoding: coding,
+                announcedLength: hasBody ? length : nil,
+                hasBody: hasBody
+            )
+        )
+    }
+
+    /// The length that all values of a joined `Content-Length` agree on (RFC 9110 §8.6: `5, 5` is 5, `5, 4` is nothing).
+    static func agreedLength(_ written: String) -> Int64? {
+        let values = written.split(separator: ",", omittingEmptySubsequences: false)
+            .map { $0.trimmingPrefix { $0 == " " || $0 == "\t" } }
+        guard let first = values.first, values.allSatisfy({ $0 == first }),
+            first.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Int64(first)
+    }
+
+    /// Cuts a joined `Set-Cookie` at the commas that start a new cookie: those followed by a name and an equals sign.
+    ///
+    /// The comma within `Expires=Wed, 21 Oct 2030 …` is followed by no such thing.
+    static func cookies(in joined: String) -> [String] {
+        var cookies: [String] = []
+        var start = joined.startIndex
+        var searched = start
+        while let comma = joined[searched...].firstIndex(of: ",") {
+            let rest = joined[joined.index(after: comma)...].drop { $0 == " " }
+            let name = rest.prefix { $0 != "=" && $0 != ";" && $0 != "," }
+            searched = joined.index(after: comma)
+            if name.endIndex < rest.endIndex, rest[name.endIndex] == "=", !name.isEmpty,
+                name.utf8.allSatisfy(\.isTokenCharacter)
+            {
+                cookies.append(String(joined[start..<comma]))
+                start = rest.startIndex
+            }
+        }
+        cookies.append(String(joined[start...]))
+        return cookies
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import LadeCore
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Starts the platform's tasks and passes what they say on to the exchange each belongs to.
+final class SessionDriver: NSObject, Sendable {
+    #if canImport(FoundationNetworking)
+        /// Suspending a task of FoundationNetworking closes its connection, and resuming it sends the request again and
+        /// delivers the answer from its beginning: it must never be done.
+        static let canPause = false
+    #else
+        static let canPause = true
+    #endif
+
+    /// Where tasks are made and told what to do: their methods wait for the session's own queue, which must hold no
+    /// caller up.
+    let control = DispatchQueue(label: "LadeURLSession.control")
+    private let callbacks: OperationQueue
+    private let configuration: URLSessionConfiguration
+    private let transfers = Locked<[ObjectIdentifier: Transfer]>([:])
+    private let session = Locked<URLSession?>(nil)
+    #if canImport(Security)
+        private let trust: ServerTrust
+        private let proxy: ProxySettings
+    #endif
+
+    /// Makes the driver and its shared session.
+    ///
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for authorities that cannot be read.
+    init(_ configuration: URLSessionConfiguration, settings: TransportSettings) throws(LoadingError) {
+        self.configuration = configuration
+        callbacks = OperationQueue()
+        callbacks.maxConcurrentOperationCount = 1
+        #if canImport(Security)
+            trust = try ServerTrust(settings.tls)
+            proxy = settings.proxy
+        #endif
+        super.init()
+        let shared = makeSession()
+        session.withLock { $0 = shared }
+    }
+
+    /// Starts the platform's part of an exchange.
+    func start(_ transfer: Transfer, upload: Upload) {
+        control.async { [self] in
+            let isShared = !transfer.platform.needsFreshConnection
+            let fresh = isShared ? nil : makeSession()
+            guard let session = fresh ?? self.session.withLock({ $0 }) else { return transfer.cancel() }
+            let task = makeTask(in: session, transfer.platform.urlRequest, upload)
+            task.priority = transfer.request.priority.taskPriority
+            if transfer.attach(task) {
+                transfers.withLock { $0[ObjectIdentifier(task)] = transfer }
+                task.resume()
+            } else {
+                task.cancel()
+            }
+            fresh?.finishTasksAndInvalidate()
+        }
+    }
+
+    private func makeSession() -> URLSession {
+        URLSession(configuration: configuration, delegate: self, delegateQueue: callbacks)
+    }
+
+    private func makeTask(in session: URLSession, _ request: URLRequest, _ upload: Upload) -> URLSessionTask {
+        switch upload {
+        case .none: return session.dataTask(with: request)
+        case .bytes(let bytes): return session.uploadTask(with: request, from: bytes)
+        case .file(let url): return session.uploadTask(with: request, fromFile: url)
+        case .spooled(let file): return session.uploadTask(with: request, fromFile: file.url)
+        #if canImport(Darwin)
+            case .stream(let stream):
+                var request = request
+                request.httpBodyStream = stream.input
+                return session.dataTask(with: request)
+        #endif
+        }
+    }
+
+    /// Lets what runs in the shared session end, and starts what comes next in another, on connections of its own.
+    ///
+    /// The platform has no way to close a single connection that it believes to be sound.
+    func abandonConnections() {
+        control.async { [self] in
+            let fresh = makeSession()
+            let old = session.withLock { session -> URLSession? in
+                guard let old = session else { return nil }
+                session = fresh
+                return old
+            }
+            (old ?? fresh).finishTasksAndInvalidate()
+        }
+    }
+
+    /// Ends every exchange as cancelled, and the session.
+    func shutDown() {
+        let session = session.withLock { session in
+            defer { session = nil }
+            return session
+        }
+        for transfer in transfers.withLock({ Array($0.values) }) { transfer.cancel() }
+        control.async { session?.invalidateAndCancel() }
+    }
+
+    private func transfer(of task: URLSessionTask) -> Transfer? {
+        transfers.withLock { $0[ObjectIdentifier(task)] }
+    }
+}
+
+extension SessionDriver: URLSessionDataDelegate {
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        if let response = response as? HTTPURLResponse { transfer(of: dataTask)?.headArrived(PlatformHead(response)) }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        transfer(of: dataTask)?.bytesArrived(data)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        transfer(of: task)?.bytesSent(bytesSent)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let transfer = transfers.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }
+        transfer?.finished(error.map(PlatformFailure.init), lateHead: lateHead(of: task))
+    }
+
+    /// A redirect is an answer like any other: following it is the business of a link of the chain.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    /// Asked when the platform wants to send a body again, which is never done, and on Linux for a request without one.
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+    ) {
+        completionHandler(nil)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        transfer(of: task)?.measured { $0.fill(from: metrics) }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(Security)
+            guard let transfer = transfer(of: task) else {
+                return completionHandler(.cancelAuthenticationChallenge, nil)
+            }
+            answer(challenge, for: transfer, completionHandler)
+        #else
+            // FoundationNetworking asks after it has delivered the whole 401, and then says nothing more unless it is
+            // given credentials or an end: the answer is complete here.
+            transfer(of: task)?.finished(nil, lateHead: lateHead(of: task))
+            completionHandler(.cancelAuthenticationChallenge, nil)
+        #endif
+    }
+
+    private func lateHead(of task: URLSessionTask) -> PlatformHead? {
+        (task.response as? HTTPURLResponse).map(PlatformHead.init)
+    }
+}
+
+#if canImport(Security)
+    extension SessionDriver {
+        private func answer(
+            _ challenge: URLAuthenticationChallenge,
+            for transfer: Transfer,
+            _ completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            let space = challenge.protectionSpace
+            if space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let presented = space.serverTrust {
+                switch trust.judge(presented, host: space.host) {
+                case .asThePlatformDoes: completionHandler(.performDefaultHandling, nil)
+                case .accepted: completionHandler(.useCredential, URLCredential(trust: presented))
+                case .acceptedUnchecked:
+                    transfer.record(.certificateCheckSkipped(host: space.host))
+                    completionHandler(.useCredential, URLCredential(trust: presented))
+                case .pinMismatch:
+                    transfer.fail(.pinMismatch(host: space.host, ErrorContext(transfer.request)))
+                    completionHandler(.cancelAuthenticationChallenge, nil)
+                case .refused(let fault):
+                    transfer.fail(.untrustedServer(fault, ErrorContext(transfer.request)))
+                    completionHandler(.cancelAuthenticationChallenge, nil)
+                }
+                return
+            }
+            if space.isProxy(), case .proxy(let proxy) = proxy, let credentials = proxy.credentials,
+                challenge.previousFailureCount == 0
+            {
+                let credential = URLCredential(
+                    user: credentials.user,
+                    password: credentials.password.reveal(),
+                    persistence: .none
+                )
+                return completionHandler(.useCredential, credential)
+            }
+            // Without a credential the platform delivers the 401, or goes on without a client certificate.
+            completionHandler(.performDefaultHandling, nil)
+        }
+    }
+#endif

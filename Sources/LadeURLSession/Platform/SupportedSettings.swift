@@ -1,0 +1,126 @@
+import Foundation
+import LadeCore
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+extension TransportSettings {
+    /// Refuses settings that the platform would ignore.
+    ///
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` naming the first of them.
+    func checkSupport(environment: EnvironmentProxy) throws(LoadingError) {
+        let standard = TransportSettings()
+        var refusals: [(isUsed: Bool, name: String, reason: String)] = [
+            (tls.clientIdentity != nil, "tls.clientIdentity", "URLSession takes no identity from PEM files"),
+            (!tls.revocationLists.isEmpty, "tls.revocationLists", "URLSession takes no revocation lists"),
+            (connections.total != standard.connections.total, "connections.total", "URLSession has no such limit"),
+            (
+                connections.streamsPerHost != standard.connections.streamsPerHost, "connections.streamsPerHost",
+                "URLSession has no such limit"
+            ),
+            (
+                connections.idleLife != standard.connections.idleLife, "connections.idleLife",
+                "URLSession decides for itself how long it keeps a connection"
+            ),
+            (!tolerances.isEmpty, "tolerances", "URLSession's parser has no switches"),
+            (!decodesContent, "decodesContent", "URLSession always decodes"),
+        ]
+        #if !canImport(Security)
+            refusals += [
+                (!tls.trustsSystemAuthorities, "tls.trustsSystemAuthorities", Self.noTrustOnLinux),
+                (!tls.authorities.isEmpty, "tls.authorities", Self.noTrustOnLinux),
+                (!tls.pins.isEmpty, "tls.pins", Self.noTrustOnLinux),
+                (tls.verification != .full, "tls.verification", Self.noTrustOnLinux),
+                (tls.minimumVersion != .tls1_2, "tls.minimumVersion", Self.noTrustOnLinux),
+            ]
+            switch proxy {
+            case .environment: break
+            case .direct:
+                refusals.append(
+                    (
+                        !environment.isEmpty, "proxy",
+                        "URLSession on Linux always obeys the environment, which names a proxy"
+                    )
+                )
+            case .proxy:
+                refusals.append((true, "proxy", "URLSession on Linux takes a proxy from the environment only"))
+            }
+        #endif
+        guard let refusal = refusals.first(where: \.isUsed) else { return }
+        throw .invalidSetting(name: refusal.name, reason: refusal.reason, ErrorContext())
+    }
+
+    private static var noTrustOnLinux: String { "URLSession on Linux lets nobody change how it trusts" }
+
+    /// Puts into a configuration what the platform can carry out, and takes out what the chain does itself.
+    func apply(to configuration: URLSessionConfiguration) {
+        configuration.urlCache = nil
+        configuration.httpCookieStorage = nil
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.httpShouldSetCookies = false
+        configuration.urlCredentialStorage = nil
+        configuration.httpMaximumConnectionsPerHost = connections.perHost
+        // Time-outs are ours: the platform's are whole seconds on Linux and cannot say which phase they mean.
+        configuration.timeoutIntervalForRequest = Self.never
+        configuration.timeoutIntervalForResource = Self.never
+        #if canImport(Security)
+            configuration.waitsForConnectivity = false
+            configuration.tlsMinimumSupportedProtocolVersion = tls.minimumVersion == .tls1_3 ? .TLSv13 : .TLSv12
+            configuration.connectionProxyDictionary = proxy.dictionary
+        #endif
+    }
+
+    /// A year in seconds: more is no number that both platforms take.
+    static var never: TimeInterval { 365 * 24 * 3_600 }
+}
+
+#if canImport(Security)
+    extension ProxySettings {
+        /// The proxy in the form of `CFNetwork`; nil leaves it to the system's settings.
+        fileprivate var dictionary: [AnyHashable: Any]? {
+            switch self {
+            case .environment: return nil
+            case .direct: return ["HTTPEnable": 0, "HTTPSEnable": 0, "SOCKSEnable": 0]
+            case .proxy(let proxy):
+                var dictionary: [AnyHashable: Any] = ["ExceptionsList": proxy.exceptions]
+                let prefixes = proxy.kind == .http ? ["HTTP", "HTTPS"] : ["SOCKS"]
+                for prefix in prefixes {
+                    dictionary["\(prefix)Enable"] = 1
+                    dictionary["\(prefix)Proxy"] = proxy.host
+                    dictionary["\(prefix)Port"] = proxy.port
+                }
+                return dictionary
+            }
+        }
+    }
+#endif
+
+/// What `http_proxy` and its relatives say, as far as one must know it before leaving the matter to the platform.
+struct EnvironmentProxy: Sendable {
+    private let variables: [String: String]
+
+    init(_ environment: [String: String]) {
+        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
+        variables = environment.filter { names.contains($0.key) && !$0.value.isEmpty }
+    }
+
+    /// Whether no proxy is named at all.
+    var isEmpty: Bool { variables.keys.allSatisfy { $0.lowercased() == "no_proxy" } }
+
+    /// Whether a request to this machine would be sent to a proxy, which cannot answer it and should not see it.
+    func capturesLoopback(_ url: URL) -> Bool {
+        guard let host = url.host(percentEncoded: false)?.lowercased(), Self.isLoopback(host) else { return false }
+        // libcurl ignores HTTP_PROXY, which a CGI client can set through a header named Proxy.
+        let names = url.scheme?.lowercased() == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { variables[$0] != nil }) else { return false }
+        let exceptions = (variables["no_proxy"] ?? variables["NO_PROXY"] ?? "").lowercased()
+            .split { $0 == "," || $0 == " " }
+        return !exceptions.contains { $0 == "*" || $0 == host || $0.drop { $0 == "." } == host }
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "::1"
+            || host == "[::1]"
+    }
+}

@@ -1,0 +1,322 @@
+import Foundation
+import LadeCore
+
+/// One exchange as the platform's callbacks tell it: takes events, returns what is to be done.
+///
+/// Knows no task, no lock, no clock and no session; whoever owns it takes the actions in order after unlocking.
+struct TransferState {
+    /// What came before the body.
+    struct Head: Sendable {
+        var status: Status
+        var headers: Headers
+        /// The codings the platform takes off the body; nil when the body comes as it was sent.
+        var decodedCoding: String?
+        /// The length of the body on the wire, where the server announced it and a body follows.
+        var announcedLength: Int64?
+        /// Whether a body may follow at all.
+        var hasBody: Bool
+    }
+
+    /// What the sender is given.
+    enum Answer {
+        case complete(Head, Data)
+        case streaming(Head)
+    }
+
+    /// What is to be done, in order.
+    enum Action {
+        case answer(Answer)
+        case failSender(LoadingError)
+        case giveReader(Result<Data?, LoadingError>)
+        /// Bring the platform's task to what ``isPaused`` says.
+        case adjustPausing
+        /// Give the platform's task up.
+        case cancelTask
+        /// Use no connection again that is open now: one of them carried an answer that broke the protocol.
+        case abandonConnections
+        case tell(Event)
+    }
+
+    /// What a reader gets.
+    enum Reading {
+        case now(Result<Data?, LoadingError>, [Action])
+        case wait
+    }
+
+    private enum Ending {
+        case complete
+        case failed(LoadingError)
+    }
+
+    let request: Request
+    let limits: TransportSettings.ResponseLimits
+    /// Whether the platform really stops receiving when it is told to.
+    let canPause: Bool
+    private(set) var metrics = Metrics()
+    private(set) var isPaused = false
+    private var context: ErrorContext
+    private let created: Instant
+    private var started: Instant?
+    private var lastActivity: Instant
+    private var head: Head?
+    /// Of all heads so far, interim ones included.
+    private var headBytes = 0
+    private var collected = Data()
+    private var waiting: ArraySlice<Data> = []
+    private var waitingBytes = 0
+    private(set) var received: Int64 = 0
+    private var isSenderServed = false
+    private var isReaderWaiting = false
+    private var ending: Ending?
+
+    init(request: Request, limits: TransportSettings.ResponseLimits, canPause: Bool, now: Instant) {
+        self.request = request
+        self.limits = limits
+        self.canPause = canPause
+        context = ErrorContext(request)
+        created = now
+        lastActivity = now
+    }
+
+    /// Whether nothing can happen any more.
+    var isEnded: Bool { ending != nil }
+
+    /// How much of the answer is known to have arrived.
+    var progress: AnswerProgress { head == nil ? .nothing : .body(received: received) }
+
+    /// The length of the body on the wire, where the server announced it.
+    var announcedLength: Int64? { head?.announcedLength }
+
+    // MARK: - What the platform tells
+
+    /// The exchange begins, after any wait for a connection of its own.
+    mutating func start(at now: Instant) -> [Action] {
+        guard ending == nil, started == nil else { return [] }
+        started = now
+        lastActivity = now
+        if now > created { metrics.queued = created.duration(to: now) }
+        return [
+            .tell(
+                .exchangeStarted(
+                    method: request.method,
+                    url: request.url.redacted(secretQueryNames: request.secretQueryNames)
+                )
+            )
+        ]
+    }
+
+    /// A part of the request's body was taken.
+    mutating func bytesSent(_ count: Int64, at now: Instant) {
+        lastActivity = now
+        metrics.requestBodyBytes += count
+    }
+
+    /// Something moved that is not counted.
+    mutating func noteActivity(at now: Instant) {
+        lastActivity = now
+    }
+
+    /// A head arrived, interim ones included.
+    mutating func headArrived(_ arrived: PlatformHead, at now: Instant) -> [Action] {
+        guard ending == nil, head == nil else { return [] }
+        lastActivity = now
+        metrics.firstByte = metrics.firstByte ?? elapsed(at: now)
+        headBytes += arrived.size
+        guard headBytes <= limits.headBytes else {
+            return end(.headTooLarge(.bytes(limits.headBytes), context), at: now)
+        }
+        guard arrived.code >= 200 else {
+            guard arrived.code != 101 else { return end(.malformedResponse(.init(.unaskedUpgrade), context), at: now) }
+            return [.tell(.interimResponse(status: Status(arrived.code), headers: Headers(arrived.fields)))]
+        }
+        context.status = Status(arrived.code)
+        let checked: Head
+        switch arrived.checked(for: request, limits: limits, context: context) {
+        case .failure(let error): return end(error, at: now)
+        case .success(let head): checked = head
+        }
+        head = checked
+        context.headers = checked.headers
+        metrics.contentEncoding = checked.decodedCoding
+        let news = Action.tell(.headReceived(status: checked.status, headers: checked.headers, version: nil))
+        switch request.delivery {
+        case .buffered(let limit):
+            // The length on the wire says nothing about the length after decoding.
+            if checked.decodedCoding == nil, let announced = checked.announcedLength, announced > limit {
+                return [news] + end(.bodyTooLarge(limit: limit, announced: announced, context), at: now)
+            }
+            return [news]
+        case .streamed:
+            isSenderServed = true
+            return [news, .answer(.streaming(checked))]
+        }
+    }
+
+    /// A part of the body arrived, decoded by the platform.
+    mutating func bytesArrived(_ bytes: Data, at now: Instant) -> [Action] {
+        guard ending == nil, !bytes.isEmpty else { return [] }
+        guard let head else { return end(.malformedResponse(.init(.notHTTP), context), at: now) }
+        lastActivity = now
+        received += Int64(bytes.count)
+        metrics.decodedBodyBytes = received
+        metrics.responseBodyBytes = head.decodedCoding == nil ? received : head.announcedLength ?? 0
+        if let error = ratioFault(head) { return end(error, at: now) }
+        switch request.delivery {
+        case .buffered(let limit):
+            guard received <= Int64(limit) else {
+                return end(.bodyTooLarge(limit: limit, announced: nil, context), at: now)
+            }
+            collected.append(bytes)
+            return []
+        case .streamed:
+            if isReaderWaiting {
+                isReaderWaiting = false
+                return [.giveReader(.success(bytes))]
+            }
+            waiting.append(bytes)
+            waitingBytes += bytes.count
+            guard canPause, !isPaused, waitingBytes >= limits.streamHighWater else { return [] }
+            isPaused = true
+            return [.adjustPausing]
+        }
+    }
+
+    /// The platform has finished.
+    ///
+    /// - Parameters:
+    ///   - failure: What it says went wrong.
+    ///   - lateHead: The head it kept to itself: of a redirect that leads nowhere, whose body it swallows.
+    ///   - now: When.
+    /// - Returns: What is to be done.
+    mutating func finished(_ failure: PlatformFailure?, lateHead: PlatformHead?, at now: Instant) -> [Action] {
+        guard ending == nil else { return [] }
+        if let failure {
+            // A server may answer and close before it has read the whole request: what is complete is complete.
+            if failure.meaning == .connectionLost, let head, isComplete(head) { return complete(head, at: now) }
+            return end(failure.error(in: self, context: context), at: now)
+        }
+        var actions: [Action] = []
+        let isLate = head == nil
+        if isLate, let lateHead { actions = headArrived(lateHead, at: now) }
+        guard ending == nil else { return actions }
+        guard let head else {
+            return end(.connectionLost(.nothing, isSafeToRepeat: false, context), at: now)
+        }
+        let isShort = head.decodedCoding == nil && head.announcedLength.map { received < $0 } ?? false
+        let isSwallowed = isLate && head.hasBody && head.headers.contains("Transfer-Encoding")
+        if isShort || isSwallowed {
+            let fault = LoadingError.incompleteBody(received: received, expected: head.announcedLength, context)
+            return actions + end(fault, at: now)
+        }
+        return actions + complete(head, at: now)
+    }
+
+    /// The platform measured; what it does not know stays as it was.
+    mutating func measured(_ update: (inout Metrics) -> Void) {
+        update(&metrics)
+    }
+
+    // MARK: - What the caller does
+
+    /// The next chunk for the one reader.
+    mutating func read(at now: Instant) -> Reading {
+        if let chunk = waiting.popFirst() {
+            waitingBytes -= chunk.count
+            guard isPaused, waitingBytes <= limits.streamHighWater / 2 else { return .now(.success(chunk), []) }
+            isPaused = false
+            lastActivity = now
+            return .now(.success(chunk), [.adjustPausing])
+        }
+        switch ending {
+        case .complete: return .now(.success(nil), [])
+        case .failed(let error): return .now(.failure(error), [])
+        case nil:
+            isReaderWaiting = true
+            return .wait
+        }
+    }
+
+    /// The caller no longer wants it.
+    mutating func cancel(at now: Instant) -> [Action] {
+        waiting = []
+        waitingBytes = 0
+        return fail(.cancelled(context), at: now)
+    }
+
+    /// Something outside the platform's sight went wrong: a time-out, the request's body.
+    mutating func fail(_ error: LoadingError, at now: Instant) -> [Action] {
+        guard ending == nil else { return [] }
+        return end(error, at: now)
+    }
+
+    // MARK: - Time
+
+    /// When to look again whether a time-out has passed; nil when none is set.
+    func nextDeadline(at now: Instant) -> Instant? {
+        var deadlines: [Instant] = []
+        if let whole = request.timeouts.whole { deadlines.append(created.advanced(by: whole)) }
+        if let idle = request.timeouts.idle {
+            // A wait for a connection, or for a slow reader, is nobody's idleness.
+            deadlines.append((isPaused || started == nil ? now : lastActivity).advanced(by: idle))
+        }
+        return deadlines.min()
+    }
+
+    /// Ends the exchange when a time-out has passed.
+    mutating func timePassed(_ now: Instant) -> [Action] {
+        guard ending == nil, let deadline = nextDeadline(at: now), deadline <= now else { return [] }
+        let isWhole = request.timeouts.whole.map { created.advanced(by: $0) <= now } ?? false
+        return end(.timedOut(isWhole ? .whole : .idle, context), at: now)
+    }
+
+    // MARK: - Endings
+
+    private mutating func complete(_ head: Head, at now: Instant) -> [Action] {
+        ending = .complete
+        metrics.total = elapsed(at: now)
+        var actions = [Action.tell(.exchangeFinished(metrics))]
+        if !isSenderServed {
+            isSenderServed = true
+            actions.append(.answer(.complete(head, collected)))
+            collected = Data()
+        } else if isReaderWaiting {
+            isReaderWaiting = false
+            actions.append(.giveReader(.success(nil)))
+        }
+        return actions
+    }
+
+    private mutating func end(_ error: LoadingError, at now: Instant) -> [Action] {
+        ending = .failed(error)
+        collected = Data()
+        metrics.total = elapsed(at: now)
+        var actions = [Action.cancelTask]
+        if case .malformedResponse = error { actions.append(.abandonConnections) }
+        actions.append(.tell(.exchangeFailed(error, metrics)))
+        if !isSenderServed {
+            isSenderServed = true
+            actions.append(.failSender(error))
+        } else if isReaderWaiting {
+            isReaderWaiting = false
+            actions.append(.giveReader(.failure(error)))
+        }
+        return actions
+    }
+
+    /// Whether the framing says that nothing more of the answer can come.
+    private func isComplete(_ head: Head) -> Bool {
+        !head.hasBody || (head.decodedCoding == nil && head.announcedLength == received)
+    }
+
+    private func ratioFault(_ head: Head) -> LoadingError? {
+        // Without an announced length the platform does not tell how much came over the wire.
+        guard head.decodedCoding != nil, let coded = head.announcedLength, received > Int64(limits.decompressionFloor),
+            received / Int64(max(limits.decompressionRatio, 1)) >= max(coded, 1)
+        else { return nil }
+        return .decompressionRatioExceeded(limit: limits.decompressionRatio, context)
+    }
+
+    private func elapsed(at now: Instant) -> Duration {
+        (started ?? created).duration(to: now)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import LadeCore
+
+/// A request's body in a form the platform takes.
+enum Upload: Sendable {
+    case none
+    case bytes(Data)
+    case file(URL)
+    case spooled(SpooledFile)
+    #if canImport(Darwin)
+        case stream(BoundStreamUpload)
+    #endif
+
+    /// The body when nothing must be waited for: none, bytes, or a whole file as long as it was.
+    init?(immediately body: RequestBody?) {
+        switch body?.content {
+        case nil: self = .none
+        case .bytes(let bytes): self = .bytes(bytes)
+        case .file(let path, 0):
+            // The platform sends the file as it is now; a file that grew or shrank goes through a copy of the right
+            // length, or fails there with the reason.
+            let file = try? FileSource(path: path, context: ErrorContext())
+            guard let file, file.length == body?.length else { return nil }
+            self = .file(URL(fileURLWithPath: path))
+        case .file, .stream: return nil
+        }
+    }
+}
+
+/// A file of ours that holds a body until it is sent, and goes with its last reference.
+final class SpooledFile: Sendable {
+    let url: URL
+
+    private init(url: URL) {
+        self.url = url
+    }
+
+    deinit {
+        // It may never have been created; a file that stays in the temporary directory is the system's to remove.
+        try? FileManager.default.removeItem(at: url)
+    }
+
+    /// Writes a body to a new file that only this user can read.
+    ///
+    /// - Parameters:
+    ///   - body: What to write; its length is checked.
+    ///   - request: For errors.
+    ///   - progress: Called for each chunk.
+    /// - Returns: The file.
+    /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for what the body throws, ``LoadingError/file(_:_:)`` for
+    ///   what the disk refuses, ``LoadingError/cancelled(_:)`` when the task is cancelled.
+    static func make(
+        from body: RequestBody,
+        of request: Request,
+        progress: @escaping @Sendable () -> Void
+    ) async throws(LoadingError) -> SpooledFile {
+        let directory = FileManager.default.temporaryDirectory
+        let file = SpooledFile(url: directory.appendingPathComponent("lade-\(UUID().uuidString)"))
+        let spool = try Spool(file, context: ErrorContext(request), progress: progress)
+        switch body.content {
+        case .bytes(let bytes): try spool.write(bytes)
+        case .file(let path, let offset): try await spool.copy(path, from: offset, length: body.length)
+        case .stream(let produce): try await spool.fill(from: produce)
+        }
+        if let length = body.length, length != spool.count {
+            let fault = RequestFault.contentLength(written: String(length), actual: spool.count)
+            throw .invalidRequest(fault, ErrorContext(request))
+        }
+        return file
+    }
+}
+
+/// The writing of one file, in one task.
+private final class Spool {
+    private let handle: FileHandle
+    private let path: String
+    private let context: ErrorContext
+    private let progress: @Sendable () -> Void
+    private(set) var count: Int64 = 0
+
+    init(_ file: SpooledFile, context: ErrorContext, progress: @escaping @Sendable () -> Void) throws(LoadingError) {
+        path = file.url.path
+        self.context = context
+        self.progress = progress
+        let isCreated = FileManager.default.createFile(
+            atPath: path,
+            contents: nil,
+            attributes: [.posixPermissions: 0o600]
+        )
+        guard isCreated, let handle = FileHandle(forWritingAtPath: path) else {
+            throw .file(FileFault(path: path, operation: .write, reason: "it cannot be created"), context)
+        }
+        self.handle = handle
+    }
+
+    func write(_ chunk: Data) throws(LoadingError) {
+        guard !Task.isCancelled else { throw .cancelled(context) }
+        do {
+            try handle.write(contentsOf: chunk)
+        } catch {
+            throw .file(FileFault(path: path, operation: .write, reason: error.localizedDescription), context)
+        }
+        count += Int64(chunk.count)
+        progress()
+    }
+
+    func copy(_ path: String, from offset: Int64, length: Int64?) async throws(LoadingError) {
+        let source = try FileSource(path: path, offset: offset, context: context)
+        var remaining = length ?? .max
+        while remaining > 0, let chunk = try await source.next() {
+            try write(chunk.prefix(Int(clamping: remaining)))
+            remaining -= Int64(chunk.count)
+        }
+    }
+
+    func fill(from produce: @Sendable (RequestBody.ChunkWriter) async throws -> Void) async throws(LoadingError) {
+        // What our own writing throws keeps its name, even when the body passes it on; the rest is the body's fault.
+        var ownError: LoadingError?
+        do {
+            try await produce { (chunk) async throws(LoadingError) in
+                do throws(LoadingError) {
+                    try self.write(chunk)
+                } catch {
+                    ownError = error
+                    throw error
+                }
+            }
+        } catch {
+            if let ownError { throw ownError }
+            guard !Task.isCancelled else { throw .cancelled(context) }
+            throw .requestBodyFailed(error, context)
+        }
+    }
+}

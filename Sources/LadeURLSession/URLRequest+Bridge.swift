@@ -1,0 +1,110 @@
+public import LadeCore
+
+#if canImport(FoundationNetworking)
+    public import Foundation
+    public import FoundationNetworking
+#else
+    public import Foundation
+#endif
+
+extension Request {
+    /// Makes a request from one of Foundation's.
+    ///
+    /// The address, method, fields, body bytes, cache policy and time-out (which becomes the idle one) are taken over.
+    /// Foundation keeps no order of fields and joins repeated ones by commas; here they come sorted by name.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/invalidRequest(_:_:)`` for a request without an address, one that breaks the
+    ///   rules of ``LadeCore/Request/validate()``, or one whose body is a stream, which could be read only once.
+    public init(_ urlRequest: URLRequest) throws(LoadingError) {
+        guard let url = urlRequest.url else {
+            throw .invalidRequest(.url("", reason: "there is none"), ErrorContext())
+        }
+        self.init(try Method(urlRequest.httpMethod ?? "GET"), url)
+        let fields = (urlRequest.allHTTPHeaderFields ?? [:]).sorted { $0.key.lowercased() < $1.key.lowercased() }
+        headers = Headers(fields.map { ($0.key, $0.value) })
+        guard urlRequest.httpBodyStream == nil else {
+            throw .invalidRequest(.unsupportedFeature("form for the body stream of a URLRequest"), ErrorContext(self))
+        }
+        body = urlRequest.httpBody.map { .bytes($0) }
+        timeouts.idle = .seconds(urlRequest.timeoutInterval)
+        cacheMode =
+            switch urlRequest.cachePolicy {
+            case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: .bypass
+            case .reloadRevalidatingCacheData: .revalidate
+            case .returnCacheDataElseLoad: .preferStored
+            case .returnCacheDataDontLoad: .storedOnly
+            default: .standard
+            }
+        try validate()
+    }
+
+    /// The request as one of Foundation's, for code that wants such a thing.
+    ///
+    /// Repeated fields are joined by commas, and their order is lost; what Foundation has no place for (limits, tags,
+    /// the destination, other time-outs than the idle one) is left out. A whole file goes along as a body stream.
+    ///
+    /// - Throws: ``LadeCore/LoadingError/invalidRequest(_:_:)`` for a body that is neither bytes nor a whole file.
+    public var urlRequest: URLRequest {
+        get throws(LoadingError) {
+            var result = URLRequest(url: url)
+            result.httpMethod = method.rawValue
+            for field in headers { result.addValue(field.value, forHTTPHeaderField: field.name) }
+            if let idle = timeouts.idle { result.timeoutInterval = idle.inSeconds }
+            result.cachePolicy =
+                switch cacheMode {
+                case .standard: .useProtocolCachePolicy
+                case .bypass: .reloadIgnoringLocalCacheData
+                case .revalidate: .reloadRevalidatingCacheData
+                case .preferStored: .returnCacheDataElseLoad
+                case .storedOnly: .returnCacheDataDontLoad
+                }
+            switch body?.content {
+            case nil: break
+            case .bytes(let bytes): result.httpBody = bytes
+            case .file(let path, 0): result.httpBodyStream = InputStream(fileAtPath: path)
+            case .file, .stream:
+                let feature = "form of a URLRequest for a body that is written while it is sent"
+                throw .invalidRequest(.unsupportedFeature(feature), ErrorContext(self))
+            }
+            if let type = body?.contentType, !headers.contains("Content-Type") {
+                result.setValue(type, forHTTPHeaderField: "Content-Type")
+            }
+            return result
+        }
+    }
+}
+
+extension Response {
+    /// Makes a response from one of Foundation's and the bytes that came with it.
+    ///
+    /// The fields come sorted by name; repeated ones stay joined by commas, but for `Set-Cookie`, which is taken apart.
+    public init(_ response: HTTPURLResponse, body: Data = Data(), request: Request) {
+        let head = PlatformHead(response)
+        self.init(
+            status: Status(head.code),
+            headers: Headers(head.fields),
+            body: ResponseBody(body),
+            request: request
+        )
+    }
+
+    /// The head as one of Foundation's responses; repeated fields are joined by commas, even `Set-Cookie`.
+    ///
+    /// Nil when Foundation refuses to make one.
+    public var httpURLResponse: HTTPURLResponse? {
+        var fields: [String: String] = [:]
+        var names: [String: String] = [:]
+        for field in headers {
+            // The first spelling of a name is the one that stays.
+            let name = names[field.name.lowercased()] ?? field.name
+            names[field.name.lowercased()] = name
+            fields[name] = fields[name].map { $0 + ", " + field.value } ?? field.value
+        }
+        return HTTPURLResponse(
+            url: request.url,
+            statusCode: status.code,
+            httpVersion: version?.rawValue ?? HTTPVersion.http1_1.rawValue,
+            headerFields: fields
+        )
+    }
+}

@@ -1,0 +1,23 @@
+import Foundation
+import LadeCore
+import Testing
+
+struct RequestBodyFileTests {
+    @Test("a file is a body of its length from the offset on, also where the whole of Foundation is loaded")
+    func length() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("lade-body-\(UUID().uuidString)")
+        try Data("0123456789".utf8).write(to: url)
+        defer { try? FileManager.default.removeItem(at: url) }
+
+        #expect(try RequestBody.file(url.path).length == 10)
+        #expect(try RequestBody.file(url.path, offset: 7).length == 3)
+        #expect(try RequestBody.file(url.path, offset: 10).length == 0)
+        #expect(throws: LoadingError.self) { try RequestBody.file(url.path, offset: 11) }
+    }
+
+    @Test("what is no regular file is refused when the body is made")
+    func noFile() {
+        #expect(throws: LoadingError.self) { try RequestBody.file("/no/such/file") }
+        #expect(throws: LoadingError.self) { try RequestBody.file(FileManager.default.temporaryDirectory.path) }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import LadeCore
+import LadeTesting
+import LadeURLSession
+import Testing
+
+/// The conformance suite of transports against this one; what it cannot pass stands in ``KnownIssue/all``.
+@Suite(.serialized)
+struct ConformanceTests {
+    private static let dangerous = KnownIssue.all.filter { $0.manner == .endsTheProcess }.map(\.number)
+    private static let others = TransportConformance.cases.filter { !dangerous.contains($0.number) }
+
+    private static func makeContext(_ issue: KnownIssue? = nil) -> ConformanceContext {
+        var context = ConformanceContext { settings in
+            do throws(LoadingError) {
+                return try URLSessionTransport(settings: settings)
+            } catch {
+                // That there are no tolerances is documented; what the cases check besides still counts.
+                guard case .invalidSetting("tolerances", let reason, _) = error else { throw error }
+                throw ConformanceSkip(reason)
+            }
+        }
+        // Some known issues are hangs.
+        context.patience = issue == nil ? .seconds(60) : .seconds(5)
+        return context
+    }
+
+    @Test("transport", .timeLimit(.minutes(5)), arguments: others)
+    func conforms(_ test: ConformanceCase) async throws {
+        let context = Self.makeContext()
+        let missing = test.needs.filter { !context.offers($0) }
+        guard missing.isEmpty else {
+            try Test.cancel("\(test.number) needs \(missing.map(\.description).joined(separator: ", "))")
+        }
+        guard let issue = KnownIssue.of(test.number) else { return await run(test) }
+        await withKnownIssue("\(issue.reason)", isIntermittent: issue.manner == .sometimes) { await run(test) }
+    }
+
+    private func run(_ test: ConformanceCase) async {
+        guard test.measuresProcess else { return await Self.record(test.number) }
+        await #expect(processExitsWith: .success) { [number = test.number as String] in
+            await Self.record(number)
+        }
+    }
+
+    /// Runs a case and records what it finds, here or in a process of its own.
+    private static func record(_ number: String) async {
+        let issue = KnownIssue.of(number)
+        do {
+            try await TransportConformance.conformanceCase(number)?.run(makeContext(issue))
+        } catch let skip as ConformanceSkip {
+            // A case that did not run whole says nothing about its row.
+            if issue != nil { Issue.record("\(number) did not run whole: \(skip)") }
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+
+    #if canImport(FoundationNetworking)
+        @Test("a case that ends the process still does", arguments: dangerous)
+        func endsTheProcess(_ number: String) async {
+            await #expect(processExitsWith: .failure) { [number] in await Self.record(number) }
+        }
+    #endif
+
+    @Test("every row of the table has a case, and one only")
+    func rows() {
+        let numbers = KnownIssue.all.map(\.number)
+        #expect(Set(numbers).count == numbers.count)
+        for number in numbers { #expect(TransportConformance.conformanceCase(number) != nil, "\(number)") }
+    }
+
+    @Test("the documentation shows the same table")
+    func documentation() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Sources/LadeURLSession/LadeURLSession.docc/WhatURLSessionCannotDo.md")
+        let rows = try String(contentsOf: page, encoding: .utf8)
+            .split(separator: "\n").filter { $0.hasPrefix("| TR-") }
+        #expect(rows.map(String.init) == KnownIssue.all.map(\.documentation))
+    }
+}

@@ -1,0 +1,58 @@
+import LadeCore
+import Testing
+
+@testable import LadeURLSession
+
+struct HostGateTests {
+    @Test("a place is given to the next in order when one leaves")
+    func order() async throws {
+        let gate = HostGate(limit: 1)
+        var first: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
+        let log = Locked<[Int]>([])
+        let tasks = await withTaskGroup(of: Void.self, returning: [Int].self) { group in
+            for number in 1...3 {
+                // Each runs until it waits in the gate's queue before the next one comes.
+                group.addImmediateTask {
+                    let permit = try? await gate.enter("a", context: ErrorContext())
+                    log.withLock { $0.append(number) }
+                    withExtendedLifetime(permit) {}
+                }
+            }
+            first = nil
+            await group.waitForAll()
+            return log.withLock { $0 }
+        }
+        #expect(first == nil)
+        #expect(tasks == [1, 2, 3])
+    }
+
+    @Test("hosts do not wait for each other")
+    func hosts() async throws {
+        let gate = HostGate(limit: 1)
+        let one = try await gate.enter("a", context: ErrorContext())
+        let other = try await gate.enter("b", context: ErrorContext())
+        withExtendedLifetime((one, other)) {}
+    }
+
+    @Test("who is cancelled leaves the queue, and takes no place")
+    func cancelling() async throws {
+        let gate = HostGate(limit: 1)
+        let first = try await gate.enter("a", context: ErrorContext())
+        let waiter = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
+        waiter.cancel()
+        let error = await #expect(throws: LoadingError.self) { try await waiter.value }
+        #expect(error?.isCancellation == true)
+        withExtendedLifetime(first) {}
+    }
+
+    @Test("who comes cancelled is not let in")
+    func cancelledBefore() async {
+        let gate = HostGate(limit: 1)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await gate.enter("a", context: ErrorContext())
+        }
+        let error = await #expect(throws: LoadingError.self) { try await task.value }
+        #expect(error?.isCancellation == true)
+    }
+}

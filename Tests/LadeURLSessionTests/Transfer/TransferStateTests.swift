@@ -1,0 +1,340 @@
+import Foundation
+import LadeCore
+import Testing
+
+@testable import LadeURLSession
+
+/// Fed with events, never with tasks or time: each test reads as what happens and what is to be done.
+struct TransferStateTests {
+    private func state(
+        _ delivery: Request.Delivery = .streamed,
+        method: LadeCore.Method = .get,
+        canPause: Bool = true,
+        change: (inout Request) -> Void = { _ in }
+    ) throws -> TransferState {
+        var request = try Request(method, "http://example.com/a", delivery: delivery)
+        change(&request)
+        var limits = TransportSettings.ResponseLimits()
+        limits.streamHighWater = 10
+        limits.decompressionFloor = 100
+        var state = TransferState(request: request, limits: limits, canPause: canPause, now: at(0))
+        #expect(show(state.start(at: at(0))) == ["tell exchange started"])
+        return state
+    }
+
+    private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+
+    private func head(_ code: Int = 200, _ fields: (String, String)...) -> PlatformHead {
+        PlatformHead(code: code, fields: fields)
+    }
+
+    private func bytes(_ count: Int) -> Data { Data(repeating: 120, count: count) }
+
+    private func show(_ actions: [TransferState.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .answer(.complete(let head, let bytes)): "answer \(head.status) with \(bytes.count)"
+            case .answer(.streaming(let head)): "answer \(head.status) streaming"
+            case .failSender(let error): "fail sender: \(show(error))"
+            case .giveReader(.success(let chunk)): "give reader \(chunk.map { "\($0.count)" } ?? "the end")"
+            case .giveReader(.failure(let error)): "fail reader: \(show(error))"
+            case .adjustPausing: "adjust pausing"
+            case .cancelTask: "cancel task"
+            case .abandonConnections: "abandon connections"
+            case .tell(.exchangeStarted): "tell exchange started"
+            case .tell(.interimResponse(let status, _)): "tell interim \(status)"
+            case .tell(.headReceived(let status, _, _)): "tell head \(status)"
+            case .tell(.exchangeFinished): "tell finished"
+            case .tell(.exchangeFailed): "tell failed"
+            case .tell: "tell something else"
+            }
+        }
+    }
+
+    private func show(_ error: LoadingError) -> String {
+        switch error {
+        case .cancelled: "cancelled"
+        case .timedOut(let phase, _): "timed out: \(phase.rawValue)"
+        case .malformedResponse(let fault, _): "malformed: \(fault.rule)"
+        case .headTooLarge: "head too large"
+        case .incompleteBody(let received, let expected, _): "incomplete: \(received) of \(expected ?? -1)"
+        case .bodyTooLarge(let limit, let announced, _): "too large: \(limit), announced \(announced ?? -1)"
+        case .decompressionRatioExceeded: "ratio"
+        case .connectionLost(let progress, _, _): "lost: \(progress)"
+        default: "another error"
+        }
+    }
+
+    private func show(_ reading: TransferState.Reading) -> [String] {
+        switch reading {
+        case .wait: ["wait"]
+        case .now(.success(let chunk), let actions): [chunk.map { "\($0.count)" } ?? "the end"] + show(actions)
+        case .now(.failure(let error), _): ["throw \(show(error))"]
+        }
+    }
+
+    // MARK: - Delivery
+
+    @Test("a buffered answer is given when the platform has finished")
+    func buffered() throws {
+        var state = try state(.buffered(limit: 100))
+        #expect(show(state.headArrived(head(200, ("Content-Length", "6")), at: at(1))) == ["tell head 200"])
+        #expect(state.bytesArrived(bytes(4), at: at(1)).isEmpty)
+        #expect(state.bytesArrived(bytes(2), at: at(1)).isEmpty)
+        #expect(show(state.finished(nil, lateHead: nil, at: at(2))) == ["tell finished", "answer 200 with 6"])
+        #expect(state.metrics.firstByte == .seconds(1))
+        #expect(state.metrics.total == .seconds(2))
+        #expect(state.metrics.responseBodyBytes == 6)
+    }
+
+    @Test("a streamed answer is given with its head, then read as it comes")
+    func streamed() throws {
+        var state = try state()
+        #expect(show(state.headArrived(head(), at: at(1))) == ["tell head 200", "answer 200 streaming"])
+        #expect(show(state.read(at: at(1))) == ["wait"])
+        #expect(show(state.bytesArrived(bytes(4), at: at(1))) == ["give reader 4"])
+        #expect(state.bytesArrived(bytes(3), at: at(1)).isEmpty)
+        #expect(show(state.finished(nil, lateHead: nil, at: at(2))) == ["tell finished"])
+        #expect(show(state.read(at: at(2))) == ["3"])
+        #expect(show(state.read(at: at(2))) == ["the end"])
+        #expect(show(state.read(at: at(2))) == ["the end"])
+    }
+
+    @Test("transport TR-38 what arrived before a failure is read first")
+    func readsBeforeFailing() throws {
+        var state = try state()
+        _ = state.headArrived(head(200, ("Content-Length", "9")), at: at(1))
+        _ = state.bytesArrived(bytes(4), at: at(1))
+        let failure = PlatformFailure(.networkConnectionLost)
+        #expect(show(state.finished(failure, lateHead: nil, at: at(1))) == ["cancel task", "tell failed"])
+        #expect(show(state.read(at: at(1))) == ["4"])
+        #expect(show(state.read(at: at(1))) == ["throw lost: after 4 bytes of the body"])
+    }
+
+    @Test("interim heads are told and not taken for the answer")
+    func interim() throws {
+        var state = try state()
+        #expect(show(state.headArrived(head(103, ("Link", "</a>")), at: at(1))) == ["tell interim 103"])
+        #expect(show(state.headArrived(head(), at: at(1))) == ["tell head 200", "answer 200 streaming"])
+    }
+
+    @Test("transport TR-18 a switch of protocols that nobody asked for is an error")
+    func upgrade() throws {
+        var state = try state()
+        let actions = show(state.headArrived(head(101), at: at(1)))
+        #expect(
+            actions == [
+                "cancel task", "abandon connections", "tell failed", "fail sender: malformed: unaskedUpgrade",
+            ]
+        )
+    }
+
+    // MARK: - Limits
+
+    @Test("transport TR-81 an announced length above the limit fails at once")
+    func announcedTooLarge() throws {
+        var state = try state(.buffered(limit: 5))
+        let actions = show(state.headArrived(head(200, ("Content-Length", "6")), at: at(1)))
+        #expect(actions == ["tell head 200", "cancel task", "tell failed", "fail sender: too large: 5, announced 6"])
+    }
+
+    @Test("transport TR-81 a body that grows above the limit fails then")
+    func grownTooLarge() throws {
+        var state = try state(.buffered(limit: 5))
+        _ = state.headArrived(head(), at: at(1))
+        #expect(state.bytesArrived(bytes(5), at: at(1)).isEmpty)
+        let actions = show(state.bytesArrived(bytes(1), at: at(1)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: too large: 5, announced -1"])
+    }
+
+    @Test("a coded length above the limit says nothing about the decoded one")
+    func codedLength() throws {
+        var state = try state(.buffered(limit: 5))
+        let coded = head(200, ("Content-Length", "25"), ("Content-Encoding", "gzip"))
+        #expect(show(state.headArrived(coded, at: at(1))) == ["tell head 200"])
+        #expect(state.bytesArrived(bytes(2), at: at(1)).isEmpty)
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["tell finished", "answer 200 with 2"])
+        #expect(state.metrics.contentEncoding == "gzip")
+        #expect(state.metrics.responseBodyBytes == 25)
+        #expect(state.metrics.decodedBodyBytes == 2)
+    }
+
+    @Test("transport TR-82 a coded body that grows a hundredfold is refused")
+    func ratio() throws {
+        var state = try state(canPause: false)
+        _ = state.headArrived(head(200, ("Content-Length", "2"), ("Content-Encoding", "gzip")), at: at(1))
+        #expect(show(state.bytesArrived(bytes(199), at: at(1))) == [])
+        #expect(show(state.bytesArrived(bytes(1), at: at(1))) == ["cancel task", "tell failed"])
+    }
+
+    @Test("transport TR-16 the heads of one exchange share one limit")
+    func headBytes() throws {
+        var state = try state()
+        // Each counts 3 for the name, 65,529 for the value and 4 for colon, space and line end: a quarter of 256 KiB.
+        let quarter = ("X-A", String(repeating: "v", count: 65_529))
+        for _ in 0..<3 { #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["tell interim 103"]) }
+        #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["tell interim 103"])
+        let actions = show(state.headArrived(head(200, ("A", "")), at: at(1)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: head too large"])
+    }
+
+    // MARK: - Short answers
+
+    @Test("transport TR-06 a body shorter than announced is incomplete even when the platform is content")
+    func short() throws {
+        var state = try state(.buffered(limit: 100))
+        _ = state.headArrived(head(200, ("Content-Length", "6")), at: at(1))
+        _ = state.bytesArrived(bytes(4), at: at(1))
+        let actions = show(state.finished(nil, lateHead: nil, at: at(1)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: incomplete: 4 of 6"])
+    }
+
+    @Test("transport TR-53 an answer that is complete stays so when the connection breaks under the request")
+    func completeBeforeBreak() throws {
+        var whole = try state(.buffered(limit: 100), method: .post)
+        _ = whole.headArrived(head(417, ("Content-Length", "4")), at: at(1))
+        _ = whole.bytesArrived(bytes(4), at: at(1))
+        let broken = PlatformFailure(.networkConnectionLost)
+        #expect(show(whole.finished(broken, lateHead: nil, at: at(1))) == ["tell finished", "answer 417 with 4"])
+
+        var open = try state(.buffered(limit: 100), method: .post)
+        _ = open.headArrived(head(417), at: at(1))
+        let actions = show(open.finished(broken, lateHead: nil, at: at(1)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: lost: after 0 bytes of the body"])
+    }
+
+    @Test("a length that stands in an answer without a body is not waited for", arguments: [204, 304])
+    func bodyless(_ code: Int) throws {
+        var state = try state(.buffered(limit: 100))
+        _ = state.headArrived(head(code, ("Content-Length", "1000")), at: at(1))
+        let actions = show(state.finished(nil, lateHead: nil, at: at(1)))
+        #expect(actions == ["tell finished", "answer \(code) with 0"])
+    }
+
+    @Test("transport TR-43 an answer to HEAD has no body whatever its length says")
+    func headRequest() throws {
+        var state = try state(.buffered(limit: 100), method: .head)
+        _ = state.headArrived(head(200, ("Content-Length", "1000")), at: at(1))
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["tell finished", "answer 200 with 0"])
+    }
+
+    @Test("a redirect that leads nowhere is delivered late, and its swallowed body is an error")
+    func lateHead() throws {
+        var empty = try state(.buffered(limit: 100))
+        let nothing = show(empty.finished(nil, lateHead: head(301, ("Content-Length", "0")), at: at(1)))
+        #expect(nothing == ["tell head 301", "tell finished", "answer 301 with 0"])
+
+        var sized = try state(.buffered(limit: 100))
+        let known = show(sized.finished(nil, lateHead: head(301, ("Content-Length", "2")), at: at(1)))
+        #expect(known == ["tell head 301", "cancel task", "tell failed", "fail sender: incomplete: 0 of 2"])
+
+        var chunked = try state(.buffered(limit: 100))
+        let unknown = show(chunked.finished(nil, lateHead: head(301, ("Transfer-Encoding", "chunked")), at: at(1)))
+        #expect(unknown == ["tell head 301", "cancel task", "tell failed", "fail sender: incomplete: 0 of -1"])
+    }
+
+    @Test("a platform that finishes without a head has lost the connection")
+    func noHead() throws {
+        var state = try state()
+        let actions = show(state.finished(nil, lateHead: nil, at: at(1)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: lost: before any byte of the answer"])
+    }
+
+    // MARK: - One ending
+
+    @Test("nothing happens after the end, whatever comes")
+    func oneEnding() throws {
+        var state = try state()
+        _ = state.headArrived(head(), at: at(1))
+        #expect(show(state.cancel(at: at(1))) == ["cancel task", "tell failed"])
+        #expect(state.isEnded)
+        #expect(state.cancel(at: at(1)).isEmpty)
+        #expect(state.start(at: at(1)).isEmpty)
+        #expect(state.headArrived(head(), at: at(1)).isEmpty)
+        #expect(state.bytesArrived(bytes(3), at: at(1)).isEmpty)
+        #expect(state.finished(PlatformFailure(.cancelled), lateHead: head(), at: at(1)).isEmpty)
+        #expect(state.timePassed(at(1000)).isEmpty)
+        #expect(show(state.read(at: at(1))) == ["throw cancelled"])
+    }
+
+    @Test("cancelling throws away what was not read, and wakes the reader")
+    func cancelling() throws {
+        var unread = try state()
+        _ = unread.headArrived(head(), at: at(1))
+        _ = unread.bytesArrived(bytes(4), at: at(1))
+        _ = unread.cancel(at: at(1))
+        #expect(show(unread.read(at: at(1))) == ["throw cancelled"])
+
+        var waiting = try state()
+        _ = waiting.headArrived(head(), at: at(1))
+        _ = waiting.read(at: at(1))
+        #expect(show(waiting.cancel(at: at(1))) == ["cancel task", "tell failed", "fail reader: cancelled"])
+    }
+
+    // MARK: - Back-pressure
+
+    @Test("reception stops above the high-water mark and goes on when half is read")
+    func pausing() throws {
+        var state = try state()
+        _ = state.headArrived(head(), at: at(1))
+        #expect(state.bytesArrived(bytes(6), at: at(1)).isEmpty)
+        #expect(show(state.bytesArrived(bytes(4), at: at(1))) == ["adjust pausing"])
+        #expect(state.isPaused)
+        // What was on its way still comes.
+        #expect(state.bytesArrived(bytes(2), at: at(1)).isEmpty)
+        #expect(show(state.read(at: at(2))) == ["6"])
+        #expect(show(state.read(at: at(2))) == ["4", "adjust pausing"])
+        #expect(!state.isPaused)
+    }
+
+    @Test("a platform that cannot stop is not asked to")
+    func noPausing() throws {
+        var state = try state(canPause: false)
+        _ = state.headArrived(head(), at: at(1))
+        #expect(state.bytesArrived(bytes(1000), at: at(1)).isEmpty)
+        #expect(!state.isPaused)
+    }
+
+    // MARK: - Time
+
+    @Test("transport TR-80 the idle time-out starts anew with every byte")
+    func idle() throws {
+        var state = try state { $0.timeouts.idle = .seconds(10) }
+        #expect(state.nextDeadline(at: at(0)) == at(10))
+        state.bytesSent(5, at: at(4))
+        #expect(state.nextDeadline(at: at(5)) == at(14))
+        _ = state.headArrived(head(), at: at(9))
+        #expect(state.timePassed(at(18)).isEmpty)
+        #expect(show(state.timePassed(at(19))) == ["cancel task", "tell failed"])
+        #expect(show(state.read(at: at(19))) == ["throw timed out: idle"])
+        #expect(state.metrics.requestBodyBytes == 5)
+    }
+
+    @Test("transport TR-80 the whole time-out starts once")
+    func whole() throws {
+        var state = try state(.buffered(limit: 9)) {
+            $0.timeouts.whole = .seconds(12)
+            $0.timeouts.idle = .seconds(10)
+        }
+        _ = state.headArrived(head(), at: at(9))
+        #expect(state.nextDeadline(at: at(9)) == at(12))
+        let actions = show(state.timePassed(at(12)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: timed out: whole exchange"])
+    }
+
+    @Test("a wait for a slow reader is nobody's idleness")
+    func pausedIsNotIdle() throws {
+        var state = try state { $0.timeouts.idle = .seconds(10) }
+        _ = state.headArrived(head(), at: at(1))
+        _ = state.bytesArrived(bytes(10), at: at(1))
+        #expect(state.timePassed(at(100)).isEmpty)
+        _ = state.read(at: at(100))
+        #expect(state.nextDeadline(at: at(100)) == at(110))
+    }
+
+    @Test("no time-out means no deadline")
+    func unlimited() throws {
+        let state = try state { $0.timeouts.idle = nil }
+        #expect(state.nextDeadline(at: at(0)) == nil)
+    }
+}

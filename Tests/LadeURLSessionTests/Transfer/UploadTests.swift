@@ -1,0 +1,77 @@
+import Foundation
+import LadeCore
+import Testing
+
+@testable import LadeURLSession
+
+struct UploadTests {
+    private struct Broken: Error {}
+
+    private func spool(_ body: RequestBody) async throws -> SpooledFile {
+        try await SpooledFile.make(from: body, of: Request(.put, "http://example.com", body: body)) {}
+    }
+
+    private func contents(_ file: SpooledFile) throws -> String {
+        String(decoding: try Data(contentsOf: file.url), as: UTF8.self)
+    }
+
+    @Test("chunks are spooled in order, into a file for nobody else, that goes with its last reference")
+    func spools() async throws {
+        var file: SpooledFile? = try await spool(
+            .writer { write in
+                for text in ["one ", "two ", "three"] { try await write(Data(text.utf8)) }
+            }
+        )
+        let url = try #require(file?.url)
+        #expect(try contents(#require(file)) == "one two three")
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        file = nil
+        #expect(!FileManager.default.fileExists(atPath: url.path))
+    }
+
+    @Test("what a body throws is its failure, and leaves no file behind")
+    func failing() async throws {
+        let body = RequestBody.writer { write in
+            try await write(Data([1]))
+            throw Broken()
+        }
+        let error = await #expect(throws: LoadingError.self) { try await spool(body) }
+        guard case .requestBodyFailed(let cause, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(cause is Broken)
+    }
+
+    @Test("a body of another length than it said is refused")
+    func wrongLength() async throws {
+        let body = RequestBody.writer(length: 3) { try await $0(Data([1, 2])) }
+        let error = await #expect(throws: LoadingError.self) { try await spool(body) }
+        guard case .invalidRequest(.contentLength("3", actual: 2), _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test("a whole file is sent as it lies, a part of one through a copy")
+    func files() async throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("lade-test-\(UUID().uuidString)")
+        try Data("0123456789".utf8).write(to: url)
+        defer { try? FileManager.default.removeItem(at: url) }
+
+        guard case .file(url) = Upload(immediately: try .file(url.path)) else {
+            Issue.record("a whole file was not sent as it lies")
+            return
+        }
+        let part = try RequestBody.file(url.path, offset: 7)
+        #expect(Upload(immediately: part) == nil)
+        #expect(try await contents(spool(part)) == "789")
+
+        // It grew after the request was made: what was promised is what is sent.
+        let whole = try RequestBody.file(url.path)
+        try Data("0123456789abc".utf8).write(to: url)
+        #expect(Upload(immediately: whole) == nil)
+        #expect(try await contents(spool(whole)) == "0123456789")
+    }
+}
