@@ -30,7 +30,7 @@ struct EventRecord {
         case .interimResponse(let status, let headers):
             self.init("interimResponse", [("status", String(status.code)), ("headers", Self.headers(headers))])
         case .headReceived(let status, let headers, let version):
-            let version = ("version", JSONText.string(version.rawValue))
+            let version = ("version", JSONText.string(version?.rawValue ?? "unknown"))
             self.init("headReceived", [("status", String(status.code)), version, ("headers", Self.headers(headers))])
         case .exchangeFinished(let metrics):
             self.init("exchangeFinished", Self.metrics(metrics))

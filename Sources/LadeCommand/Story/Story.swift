@@ -31,7 +31,7 @@ struct Story: EventSink {
         case .waitEnded(let reason, let duration):
             tell(["*", "waited \(Self.words(duration)) for \(Self.words(reason))"])
         case .interimResponse(let status, let headers): tell(status, headers, "interim answer")
-        case .headReceived(let status, let headers, let version): tell(status, headers, version.rawValue)
+        case .headReceived(let status, let headers, let version): tell(status, headers, version?.rawValue ?? "HTTP")
         case .exchangeFinished(let metrics): tell(["*", "exchange finished: \(Self.words(metrics))"])
         case .exchangeFailed(let error, let metrics):
             tell(["*", "exchange failed: \(error)"])

@@ -243,8 +243,10 @@ final class CurlLoop: @unchecked Sendable {
         guard transfer.pauses & bit != 0 else { return }
         transfer.pauses &= ~bit
         transfer.lastActivity = now
-        // May call the write callback before it returns, with the piece that was refused.
-        curl_easy_pause(handle.raw, transfer.pauses)
+        // May call the write callback before it returns, with the piece that was refused. What the callback finds wrong
+        // then comes back here, and nowhere else.
+        let code = curl_easy_pause(handle.raw, transfer.pauses)
+        if code != CURLE_OK { ended(transfer, code) }
     }
 
     // MARK: - Transfers
@@ -355,7 +357,11 @@ final class CurlLoop: @unchecked Sendable {
         let wasStopped = code == CURLE_ABORTED_BY_CALLBACK && transfer.sendings > 1
         // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
-        let isDead = wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
+        // A stream that the server reset on purpose says so with its error number; a lost connection has none.
+        let isLostHTTP2 = (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM) && !handle.message.contains("(err ")
+        let isDead =
+            wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
+            || isLostHTTP2
         // Not with trailers: see `end` for what a handle that sent some would do.
         let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
         if isDead, transfer.wasReused, transfer.progress == .nothing, canRepeat {

@@ -58,7 +58,8 @@ extension TransportConformance {
         await context.part("nothing later arrives") { context in
             let signal = Signal()
             let server = try LoopbackServer { index in
-                index == 0 ? [.readRequest, .wait(for: signal), .respond(.text("late")), .stall]
+                index == 0
+                    ? [.readRequest, .wait(for: signal), .respond(.text("late")), .stall]
                     : [.readRequest, .respond(.text("ok")), .stall]
             }
             let transport = try context.transport()
@@ -155,7 +156,12 @@ extension TransportConformance {
         }
     }
 
-    private static func expectTooLarge(_ context: ConformanceContext, _ exchange: Exchange, limit: Int, announced: Int64?) {
+    private static func expectTooLarge(
+        _ context: ConformanceContext,
+        _ exchange: Exchange,
+        limit: Int,
+        announced: Int64?
+    ) {
         guard case .bodyTooLarge(let gotLimit, let gotAnnounced, let error) = exchange.error else {
             return context.fail("expected a body too large, got \(exchange.ending)")
         }
@@ -174,8 +180,14 @@ extension TransportConformance {
                 let transport = try context.transport()
                 let exchange = try await context.exchange(transport, try server.request(.get, "/", delivery: delivery))
                 expectBomb(context, exchange)
-                context.expect(exchange.body.count <= 100 * bomb.count + (1 << 20), "\(exchange.body.count) bytes were handed over")
-                let below = try await context.exchange(transport, try server.request(.get, "/small", delivery: delivery))
+                context.expect(
+                    exchange.body.count <= 100 * bomb.count + (1 << 20),
+                    "\(exchange.body.count) bytes were handed over"
+                )
+                let below = try await context.exchange(
+                    transport,
+                    try server.request(.get, "/small", delivery: delivery)
+                )
                 context.expect(below, gives: 200)
                 context.expectEqual(below.body.count, 1 + 4_000 * 258, "bytes of a body below 1 MiB")
             }
@@ -201,7 +213,8 @@ extension TransportConformance {
 
     // MARK: - Connections
 
-    private static let connectionLimits = ConformanceCase("TR-83", "never has more connections than it may") { context in
+    private static let connectionLimits = ConformanceCase("TR-83", "never has more connections than it may") {
+        context in
         await context.part("total and per host") { context in
             let busy = Locked((now: 0, most: 0))
             let servers = try (0..<4).map { _ in
@@ -225,7 +238,9 @@ extension TransportConformance {
             }
             let most = busy.withLock { $0.most }
             context.expect(most <= 5, "\(most) requests were under way at once, 5 connections are allowed")
-            for server in servers { context.expect(server.maximumOpenCount <= 2, "more than 2 connections to one host") }
+            for server in servers {
+                context.expect(server.maximumOpenCount <= 2, "more than 2 connections to one host")
+            }
             try await context.settles("idle connections") {
                 let open = servers.map(\.openCount).reduce(0, +)
                 return open <= 5 ? nil : "\(open) are open, 5 are allowed"
@@ -268,7 +283,11 @@ extension TransportConformance {
                     let head = server.requests.last?.head.count ?? 0
                     context.expectEqual(metrics.requestHeadBytes, Int64(head), "bytes of the request's head")
                     context.expectEqual(metrics.requestBodyBytes, 3, "bytes of the request's body")
-                    context.expectEqual(metrics.responseHeadBytes, Int64(answer.utf8.count), "bytes of the answer's heads")
+                    context.expectEqual(
+                        metrics.responseHeadBytes,
+                        Int64(answer.utf8.count),
+                        "bytes of the answer's heads"
+                    )
                     context.expectEqual(metrics.responseBodyBytes, 5, "bytes of the answer's body")
                     context.expectEqual(metrics.decodedBodyBytes, 5, "bytes handed on")
                     context.expectEqual(metrics.contentEncoding, nil, "coding")
@@ -331,7 +350,10 @@ extension TransportConformance {
             context.expectEqual(metrics.secureConnect, nil, "TLS on a reused connection")
         } else {
             context.expect(metrics.connect != nil, "no time of connect")
-            context.expect((metrics.secureConnect != nil) == isSecure, "time of TLS: \(String(describing: metrics.secureConnect))")
+            context.expect(
+                (metrics.secureConnect != nil) == isSecure,
+                "time of TLS: \(String(describing: metrics.secureConnect))"
+            )
         }
         for (name, stage) in [
             ("request", metrics.requestStarted), ("first byte", metrics.firstByte), ("total", metrics.total),

@@ -31,7 +31,13 @@ extension TransportConformance {
                 case 1: try server.request(.get, "/chunks?number=\(number)", delivery: delivery)
                 case 2: try server.request(.post, "/", body: .text("body \(number)"), delivery: delivery)
                 case 3: try server.request(.head, "/medium", delivery: delivery)
-                default: try server.request(.post, "/", body: .writer { try await $0(Data("body".utf8)) }, delivery: delivery)
+                default:
+                    try server.request(
+                        .post,
+                        "/",
+                        body: .writer { try await $0(Data("body".utf8)) },
+                        delivery: delivery
+                    )
                 }
             let exchange = await Exchange.perform(transport, request)
             if exchange.error != nil { context.expect(exchange, gives: 200) }
@@ -299,7 +305,8 @@ enum RandomFault: String, CaseIterable, Sendable {
                 case (.shortBody, .incompleteBody(let received, let expected, _)):
                     received == Int64(size / 2) && expected == Int64(size)
                 case (.cutChunks, .incompleteBody(let received, nil, _)): received == Int64(size / 2)
-                case (.garbage, .malformedResponse), (.badLength, .malformedResponse), (.badChunk, .malformedResponse): true
+                case (.garbage, .malformedResponse), (.badLength, .malformedResponse), (.badChunk, .malformedResponse):
+                    true
                 case (.stallBeforeHead, .timedOut(.idle, _)), (.stallInBody, .timedOut(.idle, _)): true
                 default: false
                 }

@@ -30,7 +30,10 @@ extension TransportConformance {
         let call = Task { await Exchange.perform(transport, hanging) }
         try await context.within("the look-up") { try await name.lookUpBegan() }
         try await context.within("reading on while a look-up hangs") {
-            let response = try await transport.send(try server.request(.get, "/stream", delivery: .streamed), call: Call())
+            let response = try await transport.send(
+                try server.request(.get, "/stream", delivery: .streamed),
+                call: Call()
+            )
             var chunks = response.body.makeAsyncIterator()
             _ = try await chunks.next()
             call.cancel()
@@ -133,7 +136,10 @@ extension TransportConformance {
             }
             let counts = try await context.counts(transport, base, token)
             context.expectEqual(counts["requests"], 512, "requests at the server")
-            context.expect((counts["connections"] ?? 99) <= 6, "\(counts["connections"] ?? 0) connections, 6 are allowed")
+            context.expect(
+                (counts["connections"] ?? 99) <= 6,
+                "\(counts["connections"] ?? 0) connections, 6 are allowed"
+            )
         }
         await context.part("nginx") { context in
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
@@ -259,7 +265,10 @@ extension TransportConformance {
             try await VirtualTime().runAutomatically {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        context.expect(await Exchange.perform(transport, try server.request(.get, "/first")), gives: 200)
+                        context.expect(
+                            await Exchange.perform(transport, try server.request(.get, "/first")),
+                            gives: 200
+                        )
                     }
                     for number in 0..<count {
                         var request = try server.request(.get, "/\(number)")
