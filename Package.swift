@@ -39,7 +39,7 @@ let package = Package(
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
         .testTarget(name: "LadeCurlTests", dependencies: ["CCurl", "CHangingResolver", "LadeCurl", "LadeTesting"]),
-        .testTarget(name: "LadeURLSessionTests", dependencies: ["LadeURLSession", "LadeTesting"]),
+        .testTarget(name: "LadeURLSessionTests", dependencies: ["CHangingResolver", "LadeURLSession", "LadeTesting"]),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
         .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeTesting"]),
         .testTarget(name: "LadeCommandTests", dependencies: ["LadeCommand", "LadeTesting"]),

@@ -82,13 +82,20 @@ public final class URLSessionTransport: Transport {
                 throw .invalidRequest(.unsupportedFeature(feature), ErrorContext(request))
             }
         #endif
-        let transfer = Transfer(
+        return try await Transfer(
             request,
             platform: try PlatformRequest(request),
             limits: settings.limits,
             driver: driver,
             call: call
-        )
-        return try await transfer.run(through: gate)
+        ).run(through: gate)
+    }
+
+    /// Ends every exchange as cancelled and returns when the platform has let go of its sessions.
+    ///
+    /// Calls that come later end as cancelled too. Dropping the transport does the same without waiting.
+    public func shutDown() async {
+        driver.shutDown()
+        await driver.ended()
     }
 }

@@ -78,5 +78,36 @@ struct KnownIssue: Sendable {
         KnownIssue("TR-58", "There is no way to a Unix-domain socket; the request is refused"),
         KnownIssue("TR-59", "There is no way to dial another host than the address names; the request is refused"),
         KnownIssue("TR-60", "Addresses with an IPv6 literal are refused by FoundationNetworking as malformed"),
+        KnownIssue("TR-70", "Authorities cannot be given; the setting is refused"),
+        KnownIssue(
+            "TR-71",
+            "No authority can be given, so certificates of the test's own one are all refused for their issuer"
+        ),
+        KnownIssue("TR-72", "Keys cannot be pinned; the setting is refused"),
+        KnownIssue("TR-73", "Keys cannot be pinned; the setting is refused"),
+        KnownIssue("TR-74", "There are no client certificates; the setting is refused"),
+        KnownIssue("TR-75", "Certificates are always checked; the setting is refused"),
+        KnownIssue("TR-80", "The platform does not tell when it has connected, so the connect time-out is not kept"),
+        KnownIssue(
+            "TR-81",
+            "While bytes come faster than they are taken, the session's queue never turns to cancelling",
+            .sometimes
+        ),
+        KnownIssue(
+            "TR-82",
+            "Bytes on the wire are not told, so the ratio is to the announced length: noticed late, or never"
+        ),
+        KnownIssue("TR-83", "A limit for all connections and an idle life cannot be set; the settings are refused"),
+        KnownIssue("TR-84", "FoundationNetworking collects no metrics"),
+        KnownIssue("TR-85", "A chunked body with trailers: see TR-49", .endsTheProcess),
+        KnownIssue("TR-87", "A break in the head looks like one before it: see TR-23"),
+        KnownIssue("TR-90", "Cancelling waits for the name look-up, and everything else of the session waits for that"),
+        KnownIssue("TR-92", "No authority can be given besides the system's, so the TLS peer is not trusted"),
+        KnownIssue("TR-93", "No authority can be given besides the system's, so the TLS peer is not trusted"),
+        KnownIssue("TR-94", "No authority can be given besides the system's, so the TLS peer is not trusted"),
+        KnownIssue(
+            "TR-95",
+            "Calls wait for a connection in libcurl, which knows neither their order nor their priority"
+        ),
     ]
 }

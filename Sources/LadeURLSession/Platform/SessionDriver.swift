@@ -15,13 +15,22 @@ final class SessionDriver: NSObject, Sendable {
         static let canPause = true
     #endif
 
-    /// Where tasks are made and told what to do: their methods wait for the session's own queue, which must hold no
-    /// caller up.
-    let control = DispatchQueue(label: "LadeURLSession.control")
+    private struct Sessions {
+        /// The one for all requests that need no connection of their own; nil after the end.
+        var shared: URLSession?
+        /// How many are not invalid yet.
+        var liveCount = 0
+        var waitingForEnd: [CheckedContinuation<Void, Never>] = []
+    }
+
+    // Making tasks and telling them what to do waits for their session's own queue: that must hold no caller up, nor
+    // must the shared session hold up the others.
+    private let sharedControl = DispatchQueue(label: "LadeURLSession.control")
+    private let freshControl = DispatchQueue(label: "LadeURLSession.control.fresh", attributes: .concurrent)
     private let callbacks: OperationQueue
     private let configuration: URLSessionConfiguration
     private let transfers = Locked<[ObjectIdentifier: Transfer]>([:])
-    private let session = Locked<URLSession?>(nil)
+    private let sessions = Locked(Sessions())
     #if canImport(Security)
         private let trust: ServerTrust
         private let proxy: ProxySettings
@@ -40,16 +49,20 @@ final class SessionDriver: NSObject, Sendable {
         #endif
         super.init()
         let shared = makeSession()
-        session.withLock { $0 = shared }
+        sessions.withLock { $0.shared = shared }
+    }
+
+    /// Where the task of an exchange is told what to do.
+    func control(of transfer: Transfer) -> DispatchQueue {
+        transfer.platform.needsFreshConnection ? freshControl : sharedControl
     }
 
     /// Starts the platform's part of an exchange.
     func start(_ transfer: Transfer, upload: Upload) {
-        control.async { [self] in
-            let isShared = !transfer.platform.needsFreshConnection
-            let fresh = isShared ? nil : makeSession()
-            guard let session = fresh ?? self.session.withLock({ $0 }) else { return transfer.cancel() }
-            let task = makeTask(in: session, transfer.platform.urlRequest, upload)
+        control(of: transfer).async { [self] in
+            guard let shared = sessions.withLock({ $0.shared }) else { return transfer.cancel() }
+            let fresh = transfer.platform.needsFreshConnection ? makeSession() : nil
+            let task = makeTask(in: fresh ?? shared, transfer.platform.urlRequest, upload)
             task.priority = transfer.request.priority.taskPriority
             if transfer.attach(task) {
                 transfers.withLock { $0[ObjectIdentifier(task)] = transfer }
@@ -62,7 +75,8 @@ final class SessionDriver: NSObject, Sendable {
     }
 
     private func makeSession() -> URLSession {
-        URLSession(configuration: configuration, delegate: self, delegateQueue: callbacks)
+        sessions.withLock { $0.liveCount += 1 }
+        return URLSession(configuration: configuration, delegate: self, delegateQueue: callbacks)
     }
 
     private func makeTask(in session: URLSession, _ request: URLRequest, _ upload: Upload) -> URLSessionTask {
@@ -84,25 +98,46 @@ final class SessionDriver: NSObject, Sendable {
     ///
     /// The platform has no way to close a single connection that it believes to be sound.
     func abandonConnections() {
-        control.async { [self] in
+        sharedControl.async { [self] in
             let fresh = makeSession()
-            let old = session.withLock { session -> URLSession? in
-                guard let old = session else { return nil }
-                session = fresh
+            let old = sessions.withLock { sessions -> URLSession? in
+                guard let old = sessions.shared else { return nil }
+                sessions.shared = fresh
                 return old
             }
             (old ?? fresh).finishTasksAndInvalidate()
         }
     }
 
-    /// Ends every exchange as cancelled, and the session.
+    /// Ends every exchange as cancelled, and every session.
     func shutDown() {
-        let session = session.withLock { session in
-            defer { session = nil }
-            return session
+        let shared = sessions.withLock { sessions in
+            defer { sessions.shared = nil }
+            return sessions.shared
         }
         for transfer in transfers.withLock({ Array($0.values) }) { transfer.cancel() }
-        control.async { session?.invalidateAndCancel() }
+        sharedControl.async { shared?.invalidateAndCancel() }
+    }
+
+    /// Waits until the platform has let go of every session.
+    func ended() async {
+        await withCheckedContinuation { continuation in
+            let isOver = sessions.withLock { sessions in
+                if sessions.liveCount > 0 { sessions.waitingForEnd.append(continuation) }
+                return sessions.liveCount == 0
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+        let waiting = sessions.withLock { sessions in
+            sessions.liveCount -= 1
+            guard sessions.liveCount == 0 else { return [CheckedContinuation<Void, Never>]() }
+            defer { sessions.waitingForEnd = [] }
+            return sessions.waitingForEnd
+        }
+        for continuation in waiting { continuation.resume() }
     }
 
     private func transfer(of task: URLSessionTask) -> Transfer? {

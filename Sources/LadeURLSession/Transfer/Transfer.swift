@@ -218,9 +218,11 @@ final class Transfer: ResponseBodySource {
         case .adjustPausing: adjustPausing()
         case .cancelTask:
             guard let task = guarded.withLock({ $0.task }) else { return }
-            driver.control.async { task.cancel() }
+            driver.control(of: self).async { task.cancel() }
         case .abandonConnections: driver.abandonConnections()
         case .tell(let event): call.record(event)
+        case .publish:
+            for action in guarded.withLock({ $0.state.publish() }) { perform(action) }
         }
     }
 
@@ -284,7 +286,7 @@ final class Transfer: ResponseBodySource {
 
     private func adjustPausing() {
         guard let task = guarded.withLock({ $0.task }) else { return }
-        driver.control.async {
+        driver.control(of: self).async {
             // Asked for in any order from two threads, carried out in one: the last wish is what counts.
             let isPaused = self.guarded.withLock { $0.state.isPaused }
             switch (isPaused, task.state) {

@@ -35,6 +35,8 @@ struct TransferState {
         /// Use no connection again that is open now: one of them carried an answer that broke the protocol.
         case abandonConnections
         case tell(Event)
+        /// Let the sender or the reader see the end, now that everybody else was told: call ``TransferState/publish()``.
+        case publish
     }
 
     /// What a reader gets.
@@ -46,6 +48,14 @@ struct TransferState {
     private enum Ending {
         case complete
         case failed(LoadingError)
+
+        /// What a reader gets from then on.
+        var result: Result<Data?, LoadingError> {
+            switch self {
+            case .complete: .success(nil)
+            case .failed(let error): .failure(error)
+            }
+        }
     }
 
     let request: Request
@@ -68,6 +78,7 @@ struct TransferState {
     private var isSenderServed = false
     private var isReaderWaiting = false
     private var ending: Ending?
+    private var isPublished = false
 
     init(request: Request, limits: TransportSettings.ResponseLimits, canPause: Bool, now: Instant) {
         self.request = request
@@ -192,7 +203,7 @@ struct TransferState {
         guard ending == nil else { return [] }
         if let failure {
             // A server may answer and close before it has read the whole request: what is complete is complete.
-            if failure.meaning == .connectionLost, let head, isComplete(head) { return complete(head, at: now) }
+            if failure.meaning == .connectionLost, let head, isComplete(head) { return complete(at: now) }
             return end(failure.error(in: self, context: context), at: now)
         }
         var actions: [Action] = []
@@ -208,7 +219,7 @@ struct TransferState {
             let fault = LoadingError.incompleteBody(received: received, expected: head.announcedLength, context)
             return actions + end(fault, at: now)
         }
-        return actions + complete(head, at: now)
+        return actions + complete(at: now)
     }
 
     /// The platform measured; what it does not know stays as it was.
@@ -227,17 +238,17 @@ struct TransferState {
             lastActivity = now
             return .now(.success(chunk), [.adjustPausing])
         }
-        switch ending {
-        case .complete: return .now(.success(nil), [])
-        case .failed(let error): return .now(.failure(error), [])
-        case nil:
+        guard isPublished, let ending else {
             isReaderWaiting = true
             return .wait
         }
+        return .now(ending.result, [])
     }
 
     /// The caller no longer wants it.
     mutating func cancel(at now: Instant) -> [Action] {
+        // The end of a body whose rest was thrown away is not its end.
+        if ending != nil, !waiting.isEmpty { ending = .failed(.cancelled(context)) }
         waiting = []
         waitingBytes = 0
         return fail(.cancelled(context), at: now)
@@ -271,19 +282,10 @@ struct TransferState {
 
     // MARK: - Endings
 
-    private mutating func complete(_ head: Head, at now: Instant) -> [Action] {
+    private mutating func complete(at now: Instant) -> [Action] {
         ending = .complete
         metrics.total = elapsed(at: now)
-        var actions = [Action.tell(.exchangeFinished(metrics))]
-        if !isSenderServed {
-            isSenderServed = true
-            actions.append(.answer(.complete(head, collected)))
-            collected = Data()
-        } else if isReaderWaiting {
-            isReaderWaiting = false
-            actions.append(.giveReader(.success(nil)))
-        }
-        return actions
+        return [.tell(.exchangeFinished(metrics)), .publish]
     }
 
     private mutating func end(_ error: LoadingError, at now: Instant) -> [Action] {
@@ -292,15 +294,25 @@ struct TransferState {
         metrics.total = elapsed(at: now)
         var actions = [Action.cancelTask]
         if case .malformedResponse = error { actions.append(.abandonConnections) }
-        actions.append(.tell(.exchangeFailed(error, metrics)))
+        return actions + [.tell(.exchangeFailed(error, metrics)), .publish]
+    }
+
+    /// Lets whoever waits see the end.
+    mutating func publish() -> [Action] {
+        guard let ending, !isPublished else { return [] }
+        isPublished = true
         if !isSenderServed {
             isSenderServed = true
-            actions.append(.failSender(error))
-        } else if isReaderWaiting {
-            isReaderWaiting = false
-            actions.append(.giveReader(.failure(error)))
+            defer { collected = Data() }
+            switch (ending, head) {
+            case (.failed(let error), _): return [.failSender(error)]
+            case (.complete, let head?): return [.answer(.complete(head, collected))]
+            case (.complete, nil): preconditionFailure("An exchange was complete without a head")
+            }
         }
-        return actions
+        guard isReaderWaiting else { return [] }
+        isReaderWaiting = false
+        return [.giveReader(ending.result)]
     }
 
     /// Whether the framing says that nothing more of the answer can come.

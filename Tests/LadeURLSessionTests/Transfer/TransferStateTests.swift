@@ -4,6 +4,50 @@ import Testing
 
 @testable import LadeURLSession
 
+/// Takes the events of a state and publishes its end as soon as it asks for that.
+private struct Subject {
+    private(set) var state: TransferState
+
+    var isEnded: Bool { state.isEnded }
+    var isPaused: Bool { state.isPaused }
+    var metrics: Metrics { state.metrics }
+
+    init(_ state: TransferState) {
+        self.state = state
+    }
+
+    private mutating func play(_ actions: [TransferState.Action]) -> [TransferState.Action] {
+        actions.flatMap { action -> [TransferState.Action] in
+            if case .publish = action { state.publish() } else { [action] }
+        }
+    }
+
+    mutating func start(at now: Instant) -> [TransferState.Action] { play(state.start(at: now)) }
+
+    mutating func headArrived(_ head: PlatformHead, at now: Instant) -> [TransferState.Action] {
+        play(state.headArrived(head, at: now))
+    }
+
+    mutating func bytesArrived(_ bytes: Data, at now: Instant) -> [TransferState.Action] {
+        play(state.bytesArrived(bytes, at: now))
+    }
+
+    mutating func bytesSent(_ count: Int64, at now: Instant) { state.bytesSent(count, at: now) }
+
+    mutating func finished(
+        _ failure: PlatformFailure?,
+        lateHead: PlatformHead?,
+        at now: Instant
+    ) -> [TransferState.Action] {
+        play(state.finished(failure, lateHead: lateHead, at: now))
+    }
+
+    mutating func cancel(at now: Instant) -> [TransferState.Action] { play(state.cancel(at: now)) }
+    mutating func timePassed(_ now: Instant) -> [TransferState.Action] { play(state.timePassed(now)) }
+    mutating func read(at now: Instant) -> TransferState.Reading { state.read(at: now) }
+    func nextDeadline(at now: Instant) -> Instant? { state.nextDeadline(at: now) }
+}
+
 /// Fed with events, never with tasks or time: each test reads as what happens and what is to be done.
 struct TransferStateTests {
     private func state(
@@ -11,13 +55,13 @@ struct TransferStateTests {
         method: LadeCore.Method = .get,
         canPause: Bool = true,
         change: (inout Request) -> Void = { _ in }
-    ) throws -> TransferState {
+    ) throws -> Subject {
         var request = try Request(method, "http://example.com/a", delivery: delivery)
         change(&request)
         var limits = TransportSettings.ResponseLimits()
         limits.streamHighWater = 10
         limits.decompressionFloor = 100
-        var state = TransferState(request: request, limits: limits, canPause: canPause, now: at(0))
+        var state = Subject(TransferState(request: request, limits: limits, canPause: canPause, now: at(0)))
         #expect(show(state.start(at: at(0))) == ["tell exchange started"])
         return state
     }
@@ -47,6 +91,7 @@ struct TransferStateTests {
             case .tell(.exchangeFinished): "tell finished"
             case .tell(.exchangeFailed): "tell failed"
             case .tell: "tell something else"
+            case .publish: "publish"
             }
         }
     }
@@ -269,6 +314,35 @@ struct TransferStateTests {
         _ = waiting.headArrived(head(), at: at(1))
         _ = waiting.read(at: at(1))
         #expect(show(waiting.cancel(at: at(1))) == ["cancel task", "tell failed", "fail reader: cancelled"])
+    }
+
+    @Test("cancelling after the platform has finished does not make the end of the body out of its middle")
+    func cancellingFinished() throws {
+        var unread = try state()
+        _ = unread.headArrived(head(), at: at(1))
+        _ = unread.bytesArrived(bytes(4), at: at(1))
+        _ = unread.finished(nil, lateHead: nil, at: at(1))
+        #expect(unread.cancel(at: at(1)).isEmpty)
+        #expect(show(unread.read(at: at(1))) == ["throw cancelled"])
+
+        var read = try state()
+        _ = read.headArrived(head(), at: at(1))
+        _ = read.bytesArrived(bytes(4), at: at(1))
+        _ = read.read(at: at(1))
+        _ = read.finished(nil, lateHead: nil, at: at(1))
+        #expect(read.cancel(at: at(1)).isEmpty)
+        #expect(show(read.read(at: at(1))) == ["the end"])
+    }
+
+    @Test("a reader sees the end only when it was told")
+    func publishing() throws {
+        var state = try state().state
+        _ = state.headArrived(head(), at: at(1))
+        let actions = state.finished(PlatformFailure(.networkConnectionLost), lateHead: nil, at: at(1))
+        #expect(show(actions) == ["cancel task", "tell failed", "publish"])
+        #expect(show(state.read(at: at(1))) == ["wait"])
+        #expect(show(state.publish()) == ["fail reader: lost: after 0 bytes of the body"])
+        #expect(state.publish().isEmpty)
     }
 
     // MARK: - Back-pressure
