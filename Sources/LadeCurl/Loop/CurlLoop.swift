@@ -242,7 +242,7 @@ final class CurlLoop: @unchecked Sendable {
         let bit = direction == .upload ? CURLPAUSE_SEND : CURLPAUSE_RECV
         guard transfer.pauses & bit != 0 else { return }
         transfer.pauses &= ~bit
-        transfer.lastActivity = now
+        beginIdling(transfer)
         // May call the write callback before it returns, with the piece that was refused.
         curl_easy_pause(handle.raw, transfer.pauses)
     }
@@ -426,6 +426,14 @@ final class CurlLoop: @unchecked Sendable {
         return next
     }
 
+    /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
+    ///
+    /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
+    fileprivate func beginIdling(_ transfer: Transfer) {
+        transfer.lastActivity = now
+        nextExpiry = min(nextExpiry, expiry(transfer).at)
+    }
+
     private func expire() {
         nextExpiry = .max
         for transfer in running {
@@ -551,8 +559,10 @@ extension EasyHandle {
             }
         }
         lade_easy_set_prereq(raw) { context, _, _, _, _ in
-            EasyHandle.with(context) { transfer, _ in
-                transfer.mayBeSent() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            EasyHandle.with(context) { transfer, loop in
+                guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
+                loop.beginIdling(transfer)
+                return CURL_PREREQFUNC_OK
             }
         }
         lade_easy_set_open(raw) { context, _, address in
