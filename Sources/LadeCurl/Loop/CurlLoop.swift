@@ -242,7 +242,7 @@ final class CurlLoop: @unchecked Sendable {
         let bit = direction == .upload ? CURLPAUSE_SEND : CURLPAUSE_RECV
         guard transfer.pauses & bit != 0 else { return }
         transfer.pauses &= ~bit
-        transfer.lastActivity = now
+        beginIdling(transfer)
         // May call the write callback before it returns, with the piece that was refused. What the callback finds wrong
         // then comes back here, and nowhere else.
         let code = curl_easy_pause(handle.raw, transfer.pauses)
@@ -290,7 +290,7 @@ final class CurlLoop: @unchecked Sendable {
             return end(transfer, handle, .transport(code: Int(result.rawValue), message: message, transfer.context))
         }
         startPump(transfer)
-        nextExpiry = min(nextExpiry, nextLook(transfer))
+        nextExpiry = min(nextExpiry, expiry(transfer).at)
     }
 
     private func plan(_ transfer: Transfer, isFresh: Bool) -> EasyHandle.Plan {
@@ -433,11 +433,12 @@ final class CurlLoop: @unchecked Sendable {
         return next
     }
 
-    /// When to look at a transfer again: it may become idle without having an expiry now, as it is not sent yet, or is
-    /// paused because its reader is slow.
-    private func nextLook(_ transfer: Transfer) -> Int64 {
-        let idle = transfer.request.timeouts.idle.map { now + min($0.wholeNanoseconds, 1 << 60) } ?? .max
-        return min(expiry(transfer).at, idle)
+    /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
+    ///
+    /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
+    fileprivate func beginIdling(_ transfer: Transfer) {
+        transfer.lastActivity = now
+        nextExpiry = min(nextExpiry, expiry(transfer).at)
     }
 
     private func expire() {
@@ -447,7 +448,7 @@ final class CurlLoop: @unchecked Sendable {
             guard case .running(let handle) = transfer.phase else { continue }
             let (at, phase) = expiry(transfer)
             guard at <= now else {
-                nextExpiry = min(nextExpiry, nextLook(transfer))
+                nextExpiry = min(nextExpiry, expiry(transfer).at)
                 continue
             }
             let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
@@ -564,8 +565,10 @@ extension EasyHandle {
             }
         }
         lade_easy_set_prereq(raw) { context, _, _, _, _ in
-            EasyHandle.with(context) { transfer, _ in
-                transfer.mayBeSent() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            EasyHandle.with(context) { transfer, loop in
+                guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
+                loop.beginIdling(transfer)
+                return CURL_PREREQFUNC_OK
             }
         }
         lade_easy_set_open(raw) { context, _, address in
