@@ -93,10 +93,6 @@ struct KnownIssue: Sendable {
             "While bytes come faster than they are taken, the session's queue never turns to cancelling",
             .sometimes
         ),
-        KnownIssue(
-            "TR-82",
-            "Bytes on the wire are not told, so the ratio is to the announced length: noticed late, or never"
-        ),
         KnownIssue("TR-83", "A limit for all connections and an idle life cannot be set; the settings are refused"),
         KnownIssue("TR-84", "FoundationNetworking collects no metrics"),
         KnownIssue("TR-85", "A chunked body with trailers: see TR-49", .endsTheProcess),

@@ -358,7 +358,9 @@ final class CurlLoop: @unchecked Sendable {
         // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
         // A stream that the server reset on purpose says so with its error number; a lost connection has none.
-        let isLostHTTP2 = (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM) && !handle.message.contains("(err ")
+        let isLostHTTP2 =
+            (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE)
+            && !handle.message.contains("(err ")
         let isDead =
             wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
             || isLostHTTP2
