@@ -11,7 +11,9 @@ let package = Package(
         .target(name: "CFuzzer"),
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["CFuzzer", .product(name: "LadeCore", package: "lade")],
+            dependencies: [
+                "CFuzzer", .product(name: "LadeCore", package: "lade"), .product(name: "LadeCurl", package: "lade"),
+            ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"),
                 .enableUpcomingFeature("MemberImportVisibility"),

@@ -19,6 +19,7 @@ let targets: [Target] = [
     .contentDisposition,
     .cacheControl,
     .structuredField,
+    .responseHead,
 ]
 
 /// Ends the process with what does not hold, so that libFuzzer keeps the input.
