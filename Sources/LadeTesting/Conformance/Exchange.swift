@@ -61,7 +61,8 @@ struct Exchange: Sendable {
     /// How it ended, in a few words, for findings.
     var ending: String {
         let head = status.map { "\($0), \(body.count) bytes" } ?? "no head"
-        return error.map { "\(head), then \($0)" } ?? head
+        guard let error else { return head }
+        return "\(head), then \(error)" + (error.context.detail.map { " (\($0))" } ?? "")
     }
 
     /// The statuses of the interim responses that were told as events.
