@@ -29,7 +29,13 @@ let package = Package(
         .target(
             name: "Lade",
             dependencies: [
-                "LadeCore", "LadeURLSession", .target(name: "LadeCurl", condition: .when(platforms: [.linux])),
+                "LadeCore",
+                .target(name: "LadeCurl", condition: .when(platforms: [.linux])),
+                // On Linux it would bring the whole of Foundation into every program: 57 MB linked statically.
+                .target(
+                    name: "LadeURLSession",
+                    condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
+                ),
             ]
         ),
         // A product of its own: virtual time, scripted transport, loopback server, conformance suites.

@@ -1,6 +1,15 @@
 import Foundation
+import Lade
 import LadeTesting
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 @testable import LadeCommand
 
@@ -123,20 +132,26 @@ struct ProgramTests {
         FileManager.default.isExecutableFile(atPath: path)
     }
 
-    @Test("command CM-09 opens nothing for --help: no socket, no event loop")
+    @Test("command CM-09 makes no service for --help, whatever else is asked for")
     func frugal() async throws {
-        let pages = HelpPage(table: .standard)
-        // Three for the standard streams, one for the libraries that are loaded, one for the runtime's threads.
-        let outcome = try await LadeProcess.run("-c", "ulimit -n 5; exec lade get --help", program: "/bin/bash")
-        #expect(outcome.status == 0)
-        #expect(outcome.output == CommandTable.standard["get"].map { pages.page(of: $0) })
-        let server = try LoopbackServer { _ in .status(204) }
-        let get = try await LadeProcess.run(
-            "-c",
-            "ulimit -n 5; exec lade get \(server.address())",
-            program: "/bin/bash"
-        )
-        #expect(get.status != 0, "The limit does not bite.")
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let services = Locked(0)
+        var console = Console()
+        console.output = try Descriptor.open(folder.file("out", ""), O_WRONLY)
+        var context = CommandContext(table: .standard, console: console, interruption: Interruption())
+        context.makeService = { settings throws(LoadingError) in
+            services.withLock { $0 += 1 }
+            return Service(settings, transport: ScriptedTransport(answering: .status(204)))
+        }
+
+        let code = try await context.table.run(["get", "http://h/", "-v", "--help"], in: context)
+
+        #expect(code == .success)
+        #expect(folder.text(of: "out") == CommandTable.standard["get"].map { HelpPage(table: .standard).page(of: $0) })
+        #expect(services.withLock(\.self) == 0)
+        #expect(try await context.table.run(["get", "http://h/"], in: context) == .success)
+        #expect(services.withLock(\.self) == 1)
     }
 
     @Test("command CM-10 lists transport, TLS, codings and HTTP versions")
