@@ -28,7 +28,7 @@ public final class Loader: Sendable {
     ///
     /// - Parameter request: What to ask for. With `streamed` delivery the head is returned as soon as it is there.
     /// - Returns: A response whose status is acceptable.
-    /// - Throws: ``LoadingError/unacceptableStatus(_:_:)`` with headers and the beginning of the body for a status
+    /// - Throws: `LoadingError.unacceptableStatus` with headers and the beginning of the body for a status
     ///   outside the acceptable ones; otherwise what the chain throws. Cancelling the task ends the call.
     public func load(_ request: Request) async throws(LoadingError) -> Response {
         try request.validate()

@@ -44,7 +44,7 @@ public final class Service: Sendable {
 
     /// Makes a service with the platform's transport.
     ///
-    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for a setting that cannot be used.
+    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used.
     public convenience init(_ settings: Settings = Settings()) throws(LoadingError) {
         #if os(Linux)
             let transport = try CurlTransport(settings: settings.transport)

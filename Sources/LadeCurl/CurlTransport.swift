@@ -15,7 +15,7 @@ public final class CurlTransport: Transport {
 
     /// Makes a transport and starts its thread.
     ///
-    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for a setting that cannot be used, as a certificate
+    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used, as a certificate
     ///   file that is none.
     public init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
         self.settings = settings
@@ -36,7 +36,7 @@ public final class CurlTransport: Transport {
     /// ```
     public var executor: any TaskExecutor { loop.taskExecutor }
 
-    /// Carries out one exchange; see ``Transport/send(_:call:)``.
+    /// Carries out one exchange; see `Transport.send`.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         if let scheme = request.url.scheme, scheme == "file" || scheme == "data", settings.allowsLocalAddresses {
             return try await LocalTransport().send(request, call: call)

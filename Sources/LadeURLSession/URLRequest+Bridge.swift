@@ -13,8 +13,8 @@ extension Request {
     /// The address, method, fields, body bytes, cache policy and time-out (which becomes the idle one) are taken over.
     /// Foundation keeps no order of fields and joins repeated ones by commas; here they come sorted by name.
     ///
-    /// - Throws: ``LadeCore/LoadingError/invalidRequest(_:_:)`` for a request without an address, one that breaks the
-    ///   rules of ``LadeCore/Request/validate()``, or one whose body is a stream, which could be read only once.
+    /// - Throws: `LoadingError.invalidRequest` for a request without an address, one that breaks the
+    ///   rules of `Request.validate()`, or one whose body is a stream, which could be read only once.
     public init(_ urlRequest: URLRequest) throws(LoadingError) {
         guard let url = urlRequest.url else {
             throw .invalidRequest(.url("", reason: "there is none"), ErrorContext())
@@ -43,7 +43,7 @@ extension Request {
     /// Repeated fields are joined by commas, and their order is lost; what Foundation has no place for (limits, tags,
     /// the destination, other time-outs than the idle one) is left out. A whole file goes along as a body stream.
     ///
-    /// - Throws: ``LadeCore/LoadingError/invalidRequest(_:_:)`` for a body that is neither bytes nor a whole file.
+    /// - Throws: `LoadingError.invalidRequest` for a body that is neither bytes nor a whole file.
     public var urlRequest: URLRequest {
         get throws(LoadingError) {
             var result = URLRequest(url: url)

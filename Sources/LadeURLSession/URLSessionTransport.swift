@@ -32,7 +32,7 @@ public final class URLSessionTransport: Transport {
     /// Makes a transport with a session of its own.
     ///
     /// - Parameter settings: What the transport is to do; see <doc:WhatURLSessionCannotDo> for what a platform refuses.
-    /// - Throws: ``LadeCore/LoadingError/invalidSetting(name:reason:_:)`` for a setting the platform cannot carry out.
+    /// - Throws: `LoadingError.invalidSetting` for a setting the platform cannot carry out.
     public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
         try self.init(configuration: .ephemeral, settings: settings)
     }
@@ -44,7 +44,7 @@ public final class URLSessionTransport: Transport {
     ///   - configuration: Copied. Its cache, cookie and credential stores are taken out, its time-outs, connection
     ///     limit, proxies and least TLS version replaced by what the settings and each request say.
     ///   - settings: What the transport is to do.
-    /// - Throws: ``LadeCore/LoadingError/invalidSetting(name:reason:_:)`` for a setting the platform cannot carry out.
+    /// - Throws: `LoadingError.invalidSetting` for a setting the platform cannot carry out.
     public init(
         configuration: URLSessionConfiguration,
         settings: TransportSettings = TransportSettings()
@@ -64,7 +64,7 @@ public final class URLSessionTransport: Transport {
         driver.shutDown()
     }
 
-    /// Carries out one exchange; see ``LadeCore/Transport``.
+    /// Carries out one exchange; see `Transport`.
     ///
     /// A connect time-out cannot be told from an idle one here and is not kept: the platform does not say when it has
     /// connected. Idle and whole time-outs are.

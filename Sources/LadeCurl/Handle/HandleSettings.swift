@@ -18,7 +18,7 @@ struct HandleSettings: Sendable {
 
     /// Checks the settings and makes the files libcurl needs.
     ///
-    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` naming the setting.
+    /// - Throws: `LoadingError.invalidSetting` naming the setting.
     init(_ settings: TransportSettings) throws(LoadingError) {
         self.settings = settings
         temporaryFiles = TemporaryFiles()
