@@ -91,7 +91,7 @@ public struct ConformanceSkip: Error, Sendable, CustomStringConvertible {
     public var description: String { reason }
 }
 
-/// What every transport must do, as cases that run against any ``LadeCore/Transport``.
+/// What every transport must do, as cases that run against any `Transport`.
 ///
 /// ```swift
 /// let context = ConformanceContext { settings in try MyTransport(settings) }

@@ -118,7 +118,8 @@ extension TransportConformance {
             try await context.within("closing the connections") { try await server.open(atMost: 0) }
         }
         try await context.settles("descriptors") {
-            let left = ProcessProbe.descriptors.filter { !descriptors.contains($0) }
+            // The Swift runtime opens its one timer anew now and then; no transport of ours has any.
+            let left = ProcessProbe.descriptors.filter { !descriptors.contains($0) && !$0.hasSuffix("[timerfd]") }
             return left.isEmpty ? nil : "left open: \(left)"
         }
         try await context.settles("threads") {

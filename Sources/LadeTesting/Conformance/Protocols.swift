@@ -424,7 +424,10 @@ extension ConformanceContext {
     func counts(_ transport: any Transport, _ base: String, _ token: String) async throws -> [String: Int] {
         let exchange = try await exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
         guard let counts = try? JSONDecoder().decode([String: Int].self, from: exchange.body) else {
-            throw ConformanceFailure(number: "peer", findings: ["the HTTP/2 peer told “\(exchange.text)”: \(exchange.ending)"])
+            throw ConformanceFailure(
+                number: "peer",
+                findings: ["the HTTP/2 peer told “\(exchange.text)”: \(exchange.ending)"]
+            )
         }
         return counts
     }

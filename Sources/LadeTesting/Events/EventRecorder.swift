@@ -61,7 +61,7 @@ public final class EventRecorder: EventSink {
 
     /// Waits until an event that satisfies `predicate` has been recorded, or finds the first that was.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     @discardableResult
     public func event(where predicate: @Sendable (Event) -> Bool) async throws(LoadingError) -> Event {
         var seen = 0
@@ -76,7 +76,7 @@ public final class EventRecorder: EventSink {
 
     /// Waits until an event with that ``line(for:)`` has been recorded.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func line(_ text: String) async throws(LoadingError) {
         try await event { Self.line(for: $0) == text }
     }

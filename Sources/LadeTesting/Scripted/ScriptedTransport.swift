@@ -173,14 +173,14 @@ public final class ScriptedTransport: Transport {
 
     /// Waits until the request of that number (from 0) has arrived.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func request(at index: Int) async throws(LoadingError) -> Received {
         try await state.value { index < $0.received.count ? $0.received[index] : nil }
     }
 
     /// Waits until so many exchanges have been cancelled.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func cancellations(atLeast count: Int) async throws(LoadingError) {
         try await state.value { $0.cancellations >= count ? () : nil }
     }

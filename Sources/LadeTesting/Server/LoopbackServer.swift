@@ -205,7 +205,7 @@ public final class LoopbackServer: Sendable {
 
     /// A request to this server.
     ///
-    /// - Throws: ``LadeCore/LoadingError/invalidRequest(_:_:)`` when the target cannot stand in a URL.
+    /// - Throws: `LoadingError.invalidRequest` when the target cannot stand in a URL.
     public func request(
         _ method: Method = .get,
         _ target: String = "/",
@@ -242,7 +242,7 @@ public final class LoopbackServer: Sendable {
 
     /// Waits until the request of that number (from 0) has arrived with its body.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func request(at index: Int) async throws(LoadingError) -> ServerRequest {
         try await core.watched.value { state in
             index < state.requests.count && state.requests[index].isComplete ? state.requests[index] : nil
@@ -251,28 +251,28 @@ public final class LoopbackServer: Sendable {
 
     /// Waits until the head of the request of that number (from 0) has arrived.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func head(at index: Int) async throws(LoadingError) -> ServerRequest {
         try await core.watched.value { index < $0.requests.count ? $0.requests[index] : nil }
     }
 
     /// Waits until so many request heads have arrived.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func requests(atLeast count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.requestCount >= count ? () : nil }
     }
 
     /// Waits until so many connections have been accepted.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func connections(atLeast count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.accepted >= count ? () : nil }
     }
 
     /// Waits until the connection of that number (from 0) has ended.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     @discardableResult
     public func connectionClosed(at index: Int) async throws(LoadingError) -> ServerConnection.Ended {
         try await core.watched.value { index < $0.connections.count ? $0.connections[index].ended : nil }
@@ -280,14 +280,14 @@ public final class LoopbackServer: Sendable {
 
     /// Waits until no more than so many connections are open.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func open(atMost count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.open.count <= count ? () : nil }
     }
 
     /// Waits until a connection has sent so many bytes to the system.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func sent(atLeast count: Int64, on index: Int = 0) async throws(LoadingError) {
         try await core.watched.value { state in
             index < state.connections.count && state.connections[index].bytesSent >= count ? () : nil

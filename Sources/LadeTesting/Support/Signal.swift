@@ -49,7 +49,7 @@ public final class Signal: Sendable {
 
     /// Waits until the signal lets the task pass.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func wait() async throws(LoadingError) {
         state.change { $0.arrivals += 1 }
         try await state.value { $0.pass() ? () : nil }
@@ -57,7 +57,7 @@ public final class Signal: Sendable {
 
     /// Waits until so many waits have begun: somebody stands before the signal.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func arrivals(atLeast count: Int) async throws(LoadingError) {
         try await state.value { $0.arrivals >= count ? () : nil }
     }

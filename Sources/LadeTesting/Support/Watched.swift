@@ -67,7 +67,7 @@ final class Watched<State>: @unchecked Sendable {
 
     /// Suspends the task until the probe gives a value.
     ///
-    /// - Throws: ``LoadingError/cancelled(_:)`` as soon as the task is cancelled.
+    /// - Throws: `LoadingError.cancelled` as soon as the task is cancelled.
     func value<Value: Sendable>(
         _ probe: @escaping @Sendable (inout State) -> Value?
     ) async throws(LoadingError) -> Value {

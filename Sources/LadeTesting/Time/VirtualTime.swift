@@ -7,7 +7,7 @@ public import LadeCore
 
 /// Time that stands still until it is moved.
 ///
-/// Put it into a call or a service in place of ``LadeCore/SystemTime``. A task that sleeps on it stays suspended until
+/// Put it into a call or a service in place of `SystemTime`. A task that sleeps on it stays suspended until
 /// the test moves the time to its deadline; nothing here waits in real time.
 ///
 /// ```swift
@@ -88,7 +88,7 @@ public final class VirtualTime: TimeSource {
 
     /// Suspends the task until the time is moved to `deadline`; returns at once when it is there already.
     ///
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` as soon as the current task is cancelled.
+    /// - Throws: `LoadingError.cancelled` as soon as the current task is cancelled.
     public func sleep(until deadline: Instant) async throws(LoadingError) {
         let number = state.change { state in
             state.lastNumber += 1
@@ -147,7 +147,7 @@ public final class VirtualTime: TimeSource {
     /// Waits until some task sleeps, then tells which is the first to be woken.
     ///
     /// - Returns: The sleeper with the earliest deadline; it goes on sleeping.
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the waiting task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
     public func nextSleeper() async throws(LoadingError) -> Sleeper {
         try await state.value { $0.entries.first?.sleeper }
     }
@@ -155,7 +155,7 @@ public final class VirtualTime: TimeSource {
     /// Waits until so many tasks sleep.
     ///
     /// - Returns: All who sleep then, in order of deadline, then of arrival.
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the waiting task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
     public func sleepers(atLeast count: Int) async throws(LoadingError) -> [Sleeper] {
         try await state.value { $0.entries.count >= count ? $0.entries.map(\.sleeper) : nil }
     }
@@ -163,7 +163,7 @@ public final class VirtualTime: TimeSource {
     /// Waits until some task sleeps and moves the time to the earliest deadline.
     ///
     /// - Returns: The sleeper that set the deadline; it has been woken, with all of the same deadline.
-    /// - Throws: ``LadeCore/LoadingError/cancelled(_:)`` when the waiting task is cancelled.
+    /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
     @discardableResult
     public func advanceToNextSleeper() async throws(LoadingError) -> Sleeper {
         let sleeper = try await nextSleeper()
