@@ -138,7 +138,7 @@ public struct ScriptedAnswer: Sendable {
         .fails(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat, ErrorContext()))
     }
 
-    /// A time-out, at once; request time-outs are not simulated, so put ``after(_:)`` where time matters.
+    /// A time-out, at once; request time-outs are not simulated, so put `after(_:)` where time matters.
     public static func timesOut(_ phase: TimeoutPhase = .idle) -> ScriptedAnswer {
         .fails(.timedOut(phase, ErrorContext()))
     }
