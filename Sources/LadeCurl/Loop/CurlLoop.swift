@@ -40,7 +40,7 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var admitted: [Transfer] = []
     @exclusivity(unchecked) private var idleHandles: [EasyHandle] = []
     @exclusivity(unchecked) private var streamsByHost: [Int: Int] = [:]
-    /// When libcurl wants to be called, or never.
+    /// When libcurl wants to be called; nil for never, the least value for at once.
     @exclusivity(unchecked) private var timer: Int64?
     /// Before this no time-out of ours can have passed.
     @exclusivity(unchecked) private var nextExpiry = Int64.max
@@ -82,7 +82,9 @@ final class CurlLoop: @unchecked Sendable {
         }
         lade_multi_set_timer(multi) { _, milliseconds, context in
             let loop = CurlLoop.from(context)
-            loop.timer = milliseconds < 0 ? nil : Monotonic.now() + Int64(milliseconds) * 1_000_000
+            // “At once” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
+            loop.timer =
+                milliseconds < 0 ? nil : milliseconds == 0 ? .min : Monotonic.now() + Int64(milliseconds) * 1_000_000
             return 0
         }
     }
