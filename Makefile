@@ -5,7 +5,7 @@ export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS
 GOALS := demo test bench lint format docs install fuzz sanitize
 
 help:
-	@echo 'make demo       the lade command against a local server'
+	@echo 'make demo       the lade command against servers on this machine'
 	@echo 'make test       all tests, with real peers on loopback      FILTER=regex'
 	@echo 'make lint       the form of the sources                     (make format mends it)'
 	@echo 'make docs       the documentation, into .build/docs'

@@ -10,6 +10,10 @@ let package = Package(
         .library(name: "LadeCore", targets: ["LadeCore"]),
         .library(name: "LadeCurl", targets: ["LadeCurl"]),
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
+        .library(name: "LadePolicies", targets: ["LadePolicies"]),
+        .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
+        .library(name: "LadeContent", targets: ["LadeContent"]),
+        .library(name: "LadeImages", targets: ["LadeImages"]),
         .library(name: "LadeTesting", targets: ["LadeTesting"]),
         .executable(name: "lade", targets: ["LadeCommand"]),
     ],
@@ -20,16 +24,32 @@ let package = Package(
             pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
         ),
+        // The image codecs; ImageIO takes their place on Apple platforms.
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+        .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
+        .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+        // Whole decodes in C, for these libraries report errors by longjmp.
+        .target(
+            name: "CImageCodecs",
+            dependencies: [
+                .target(name: "CPNG", condition: .when(platforms: [.linux])),
+                .target(name: "CJPEG", condition: .when(platforms: [.linux])),
+                .target(name: "CWebP", condition: .when(platforms: [.linux])),
+            ]
+        ),
         // Floor 1.
         .target(name: "LadeCore"),
         // Floor 2: transports; siblings never import each other.
         .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore"]),
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
+        // One folder per link of the chain.
+        .target(name: "LadePolicies", dependencies: ["LadeCore"]),
         // Floor 3.
         .target(
             name: "Lade",
             dependencies: [
                 "LadeCore",
+                "LadePolicies",
                 .target(name: "LadeCurl", condition: .when(platforms: [.linux])),
                 // On Linux it would bring the whole of Foundation into every program: 57 MB linked statically.
                 .target(
@@ -37,6 +57,15 @@ let package = Package(
                     condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
                 ),
             ]
+        ),
+        // Errors for callers that speak Foundation; apart because it needs the whole of it.
+        .target(name: "LadeFoundation", dependencies: ["Lade"]),
+        // Floor 4.
+        .target(name: "LadeContent", dependencies: ["Lade", "LadeCore"]),
+        // A product of its own: nobody else links the codecs.
+        .target(
+            name: "LadeImages",
+            dependencies: ["Lade", .target(name: "CImageCodecs", condition: .when(platforms: [.linux]))]
         ),
         // A product of its own: virtual time, scripted transport, loopback server, conformance suites.
         .target(name: "LadeTesting", dependencies: ["LadeCore"]),
@@ -47,8 +76,34 @@ let package = Package(
         .testTarget(name: "LadeCurlTests", dependencies: ["CCurl", "CHangingResolver", "LadeCurl", "LadeTesting"]),
         .testTarget(name: "LadeURLSessionTests", dependencies: ["CHangingResolver", "LadeURLSession", "LadeTesting"]),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
-        .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeTesting"]),
-        .testTarget(name: "LadeCommandTests", dependencies: ["LadeCommand", "LadeTesting"]),
+        .testTarget(
+            name: "LadePoliciesTests",
+            dependencies: [
+                "LadePolicies", "LadeTesting", .target(name: "LadeCurl", condition: .when(platforms: [.linux])),
+            ]
+        ),
+        // The policies on libcurl, and harvests, against real servers.
+        .testTarget(name: "LadePeerTests", dependencies: ["Lade", "LadeCurl", "LadePolicies", "LadeTesting"]),
+        // Harvests in a process that a test can kill.
+        .executableTarget(name: "HarvestProbe", dependencies: ["Lade"], path: "Tests/HarvestProbe"),
+        .testTarget(name: "LadeTests", dependencies: ["HarvestProbe", "Lade", "LadeTesting"]),
+        .target(
+            name: "CImageSamples",
+            dependencies: [
+                .target(name: "CPNG", condition: .when(platforms: [.linux])),
+                .target(name: "CJPEG", condition: .when(platforms: [.linux])),
+                .target(name: "CWebP", condition: .when(platforms: [.linux])),
+            ],
+            path: "Tests/CImageSamples"
+        ),
+        .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
+        .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),
+        .testTarget(name: "LadeContentTests", dependencies: ["LadeContent", "LadeTesting"]),
+        .testTarget(
+            name: "LadeCommandTests",
+            dependencies: ["LadeCommand", "LadeTesting"],
+            exclude: ["Help/Golden"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

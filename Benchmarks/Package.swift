@@ -30,6 +30,17 @@ let package = Package(
                 "Measuring", .product(name: "Lade", package: "lade"), .product(name: "LadeCurl", package: "lade"),
             ]
         ),
+        // The same one page after the other, for Benchmarks/pages.
+        .executableTarget(name: "PagesPeer"),
+        // How fast lists are cut into lines.
+        .executableTarget(name: "SplitterSpeed", dependencies: [.product(name: "Lade", package: "lade")]),
+        // What the links of the chain cost when they have nothing to do.
+        .executableTarget(
+            name: "PoliciesCost",
+            dependencies: [
+                .product(name: "LadeCore", package: "lade"), .product(name: "LadePolicies", package: "lade"),
+            ]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

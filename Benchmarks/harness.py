@@ -82,6 +82,7 @@ def peers(extra=None):
         # A different URL cannot be handed over parsed; what libcurl's own parsing costs is the difference of the two.
         Peer("c-libcurl-parsed", [release / "CLimit"], environment={"CLIMIT_PARSED": "1"}),
         Peer("lade", [release / "LadePeer"]),
+        Peer("lade-policies", [release / "LadePeer"], environment={"LADE_PEER": "policies"}),
         Peer("lade-executor", [release / "LadePeer"], environment={"LADE_PEER": "executor"}),
         Peer("urlsession", [release / "URLSessionPeer"], scale=0.15, systems_authorities=True),
     ]

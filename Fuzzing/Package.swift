@@ -12,7 +12,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "CFuzzer", .product(name: "LadeCore", package: "lade"), .product(name: "LadeCurl", package: "lade"),
+                "CFuzzer", .product(name: "Lade", package: "lade"), .product(name: "LadeCore", package: "lade"),
+                .product(name: "LadeCurl", package: "lade"), .product(name: "LadeImages", package: "lade"),
             ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"),

@@ -1,1 +1,2 @@
 @_exported public import LadeCore
+@_exported public import LadePolicies

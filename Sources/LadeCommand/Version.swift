@@ -7,7 +7,7 @@ import Lade
 /// Which version this is, and what it can do (CM-10).
 enum Version {
     /// The version of the program and its libraries.
-    static let number = "0.1.0"
+    static let number = LibraryVersion.number
 
     /// Version, transport, TLS, codings and HTTP versions as a line of JSON.
     static func json() -> String {

@@ -41,13 +41,18 @@ public final class CurlTransport: Transport {
         if let scheme = request.url.scheme, scheme == "file" || scheme == "data", settings.allowsLocalAddresses {
             return try await LocalTransport().send(request, call: call)
         }
-        let transfer = try Transfer(request, call: call, settings: settings)
+        let transfer = try Transfer(
+            request,
+            call: call,
+            settings: settings,
+            lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
+        )
         let inbox = loop.inbox
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withWaiter { continuation in
                 transfer.continuation = continuation
                 if !inbox.post(.submit(transfer)) {
-                    transfer.outcome = .failure(.cancelled(ErrorContext(request)))
+                    transfer.refuse(.cancelled(ErrorContext(request)))
                     continuation.resume()
                 }
             }

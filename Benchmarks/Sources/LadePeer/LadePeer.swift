@@ -5,9 +5,10 @@ import Measuring
 
 /// Lade as a peer of the comparison.
 ///
-/// LADE_PEER in the environment says how it is called: `loader` (the default) as apps do, through the whole chain, with
-/// tasks on Swift's default executor; `transport` for the transport alone; `executor` for that with the calling tasks on
-/// the transport's own thread, without a switch between threads.
+/// LADE_PEER in the environment says how it is called: `policies` as apps do, through the whole chain, with tasks on
+/// Swift's default executor; `loader` (the default) for the same without the links that decide, which is what the C
+/// program does; `transport` for the transport alone; `executor` for that with the calling tasks on the transport's own
+/// thread, without a switch between threads.
 @main
 enum LadePeer {
     struct Refused: Error {
@@ -24,9 +25,11 @@ enum LadePeer {
 
         let mode = environment["LADE_PEER"] ?? "loader"
         switch mode {
-        case "loader":
-            let loader = Service(transport: transport).anonymous.makeLoader()
-            measure("lade", arguments) { _ in
+        case "loader", "policies":
+            var settings = Service.Settings()
+            if mode == "loader" { settings.adjustChain = { $0.removeAll { !($0 is BufferingInterceptor) } } }
+            let loader = Service(settings, transport: transport).anonymous.makeLoader()
+            measure(mode == "loader" ? "lade" : "lade-policies", arguments) { _ in
                 try await count(try await loader.load(Request(.get, url, delivery: delivery)))
             }
         case "transport", "executor":
@@ -35,7 +38,7 @@ enum LadePeer {
                 try await count(try await transport.send(Request(.get, url, delivery: delivery), call: call))
             }
         default:
-            fatalError("LADE_PEER is loader, transport or executor, not \(mode)")
+            fatalError("LADE_PEER is policies, loader, transport or executor, not \(mode)")
         }
     }
 

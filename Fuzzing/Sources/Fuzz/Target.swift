@@ -20,6 +20,8 @@ let targets: [Target] = [
     .cacheControl,
     .structuredField,
     .responseHead,
+    .jsonSplitter,
+    .images,
 ]
 
 /// Ends the process with what does not hold, so that libFuzzer keeps the input.

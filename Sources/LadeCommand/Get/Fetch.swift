@@ -30,40 +30,38 @@ struct Fetch: Sendable {
         if let path = output.path { try FileSink.check(path, mayOverwrite: output.mayOverwrite) }
         var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
         settings.connection.apply(to: &request)
+        settings.policy.apply(to: &request)
         request.delivery = .streamed
-        // Whether a status is a success is decided once its body has been shown.
-        request.acceptableStatuses = 100..<1_000
-        let witness = try Witness(output, context)
+        let witness = try Witness(output, settings.policy, context)
         defer { witness.flush() }
-        let service = try makeService(observers: witness.observers)
+        let account = try await context.account(
+            settings.connection,
+            settings.policy,
+            for: .call,
+            request,
+            observers: witness.observers
+        )
         witness.started(request)
         do throws(CommandError) {
-            try await deliver(try await load(request, by: service, witness), witness)
-            await service.shutDown()
+            // The loader is held until the body is written: a body ends with the loader it came by.
+            let loader = account.makeLoader()
+            defer { withExtendedLifetime(loader) {} }
+            try await deliver(try await load(request, by: loader, witness), witness)
+            await account.service.shutDown()
         } catch {
-            await service.shutDown()
+            await account.service.shutDown()
             throw error
         }
         return .success
     }
 
-    private func makeService(observers: [any EventSink]) throws(CommandError) -> Service {
-        var serviceSettings = Service.Settings()
-        serviceSettings.transport = try settings.connection.transportSettings()
-        serviceSettings.observers = observers
-        serviceSettings.time = context.time
-        return try CommandError.translating { [serviceSettings] () throws(LoadingError) in
-            try context.makeService(serviceSettings)
-        }
-    }
-
     private func load(
         _ request: Request,
-        by service: Service,
+        by loader: Loader,
         _ witness: Witness
     ) async throws(CommandError) -> Response {
         do throws(LoadingError) {
-            return try await service.anonymous.makeLoader().load(request)
+            return try await loader.load(request)
         } catch {
             throw witness.failure(error)
         }

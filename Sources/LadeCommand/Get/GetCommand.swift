@@ -2,12 +2,14 @@
 struct GetSettings: CommandSettings {
     var request = RequestSettings()
     var output = OutputSettings()
+    var policy = PolicySettings()
     var connection = ConnectionSettings()
 
     static let rows: [OptionRow<GetSettings>] =
         RequestSettings.rows.map { $0.lifted(\.request) }
-        + OutputSettings.rows.map { $0.lifted(\.output) }
-        + ConnectionSettings.rows.map { $0.lifted(\.connection) }
+        + OutputSettings.rows.map { $0.lifted(\.output) }.map(\.fittingHelp)
+        + PolicySettings.rows.map { $0.lifted(\.policy) }
+        + ConnectionSettings.rows.map { $0.lifted(\.connection).rare }
 
     mutating func addOperand(_ operand: String) throws(CommandError) {
         try request.addOperand(operand)
@@ -16,10 +18,16 @@ struct GetSettings: CommandSettings {
     func validate() throws(CommandError) {
         try request.validate()
         try connection.validate()
+        try policy.validate(request, connection)
         if output.usesRemoteName, output.path != nil {
             throw .usage("both --output and --remote-name", advice: "Choose one of them.")
         }
     }
+}
+
+extension OptionRow {
+    /// The same row, without a line of its own where the help has no room for it.
+    fileprivate var fittingHelp: OptionRow { ["fail", "force", "ignore-status"].contains(info.name) ? rare : self }
 }
 
 extension Command {

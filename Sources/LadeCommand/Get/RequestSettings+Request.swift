@@ -144,11 +144,16 @@ extension RequestSettings {
     }
 
     private func form(_ random: any RandomSource) throws(CommandError) -> RequestBody {
-        var form = MultipartForm(boundary: MultipartForm.makeBoundary(random))
+        var form = MultipartForm(random: random)
         for item in items {
             switch item {
             case .text(let name, let value), .json(let name, let value): form.addField(name, value)
-            case .file(let name, let path): try form.addFile(name, path: path)
+            case .file(let name, let path):
+                form.addBody(
+                    name,
+                    try Self.body(ofFile: path, contentType: nil),
+                    fileName: path.split(separator: "/").last.map(String.init) ?? path
+                )
             case .query, .header, .standardInput: break
             }
         }

@@ -14,7 +14,8 @@ struct HelpPage {
         page.line("Usage: \(table.program) COMMAND [ARGUMENT...]")
         page.rows("Commands", table.commands.map { ($0.name, $0.summary) })
         page.rows("Options", (ProgramSettings.rows.map(\.info)).map { (Self.aligned($0), $0.summary) })
-        let examples = table.commands.compactMap(\.examples.first).map { ($0.line, "") }
+        // The first commands are what the program is for.
+        let examples = table.commands.prefix(3).compactMap(\.examples.first).map { ($0.line, "") }
         page.rows("Examples", examples)
         page.blank()
         page.line("“\(table.program) help COMMAND” says more of a command,")

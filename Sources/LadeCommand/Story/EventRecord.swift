@@ -42,6 +42,46 @@ struct EventRecord {
             self.init("certificateCheckSkipped", [("host", JSONText.string(host))])
         case .malformationTolerated(let fault):
             self.init("malformationTolerated", [("fault", JSONText.string(fault.description))])
+        case .attemptStarted(let number):
+            self.init("attemptStarted", [("number", String(number))])
+        case .retryScheduled(let record):
+            self.init("retryScheduled", Self.retry(record))
+        case .retryRefused(let record):
+            self.init("retryRefused", Self.retry(record))
+        case .redirectFollowed(let status, let from, let to, let method):
+            self.init(
+                "redirectFollowed",
+                [("status", String(status.code)), ("from", JSONText.string(from)), ("to", JSONText.string(to))]
+                    + [("method", JSONText.string(method.rawValue))]
+            )
+        case .gateClosed(let key, let duration, let status):
+            self.init(
+                "gateClosed",
+                [("key", JSONText.string(key)), ("for", Self.seconds(duration)), ("status", String(status.code))]
+            )
+        case .rateAdjusted(let key, let rate):
+            let perSecond = rate.map { String($0) } ?? "null"
+            self.init("rateAdjusted", [("key", JSONText.string(key)), ("perSecond", perSecond)])
+        case .hostChosen(let host, let address):
+            self.init("hostChosen", Self.address(host, address))
+        case .hostMarked(let host, let address, let reason, let duration):
+            self.init(
+                "hostMarked",
+                Self.address(host, address) + [("reason", JSONText.string(reason)), ("for", Self.seconds(duration))]
+            )
+        case .hostRecovered(let host, let address):
+            self.init("hostRecovered", Self.address(host, address))
+        case .refreshStarted(let authoriser):
+            self.init("refreshStarted", [("authoriser", JSONText.string(authoriser))])
+        case .refreshFinished(let authoriser, let duration):
+            self.init(
+                "refreshFinished",
+                [("authoriser", JSONText.string(authoriser)), ("after", Self.seconds(duration))]
+            )
+        case .refreshFailed(let authoriser, let error):
+            self.init("refreshFailed", [("authoriser", JSONText.string(authoriser)), Self.error(error)])
+        case .requestReplayed(let authoriser):
+            self.init("requestReplayed", [("authoriser", JSONText.string(authoriser))])
         case .callFinished(let status):
             self.init("callFinished", [("status", String(status.code))])
         case .callFailed(let error):
@@ -58,10 +98,30 @@ struct EventRecord {
         [("method", JSONText.string(method.rawValue)), ("url", JSONText.string(url))]
     }
 
+    private static func retry(_ record: RetryRecord) -> [(String, String)] {
+        [
+            ("failedAttempt", String(record.attempt)), ("status", record.status.map { String($0.code) } ?? "null"),
+            ("rule", JSONText.string(record.rule)), ("delay", seconds(record.delay)),
+            ("budget", record.budget.map { String($0) } ?? "null"),
+        ]
+    }
+
+    private static func address(_ host: String, _ address: String) -> [(String, String)] {
+        [("host", JSONText.string(host)), ("address", JSONText.string(address))]
+    }
+
     private static func reason(_ reason: WaitReason) -> String {
-        switch reason {
-        case .connection(let host): JSONText.object([("kind", "\"connection\""), ("host", JSONText.string(host))])
-        }
+        let (kind, name, value) =
+            switch reason {
+            case .connection(let host): ("connection", "host", JSONText.string(host))
+            case .rateLimit(let key): ("rateLimit", "key", JSONText.string(key))
+            case .gate(let key): ("gate", "key", JSONText.string(key))
+            case .concurrency(let key): ("concurrency", "key", JSONText.string(key))
+            case .backoff(let attempt): ("backoff", "attempt", String(attempt))
+            case .authorisation(let authoriser): ("authorisation", "authoriser", JSONText.string(authoriser))
+            case .probe(let address): ("probe", "address", JSONText.string(address))
+            }
+        return JSONText.object([("kind", JSONText.string(kind)), (name, value)])
     }
 
     private static func error(_ error: LoadingError) -> (String, String) {

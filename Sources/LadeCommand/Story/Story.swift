@@ -27,9 +27,9 @@ struct Story: EventSink {
         switch event {
         case .callStarted, .callFinished, .callFailed: break
         case .exchangeStarted(let method, let url): tell(["*", "exchange \(call.attempt) started: \(method) \(url)"])
-        case .waitStarted(let reason): tell(["*", "waiting for \(Self.words(reason))"])
+        case .waitStarted(let reason): tell(["*", "waiting for \(reason)"])
         case .waitEnded(let reason, let duration):
-            tell(["*", "waited \(Self.words(duration)) for \(Self.words(reason))"])
+            tell(["*", "waited \(Self.words(duration)) for \(reason)"])
         case .interimResponse(let status, let headers): tell(status, headers, "interim answer")
         case .headReceived(let status, let headers, let version): tell(status, headers, version?.rawValue ?? "HTTP")
         case .exchangeFinished(let metrics): tell(["*", "exchange finished: \(Self.words(metrics))"])
@@ -39,6 +39,24 @@ struct Story: EventSink {
         case .exchangeRepeated: tell(["*", "an old connection was dead; sent again on a fresh one"])
         case .certificateCheckSkipped(let host): tell(["*", "the certificate of \(host) was NOT checked"])
         case .malformationTolerated(let fault): tell(["*", "tolerated: \(fault)"])
+        case .attemptStarted(let number): if number > 1 { tell(["*", "attempt \(number)"]) }
+        case .retryScheduled(let record):
+            tell(["*", "attempt \(record.attempt) failed (\(record.rule)); next in \(Self.words(record.delay))"])
+        case .retryRefused(let record): tell(["*", "attempt \(record.attempt) is not repeated (\(record.rule))"])
+        case .redirectFollowed(let status, _, let to, let method): tell(["*", "\(status): on to \(method) \(to)"])
+        case .gateClosed(let key, let duration, let status):
+            tell(["*", "\(status): nothing goes to \(key) for \(Self.words(duration))"])
+        case .rateAdjusted(let key, let rate):
+            tell(["*", rate.map { "\(key) is asked at most \($0) times a second" } ?? "\(key) has its own rate again"])
+        case .hostChosen(let host, let address): tell(["*", "\(host) is asked at \(address)"])
+        case .hostMarked(_, let address, let reason, let duration):
+            tell(["*", "\(address) is left alone for \(Self.words(duration)): \(reason)"])
+        case .hostRecovered(_, let address): tell(["*", "\(address) is back"])
+        case .refreshStarted(let authoriser): tell(["*", "\(authoriser) gets new credentials"])
+        case .refreshFinished(let authoriser, let duration):
+            tell(["*", "\(authoriser) has new credentials after \(Self.words(duration))"])
+        case .refreshFailed(let authoriser, let error): tell(["*", "\(authoriser) has no new credentials: \(error)"])
+        case .requestReplayed(let authoriser): tell(["*", "sent again with other credentials of \(authoriser)"])
         }
     }
 
@@ -49,12 +67,6 @@ struct Story: EventSink {
 
     private func tell(_ words: [String]) {
         talk.write(words.joined(separator: " ").escapedForDisplay(limit: 4_000) + "\n")
-    }
-
-    private static func words(_ reason: WaitReason) -> String {
-        switch reason {
-        case .connection(let host): "a free connection to \(host)"
-        }
     }
 
     private static func words(_ metrics: Metrics) -> String {

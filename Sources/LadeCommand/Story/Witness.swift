@@ -4,11 +4,17 @@ import Lade
 struct Witness: Sendable {
     private let story: Story?
     private let log: EventLog?
+    private let hasHostList: Bool
 
     /// Makes the witnesses that the options ask for.
     ///
     /// - Throws: A local error when the log cannot be opened.
-    init(_ output: OutputSettings, _ context: CommandContext) throws(CommandError) {
+    init(
+        _ output: OutputSettings,
+        _ policy: PolicySettings,
+        _ context: CommandContext
+    ) throws(CommandError) {
+        hasHostList = !policy.hosts.isEmpty
         story = output.isVerbose ? Story(context.console.talk) : nil
         if let path = output.eventsPath {
             log = try EventLog(path, start: context.time.now)
@@ -31,7 +37,12 @@ struct Witness: Sendable {
     /// Something has failed; gives back what the user is told.
     func failure(_ error: LoadingError) -> CommandError {
         story?.tell(error)
-        return CommandError(error)
+        var told = CommandError(error)
+        if hasHostList, case .down = HostEvidence(error), told.code != .trust {
+            told.code = .hostDown
+            told.advice = "No address of --host answers; add one that does, or try later."
+        }
+        return told
     }
 
     /// Waits until everything is written.

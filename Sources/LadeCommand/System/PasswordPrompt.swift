@@ -17,13 +17,20 @@ struct PasswordPrompt: Sendable {
 
     /// Asks and waits for a line.
     ///
+    /// - Parameters:
+    ///   - question: What the user sees.
+    ///   - advice: What can be done where there is no terminal.
+    /// - Returns: What was typed.
     /// - Throws: A usage error without a terminal; the quiet error of an interruption when the task is cancelled.
-    func ask(_ question: String) async throws(CommandError) -> Secret {
+    func ask(
+        _ question: String,
+        otherwise advice: String = "Give it as -u USER:PASSWORD."
+    ) async throws(CommandError) -> Secret {
         let terminal: Descriptor
         do throws(SystemError) {
             terminal = try Descriptor.open("/dev/tty", O_RDWR)
         } catch {
-            throw .usage("there is no terminal to ask for a password on", advice: "Give it as -u USER:PASSWORD.")
+            throw .usage("there is no terminal to ask for a password on", advice: advice)
         }
         // A terminal that fails to close is of no further use either way.
         defer { try? terminal.close() }

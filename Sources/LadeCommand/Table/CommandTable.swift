@@ -8,7 +8,7 @@ struct CommandTable: Sendable {
     var commands: [Command]
 
     /// The table of this version; a new command is one new row.
-    static let standard = CommandTable(commands: [.get, .completions, .help])
+    static let standard = CommandTable(commands: [.get, .pages, .explain, .serve, .demo, .completions, .help])
 
     /// The command of that name.
     subscript(name: String) -> Command? {

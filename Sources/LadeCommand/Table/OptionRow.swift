@@ -13,7 +13,10 @@ enum ValueCompletion: Sendable, Equatable {
 /// The parts of a command's help and manual.
 enum OptionSection: String, Sendable, CaseIterable {
     case request = "Request"
+    case paging = "Pages"
+    case server = "Server"
     case output = "Output"
+    case policy = "Policies"
     case connection = "Connection"
     case general = "General"
 }
@@ -106,5 +109,12 @@ struct OptionRow<Settings>: Sendable {
         OptionRow<Outer>(info: info) { [apply] outer, value throws(CommandError) in
             try apply(&outer[keyPath: part], value)
         }
+    }
+
+    /// The same row, named in the help without a line of its own.
+    var rare: OptionRow {
+        var row = self
+        row.info.isCommon = false
+        return row
     }
 }

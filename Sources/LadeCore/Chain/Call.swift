@@ -20,6 +20,8 @@ public struct Call: Sendable {
     public var attempt = 1
     /// When the whole call must have ended; nil for never.
     public var deadline: Instant?
+    /// Where its time went; nil when nobody keeps the book.
+    public var ledger: StageLedger?
 
     /// Makes a call.
     ///

@@ -26,9 +26,15 @@ extension LoadingError: CustomStringConvertible {
         case .untrustedServer(let fault, _): fault.description
         case .pinMismatch(let host, _): "The key of \(host) is none of those pinned for it"
         case .clientCertificateRequired: "The server wants a client certificate and got none it accepts"
+        case .decorationFailed(let error, _): "A decorator of the request failed: \(error)"
         case .requestBodyFailed(let error, _): "The request's body could not be made: \(error)"
         case .file(let fault, _):
             "The file \(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)"
+        case .deadlineExceeded(let report, _): report.description
+        case .rateLimited(let key, let wait, _): "\(key) may not be asked for another \(wait.shortText)"
+        case .redirectRefused(let fault, _): fault.description
+        case .authorisationFailed(let fault, _): fault.description
+        case .notStored: "Only a stored answer was asked for, and there is none"
         case .unacceptableStatus(let status, _): "The server answered \(status)"
         case .decoding(let error, _): "The answer could not be decoded: \(error)"
         case .transport(let code, let message, _): "The transport failed: \(message) (\(code))"

@@ -43,10 +43,22 @@ public enum LoadingError: Error, Sendable {
     case pinMismatch(host: String, ErrorContext)
     /// The server wants a client certificate and got none it accepts.
     case clientCertificateRequired(ErrorContext)
+    /// A decorator of the app's own could not do its part; nothing was sent.
+    case decorationFailed(any Error, ErrorContext)
     /// The request's own body could not be made.
     case requestBodyFailed(any Error, ErrorContext)
     /// A local file could not be read or written.
     case file(FileFault, ErrorContext)
+    /// The call did not end, or could not have ended, before its deadline; the report says where the time went.
+    case deadlineExceeded(DeadlineReport, ErrorContext)
+    /// The service may not be asked for longer than the caller would wait; `wait` is what it would have been.
+    case rateLimited(key: String, wait: Duration, ErrorContext)
+    /// A redirect was not followed.
+    case redirectRefused(RedirectFault, ErrorContext)
+    /// No credentials could be had, or the server refuses them. Sign in again.
+    case authorisationFailed(AuthorisationFault, ErrorContext)
+    /// Only a stored answer was asked for, and there is none.
+    case notStored(ErrorContext)
     /// The status is none of those that count as success.
     case unacceptableStatus(Status, ErrorContext)
     /// The body could not be turned into the value that was asked for.
@@ -65,6 +77,9 @@ public enum LoadingError: Error, Sendable {
                 .decompressionRatioExceeded(_, let context), .untrustedServer(_, let context),
                 .pinMismatch(_, let context), .clientCertificateRequired(let context),
                 .requestBodyFailed(_, let context), .file(_, let context), .unacceptableStatus(_, let context),
+                .decorationFailed(_, let context),
+                .deadlineExceeded(_, let context), .rateLimited(_, _, let context), .redirectRefused(_, let context),
+                .authorisationFailed(_, let context), .notStored(let context),
                 .decoding(_, let context), .transport(_, _, let context):
                 context
             }
@@ -96,8 +111,14 @@ public enum LoadingError: Error, Sendable {
         case .untrustedServer(let fault, _): .untrustedServer(fault, new)
         case .pinMismatch(let host, _): .pinMismatch(host: host, new)
         case .clientCertificateRequired: .clientCertificateRequired(new)
+        case .decorationFailed(let error, _): .decorationFailed(error, new)
         case .requestBodyFailed(let error, _): .requestBodyFailed(error, new)
         case .file(let fault, _): .file(fault, new)
+        case .deadlineExceeded(let report, _): .deadlineExceeded(report, new)
+        case .rateLimited(let key, let wait, _): .rateLimited(key: key, wait: wait, new)
+        case .redirectRefused(let fault, _): .redirectRefused(fault, new)
+        case .authorisationFailed(let fault, _): .authorisationFailed(fault, new)
+        case .notStored: .notStored(new)
         case .unacceptableStatus(let status, _): .unacceptableStatus(status, new)
         case .decoding(let error, _): .decoding(error, new)
         case .transport(let code, let message, _): .transport(code: code, message: message, new)
@@ -154,6 +175,18 @@ public struct ErrorContext: Sendable {
         set { change { $0.body = newValue } }
     }
 
+    /// What the endpoint's processors made of the body of an answer whose status was refused; nil when there were none.
+    public var processedBody: (any Sendable)? {
+        get { storage.processedBody }
+        set { change { $0.processedBody = newValue } }
+    }
+
+    /// What the endpoint's processors threw over the body of an answer whose status was refused.
+    public var processingError: (any Error)? {
+        get { storage.processingError }
+        set { change { $0.processingError = newValue } }
+    }
+
     /// How many attempts were made; 0 when none is known of.
     public var attempts: Int {
         get { storage.attempts }
@@ -181,6 +214,8 @@ public struct ErrorContext: Sendable {
         var status: Status?
         var headers = Headers()
         var body: Data?
+        var processedBody: (any Sendable)?
+        var processingError: (any Error)?
         var attempts = 0
         var detail: String?
 
@@ -193,6 +228,8 @@ public struct ErrorContext: Sendable {
             status = other.status
             headers = other.headers
             body = other.body
+            processedBody = other.processedBody
+            processingError = other.processingError
             attempts = other.attempts
             detail = other.detail
         }

@@ -25,6 +25,32 @@ public enum Event: Sendable {
     case certificateCheckSkipped(host: String)
     /// A malformed answer was tolerated because the service was told to.
     case malformationTolerated(MalformedResponse)
+    /// An attempt began, the first included; redirects and replays count within their attempt.
+    case attemptStarted(Int)
+    /// A failed attempt will be repeated after the wait given, because of the rule named.
+    case retryScheduled(RetryRecord)
+    /// A failed attempt will not be repeated, because of the rule named.
+    case retryRefused(RetryRecord)
+    /// A redirect is followed.
+    case redirectFollowed(status: Status, from: String, to: String, method: Method)
+    /// A server closed the gate of a service: nothing is sent to it for the time given.
+    case gateClosed(key: String, for: Duration, status: Status)
+    /// The rate of a service was set by what its server announced; nil when it is lifted again.
+    case rateAdjusted(key: String, perSecond: Double?)
+    /// An attempt goes to another address than its host's own.
+    case hostChosen(host: String, address: String)
+    /// An address is not used for a while, for the reason given.
+    case hostMarked(host: String, address: String, reason: String, for: Duration)
+    /// An address is used again.
+    case hostRecovered(host: String, address: String)
+    /// An authoriser began to get new credentials.
+    case refreshStarted(authoriser: String)
+    /// An authoriser has new credentials, after the time given.
+    case refreshFinished(authoriser: String, after: Duration)
+    /// An authoriser could not get new credentials.
+    case refreshFailed(authoriser: String, LoadingError)
+    /// A refused request is sent once more with other credentials.
+    case requestReplayed(authoriser: String)
     /// The call ended with an answer.
     case callFinished(status: Status)
     /// The call ended with an error.
@@ -36,6 +62,41 @@ public enum Event: Sendable {
 public enum WaitReason: Sendable, Hashable {
     /// A free connection to the host.
     case connection(host: String)
+    /// The rate limit of a service.
+    case rateLimit(key: String)
+    /// The gate of a service that its server closed.
+    case gate(key: String)
+    /// One of the exchanges that a service may have at a time.
+    case concurrency(key: String)
+    /// The pause before another attempt.
+    case backoff(attempt: Int)
+    /// Credentials that an authoriser is getting.
+    case authorisation(authoriser: String)
+    /// The one call that finds out whether an address is back.
+    case probe(address: String)
+}
+
+/// A decision about repeating an attempt, with what it was made from.
+public struct RetryRecord: Sendable, Hashable {
+    /// The attempt that failed, from 1 on.
+    public var attempt: Int
+    /// The status it ended with; nil when it ended without one.
+    public var status: Status?
+    /// The rule that decided.
+    public var rule: String
+    /// How long the next attempt waits; zero when there is none.
+    public var delay: Duration
+    /// What the retry budget of the service has left; nil when there is none.
+    public var budget: Int?
+
+    /// Makes a record.
+    public init(attempt: Int, status: Status? = nil, rule: String, delay: Duration = .zero, budget: Int? = nil) {
+        self.attempt = attempt
+        self.status = status
+        self.rule = rule
+        self.delay = delay
+        self.budget = budget
+    }
 }
 
 /// Somebody who is told what happens to calls: a log, metrics, an activity indicator, a test.

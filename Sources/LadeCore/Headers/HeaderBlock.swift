@@ -8,43 +8,77 @@ package struct HeaderBlock: Sendable {
         fileprivate var value: Range<Int32>
     }
 
-    private var bytes: [UInt8] = []
-    private var marks: [Mark] = []
+    // One reference, for every copy of a response copies it. Sendable: changed by the one who builds it alone, and
+    // copied before that when somebody else holds it too.
+    private final class Contents: @unchecked Sendable {
+        @exclusivity(unchecked) var bytes: [UInt8]
+        @exclusivity(unchecked) var marks: [Mark]
+
+        init(_ bytes: [UInt8], _ marks: [Mark]) {
+            self.bytes = bytes
+            self.marks = marks
+        }
+    }
+
+    private var contents: Contents?
 
     /// Makes an empty section.
     package init() {}
 
+    private var bytes: [UInt8] { contents?.bytes ?? [] }
+    private var marks: [Mark] { contents?.marks ?? [] }
+
     /// How many fields there are.
-    package var count: Int { marks.count }
+    package var count: Int { contents?.marks.count ?? 0 }
 
     /// Appends a field whose name and value were checked already.
-    package mutating func append(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
-        if bytes.isEmpty {
-            bytes.reserveCapacity(512)
-            marks.reserveCapacity(16)
+    ///
+    /// - Parameters:
+    ///   - line: The field's line.
+    ///   - name: Where in it the name stands; at its beginning.
+    ///   - value: Where in it the value stands; behind the name.
+    package mutating func append(_ line: UnsafeBufferPointer<UInt8>, name: Range<Int>, value: Range<Int>) {
+        let contents = unshared()
+        let start = contents.bytes.count
+        contents.bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[..<value.upperBound]))
+        func moved(_ range: Range<Int>) -> Range<Int32> {
+            Int32(truncatingIfNeeded: start + range.lowerBound)..<Int32(truncatingIfNeeded: start + range.upperBound)
         }
-        let start = Int32(truncatingIfNeeded: bytes.count)
-        let middle = start + Int32(truncatingIfNeeded: name.count)
-        bytes.append(contentsOf: name)
-        bytes.append(contentsOf: value)
-        marks.append(Mark(name: start..<middle, value: middle..<Int32(truncatingIfNeeded: bytes.count)))
+        contents.marks.append(Mark(name: moved(name), value: moved(value)))
     }
 
     /// Appends a space and more text to the last field's value.
     package mutating func extendLast(_ value: UnsafeBufferPointer<UInt8>) {
-        guard let last = marks.indices.last else { return }
-        bytes.append(0x20)
-        bytes.append(contentsOf: value)
-        marks[last].value = marks[last].value.lowerBound..<Int32(truncatingIfNeeded: bytes.count)
+        let contents = unshared()
+        guard let last = contents.marks.indices.last else { return }
+        contents.bytes.append(0x20)
+        contents.bytes.append(contentsOf: value)
+        let start = contents.marks[last].value.lowerBound
+        contents.marks[last].value = start..<Int32(truncatingIfNeeded: contents.bytes.count)
+    }
+
+    private mutating func unshared() -> Contents {
+        // Asked before another reference is taken.
+        if isKnownUniquelyReferenced(&contents), let contents { return contents }
+        var bytes = bytes
+        var marks = marks
+        if bytes.isEmpty {
+            bytes.reserveCapacity(512)
+            marks.reserveCapacity(16)
+        }
+        let contents = Contents(bytes, marks)
+        self.contents = contents
+        return contents
     }
 
     /// Whether the field at a position has that name.
     func isNamed(_ name: String, at position: Int) -> Bool {
-        let range = marks[position].name
+        guard let contents else { return false }
+        let range = contents.marks[position].name
         guard range.count == name.utf8.count else { return false }
         var offset = Int(range.lowerBound)
         for byte in name.utf8 {
-            guard bytes[offset].lowercasedASCII == byte.lowercasedASCII else { return false }
+            guard contents.bytes[offset].lowercasedASCII == byte.lowercasedASCII else { return false }
             offset += 1
         }
         return true

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The fields of a header or trailer section: ordered, repeatable, case-insensitive by name, case-preserving.
 ///
 /// Names must be tokens and values must not contain CR, LF, NUL or other control characters but the tab (RFC 9110 §5.1,
@@ -11,6 +17,8 @@ public struct Headers: Sendable, Hashable {
         public let name: String
         /// The value without surrounding white space.
         public let value: String
+        // Set by whoever knows that the value is a secret, whatever its name says.
+        fileprivate var isMarkedSecret = false
 
         /// Makes a field from parts known to be valid.
         package init(uncheckedName name: String, value: String) {
@@ -37,14 +45,30 @@ public struct Headers: Sendable, Hashable {
         public let reason: Reason
     }
 
+    // One reference in every case, because headers are copied along with each request and response.
     private enum Storage: Sendable {
         case fields([Field])
         case block(HeaderBlock)
+        case refused(Refused)
+    }
+
+    /// A list of which a field was refused.
+    private final class Refused: Sendable {
+        let fields: [Field]
+        let fault: Fault
+
+        init(_ fields: [Field], _ fault: Fault) {
+            self.fields = fields
+            self.fault = fault
+        }
     }
 
     private var storage: Storage
+
     /// What was wrong with the first field that was refused, if one was.
-    public private(set) var fault: Fault?
+    public var fault: Fault? {
+        if case .refused(let refused) = storage { refused.fault } else { nil }
+    }
 
     /// Makes an empty list.
     public init() {
@@ -66,15 +90,22 @@ public struct Headers: Sendable, Hashable {
         switch storage {
         case .fields(let fields): fields
         case .block(let block): (0..<block.count).map(block.field)
+        case .refused(let refused): refused.fields
         }
     }
 
     private mutating func change(_ body: (inout [Field]) -> Void) {
+        let fault = fault
         var fields = fields
         // The list must have one owner while it is changed, or it would be copied.
         storage = .fields([])
         body(&fields)
-        storage = .fields(fields)
+        storage = fault.map { .refused(Refused(fields, $0)) } ?? .fields(fields)
+    }
+
+    /// Keeps the first fault that is found.
+    private mutating func refuse(_ fault: Fault) {
+        if self.fault == nil { storage = .refused(Refused(fields, fault)) }
     }
 
     // MARK: - Reading
@@ -86,6 +117,7 @@ public struct Headers: Sendable, Hashable {
             case .fields(let fields): fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value
             case .block(let block):
                 (0..<block.count).first { block.isNamed(name, at: $0) }.map(block.value)
+            case .refused(let refused): refused.fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value
             }
         }
         set {
@@ -99,6 +131,7 @@ public struct Headers: Sendable, Hashable {
         switch storage {
         case .fields(let fields): fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
         case .block(let block): (0..<block.count).filter { block.isNamed(name, at: $0) }.map(block.value)
+        case .refused(let refused): refused.fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
         }
     }
 
@@ -115,6 +148,7 @@ public struct Headers: Sendable, Hashable {
         switch storage {
         case .fields(let fields): fields.contains { $0.name.equalsIgnoringASCIICase(name) }
         case .block(let block): (0..<block.count).contains { block.isNamed(name, at: $0) }
+        case .refused(let refused): refused.fields.contains { $0.name.equalsIgnoringASCIICase(name) }
         }
     }
 
@@ -140,6 +174,23 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
+    /// Replaces every field of that name by one whose value is a secret.
+    ///
+    /// Whatever the name is, the value is shown as `<redacted>` and does not follow a redirect to another origin.
+    public mutating func set(_ name: String, secret: Secret) {
+        // The fault names the field only, so the secret cannot show there either.
+        guard var field = checked(name, secret.reveal()) else { return }
+        field.isMarkedSecret = true
+        remove(name)
+        change { $0.append(field) }
+    }
+
+    /// Removes every field that carries credentials, by its name or because it was set as a secret.
+    package mutating func removeCredentials() {
+        guard contains(where: \.carriesCredentials) else { return }
+        change { $0.removeAll(where: \.carriesCredentials) }
+    }
+
     /// Removes every field of that name.
     public mutating func remove(_ name: String) {
         guard contains(name) else { return }
@@ -149,16 +200,16 @@ public struct Headers: Sendable, Hashable {
     /// Appends every field of `other`, and its fault if this list has none.
     public mutating func add(contentsOf other: Headers) {
         change { $0.append(contentsOf: other.fields) }
-        fault = fault ?? other.fault
+        if let fault = other.fault { refuse(fault) }
     }
 
     private mutating func checked(_ name: String, _ value: String) -> Field? {
         if let reason = Self.nameFault(name) {
-            fault = fault ?? Fault(name: name.escapedForDisplay(limit: 64), reason: reason)
+            refuse(Fault(name: name.escapedForDisplay(limit: 64), reason: reason))
             return nil
         }
         if let offset = Self.valueFault(value) {
-            fault = fault ?? Fault(name: name, reason: .invalidValue(offset: offset))
+            refuse(Fault(name: name, reason: .invalidValue(offset: offset)))
             return nil
         }
         return Field(uncheckedName: name, value: Self.trimmed(value))
@@ -198,6 +249,7 @@ extension Headers: RandomAccessCollection {
         switch storage {
         case .fields(let fields): fields.count
         case .block(let block): block.count
+        case .refused(let refused): refused.fields.count
         }
     }
 
@@ -206,6 +258,7 @@ extension Headers: RandomAccessCollection {
         switch storage {
         case .fields(let fields): fields[position]
         case .block(let block): block.field(at: position)
+        case .refused(let refused): refused.fields[position]
         }
     }
 }
@@ -231,9 +284,9 @@ extension Headers: ExpressibleByDictionaryLiteral {
 }
 
 extension Headers: CustomStringConvertible {
-    /// One line per field; the values of fields that carry credentials are shown as `<redacted>`.
+    /// One line per field; credentials are shown as `<redacted>`, addresses without their secrets.
     public var description: String {
-        fields.map { "\($0.name): \($0.carriesCredentials ? "<redacted>" : $0.value)" }.joined(separator: "\n")
+        fields.map(\.description).joined(separator: "\n")
     }
 }
 
@@ -248,18 +301,30 @@ extension Headers: CustomReflectable, CustomDebugStringConvertible {
 extension Headers.Field {
     /// Whether the field's value is a credential that logs, errors and events must not show.
     public var carriesCredentials: Bool {
-        Self.credentialNames.contains { name.equalsIgnoringASCIICase($0) }
+        isMarkedSecret || Self.credentialNames.contains { name.equalsIgnoringASCIICase($0) }
     }
 
     private static let credentialNames = [
         "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
-        "X-Amz-Security-Token", "X-CSRF-Token", "Authentication-Info",
+        "X-Amz-Security-Token", "X-CSRF-Token", "Authentication-Info", "X-Authentication-Provider",
     ]
 }
 
+extension Headers.Field {
+    /// The value as logs may show it: addresses carry tokens in their query.
+    private var shownValue: String {
+        guard Self.addressNames.contains(where: name.equalsIgnoringASCIICase),
+            value.contains(where: { "?@#".contains($0) })
+        else { return value }
+        return URL(string: value)?.redacted() ?? value.prefix { !"?@#".contains($0) } + "…"
+    }
+
+    private static let addressNames = ["Location", "Content-Location", "Referer"]
+}
+
 extension Headers.Field: CustomStringConvertible, CustomReflectable {
-    /// The field as a line; a credential is shown as `<redacted>`.
-    public var description: String { "\(name): \(carriesCredentials ? "<redacted>" : value)" }
+    /// The field as a line; a credential is shown as `<redacted>`, an address without its secrets.
+    public var description: String { "\(name): \(carriesCredentials ? "<redacted>" : shownValue)" }
 
     /// A mirror that shows no credentials.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }

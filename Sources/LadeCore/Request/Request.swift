@@ -86,15 +86,19 @@ public struct Request: Sendable {
     ///
     /// - Throws: ``LoadingError/invalidRequest(_:_:)`` naming the culprit.
     public func validate() throws(LoadingError) {
+        try validate(AddressParts(url.absoluteString))
+    }
+
+    /// The same as ``validate()`` for who has taken the address apart already.
+    package func validate(_ parts: AddressParts) throws(LoadingError) {
         if let fault = headers.fault { throw .invalidRequest(.header(fault), ErrorContext(self)) }
-        let parts = AddressParts(url.absoluteString)
         guard let scheme = parts.scheme else { throw urlFault("it has no scheme") }
         if let port = parts.port, !(1...65_535).contains(port) {
             throw urlFault("port \(port) is not within 1 to 65535")
         }
         if scheme != .other, parts.hostIsEmpty { throw urlFault("it has no host") }
         if method == .connect { throw .invalidRequest(.method("CONNECT"), ErrorContext(self)) }
-        if let length = body?.length, let written = headers["Content-Length"], written != String(length) {
+        if hasBody, let written = headers["Content-Length"], let length = body?.length, written != String(length) {
             throw .invalidRequest(.contentLength(written: written, actual: length), ErrorContext(self))
         }
     }
@@ -170,6 +174,11 @@ extension Request {
     public var body: RequestBody? {
         get { options.body }
         set { change { $0.body = newValue } }
+    }
+
+    /// Whether there is content, asked without copying it.
+    package var hasBody: Bool {
+        if case .some = options.body { true } else { false }
     }
 
     /// How the answer's body is handed over; buffered up to ``defaultBufferLimit`` by default.
@@ -253,19 +262,19 @@ extension Request {
     private final class Options: @unchecked Sendable {
         static let standard = Options()
 
-        var body: RequestBody?
-        var delivery = Delivery.buffered(limit: Request.defaultBufferLimit)
-        var timeouts = Timeouts()
-        var priority = Priority.normal
-        var destination: Destination?
-        var version = VersionPreference.automatic
-        var cacheMode = CacheMode.standard
-        var redirectLimit: Int?
-        var retryLimit: Int?
-        var acceptableStatuses: Range<Int>?
-        var sourceIdentifier: String?
-        var secretQueryNames: Set<String> = []
-        var tags: [ObjectIdentifier: any Sendable] = [:]
+        @exclusivity(unchecked) var body: RequestBody?
+        @exclusivity(unchecked) var delivery = Delivery.buffered(limit: Request.defaultBufferLimit)
+        @exclusivity(unchecked) var timeouts = Timeouts()
+        @exclusivity(unchecked) var priority = Priority.normal
+        @exclusivity(unchecked) var destination: Destination?
+        @exclusivity(unchecked) var version = VersionPreference.automatic
+        @exclusivity(unchecked) var cacheMode = CacheMode.standard
+        @exclusivity(unchecked) var redirectLimit: Int?
+        @exclusivity(unchecked) var retryLimit: Int?
+        @exclusivity(unchecked) var acceptableStatuses: Range<Int>?
+        @exclusivity(unchecked) var sourceIdentifier: String?
+        @exclusivity(unchecked) var secretQueryNames: Set<String> = []
+        @exclusivity(unchecked) var tags: [ObjectIdentifier: any Sendable] = [:]
 
         init() {}
 

@@ -5,19 +5,40 @@
 /// ended; before that they hold what is known so far.
 public struct Metrics: Sendable, Hashable {
     /// How long the exchange waited for a connection slot before it started.
-    public var queued: Duration?
+    public var queued: Duration? {
+        get { queuedTime.duration }
+        set { queuedTime = Span(newValue) }
+    }
     /// When the name was resolved.
-    public var nameLookup: Duration?
+    public var nameLookup: Duration? {
+        get { nameLookupTime.duration }
+        set { nameLookupTime = Span(newValue) }
+    }
     /// When the connection to the server or proxy was open.
-    public var connect: Duration?
+    public var connect: Duration? {
+        get { connectTime.duration }
+        set { connectTime = Span(newValue) }
+    }
     /// When the TLS handshake was done.
-    public var secureConnect: Duration?
+    public var secureConnect: Duration? {
+        get { secureConnectTime.duration }
+        set { secureConnectTime = Span(newValue) }
+    }
     /// When the request began to be sent.
-    public var requestStarted: Duration?
+    public var requestStarted: Duration? {
+        get { requestStartedTime.duration }
+        set { requestStartedTime = Span(newValue) }
+    }
     /// When the first byte of the answer arrived.
-    public var firstByte: Duration?
+    public var firstByte: Duration? {
+        get { firstByteTime.duration }
+        set { firstByteTime = Span(newValue) }
+    }
     /// When the exchange ended.
-    public var total: Duration?
+    public var total: Duration? {
+        get { totalTime.duration }
+        set { totalTime = Span(newValue) }
+    }
 
     /// Bytes of the request's head on the wire, as far as the transport knows them.
     public var requestHeadBytes: Int64 = 0
@@ -40,6 +61,49 @@ public struct Metrics: Sendable, Hashable {
     public var remoteAddress: String?
     /// The peer's port.
     public var remotePort: Int?
+
+    private var queuedTime = Span()
+    private var nameLookupTime = Span()
+    private var connectTime = Span()
+    private var secureConnectTime = Span()
+    private var requestStartedTime = Span()
+    private var firstByteTime = Span()
+    private var totalTime = Span()
+
+    /// A third of the size of an optional `Duration`, for metrics travel with every answer.
+    private struct Span: Sendable, Hashable {
+        // The least value stands for nil; no stage takes minus 292 years.
+        private var nanoseconds = Int64.min
+
+        init() {}
+
+        init(_ duration: Duration?) {
+            if let duration { nanoseconds = max(duration.wholeNanoseconds, .min + 1) }
+        }
+
+        init(microseconds: Int64) {
+            nanoseconds = microseconds > 0 ? microseconds &* 1_000 : .min
+        }
+
+        var duration: Duration? { nanoseconds == .min ? nil : .nanoseconds(nanoseconds) }
+    }
+
+    /// Sets the stages that a wire library counts in microseconds; zero stands for one that did not happen.
+    package mutating func setStages(
+        nameLookup: Int64,
+        connect: Int64,
+        secureConnect: Int64,
+        requestStarted: Int64,
+        firstByte: Int64,
+        total: Int64
+    ) {
+        nameLookupTime = Span(microseconds: nameLookup)
+        connectTime = Span(microseconds: connect)
+        secureConnectTime = Span(microseconds: secureConnect)
+        requestStartedTime = Span(microseconds: requestStarted)
+        firstByteTime = Span(microseconds: firstByte)
+        totalTime = Span(microseconds: total)
+    }
 
     /// Makes metrics of an exchange that moved nothing yet.
     public init() {}

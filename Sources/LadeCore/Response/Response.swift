@@ -10,18 +10,44 @@ public struct Response: Sendable {
         case revalidated
     }
 
+    // One reference: a response is copied at each link on its way up, and seldom changed.
+    private var parts: Parts
+
     /// The status code.
-    public var status: Status
+    public var status: Status {
+        get { parts.status }
+        set { change { $0.status = newValue } }
+    }
+
     /// The header section.
-    public var headers: Headers
+    public var headers: Headers {
+        get { parts.headers }
+        set { change { $0.headers = newValue } }
+    }
+
     /// The content; see ``ResponseBody`` for how it is read.
-    public var body: ResponseBody
+    public var body: ResponseBody {
+        get { parts.body }
+        set { change { $0.body = newValue } }
+    }
+
     /// Where the answer came from.
-    public var source: Source
+    public var source: Source {
+        get { parts.source }
+        set { change { $0.source = newValue } }
+    }
+
     /// The request that was answered in the end, after redirects and decorators.
-    public var request: Request
+    public var request: Request {
+        get { parts.request }
+        set { change { $0.request = newValue } }
+    }
+
     /// The protocol version of the answer; nil for answers that did not come over HTTP.
-    public var version: HTTPVersion?
+    public var version: HTTPVersion? {
+        get { parts.version }
+        set { change { $0.version = newValue } }
+    }
 
     /// Makes a response.
     public init(
@@ -32,12 +58,43 @@ public struct Response: Sendable {
         request: Request,
         version: HTTPVersion? = nil
     ) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.source = source
-        self.request = request
-        self.version = version
+        parts = Parts(status, headers, body, source, request, version)
+    }
+
+    private mutating func change(_ body: (Parts) -> Void) {
+        if !isKnownUniquelyReferenced(&parts) { parts = Parts(copying: parts) }
+        body(parts)
+    }
+
+    // Sendable: written only by `change` while this response holds the only reference, which is also why the run-time
+    // exclusivity checks are left out.
+    private final class Parts: @unchecked Sendable {
+        @exclusivity(unchecked) var status: Status
+        @exclusivity(unchecked) var headers: Headers
+        @exclusivity(unchecked) var body: ResponseBody
+        @exclusivity(unchecked) var source: Source
+        @exclusivity(unchecked) var request: Request
+        @exclusivity(unchecked) var version: HTTPVersion?
+
+        init(
+            _ status: Status,
+            _ headers: Headers,
+            _ body: ResponseBody,
+            _ source: Source,
+            _ request: Request,
+            _ version: HTTPVersion?
+        ) {
+            self.status = status
+            self.headers = headers
+            self.body = body
+            self.source = source
+            self.request = request
+            self.version = version
+        }
+
+        convenience init(copying other: Parts) {
+            self.init(other.status, other.headers, other.body, other.source, other.request, other.version)
+        }
     }
 
     /// The trailer section; empty until the body has ended.

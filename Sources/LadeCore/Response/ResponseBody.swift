@@ -83,6 +83,18 @@ public final class ResponseBody: AsyncSequence, Sendable {
         source?.cancel()
     }
 
+    /// Hands the reading of a stream over to another source, which reads this one's and may change what it gives.
+    ///
+    /// For links of the chain that watch or bound a body. This body can no longer be read then.
+    ///
+    /// - Returns: A body that reads from what `wrap` makes; this body itself when it is complete or being read.
+    public func wrapped(
+        _ wrap: (any ResponseBodySource) -> any ResponseBodySource
+    ) -> ResponseBody {
+        guard let source, !isTaken.exchange(true, ordering: .acquiringAndReleasing) else { return self }
+        return ResponseBody(streaming: wrap(source))
+    }
+
     /// Starts the reading.
     ///
     /// A second iteration over a stream throws ``LoadingError/invalidRequest(_:_:)``.

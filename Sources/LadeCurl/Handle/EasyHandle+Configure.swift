@@ -46,21 +46,23 @@ extension EasyHandle {
         let setup = plan.setup
         if let setup, setup == self.setup {
             forgetLists()
-            set(CURLOPT_URL, plan.transfer.address)
+            set(address: plan.transfer.address)
             setHeaders(plan)
+            // The same as before, but its list was just freed.
+            setDestination(plan)
             return
         }
         reset()
         configure(plan, handleSettings)
         setCallbacks()
-        if let body = plan.request.body { setBodyCallbacks(body) }
+        if plan.transfer.hasBody, let body = plan.request.body { setBodyCallbacks(body) }
         self.setup = setup
     }
 
     /// Sets every option of an exchange but the callbacks, after a reset.
     private func configure(_ plan: Plan, _ handleSettings: HandleSettings) {
         let settings = handleSettings.settings
-        set(CURLOPT_URL, plan.transfer.address)
+        set(address: plan.transfer.address)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOSIGNAL, true)
         set(CURLOPT_PATH_AS_IS, true)
@@ -121,7 +123,8 @@ extension EasyHandle {
         } else if plan.bodyLength == 0 {
             lines.append("Content-Length: 0")
         }
-        if let contentType = request.body?.contentType, !request.headers.contains("Content-Type") {
+        if plan.transfer.hasBody, let contentType = request.body?.contentType, !request.headers.contains("Content-Type")
+        {
             lines.append("Content-Type: " + contentType)
         }
         set(list: CURLOPT_HTTPHEADER, lines)

@@ -5,6 +5,7 @@
 #endif
 import CCurl
 import LadeCore
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -27,9 +28,14 @@ final class CurlLoop: @unchecked Sendable {
     /// The time of this turn, in nanoseconds of the monotonic clock.
     @exclusivity(unchecked) private(set) var now: Int64 = 0
     /// Who is resumed at the end of this turn.
-    @exclusivity(unchecked) var resumptions: [CheckedContinuation<Void, Never>] = []
+    @exclusivity(unchecked) private var resumptions: [Waiter] = []
+    /// Who of the default executor is resumed at the end of this turn, by lane.
+    @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
+    private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
-    private let poller: Poller
+    let poller: Poller
+    /// How long a connection is kept without use, in nanoseconds.
+    private let idleLife: Int64
     private let multi: OpaquePointer
     private let share: OpaquePointer?
     @exclusivity(unchecked) private var admission: Admission<Transfer>
@@ -44,7 +50,21 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var timer: Int64?
     /// Before this no time-out of ours can have passed.
     @exclusivity(unchecked) private var nextExpiry = Int64.max
-    fileprivate let executor: LoopExecutor
+    private let executor: LoopExecutor
+
+    /// The loop thread as a number, once it runs.
+    private let thread = Atomic<UInt>(0)
+
+    /// Whether the caller is on the loop thread.
+    var isCurrentThread: Bool { thread.load(ordering: .relaxed) == Self.currentThread }
+
+    private static var currentThread: UInt {
+        #if canImport(Darwin)
+            UInt(bitPattern: pthread_self())
+        #else
+            pthread_self()
+        #endif
+    }
 
     /// Makes the multi handle; the thread is started by ``start()``.
     init(_ handleSettings: HandleSettings) throws(LoadingError) {
@@ -58,6 +78,7 @@ final class CurlLoop: @unchecked Sendable {
             throw .transport(code: Int(error.errno), message: "no poller could be made", ErrorContext())
         }
         self.handleSettings = handleSettings
+        idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)
@@ -96,7 +117,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private var rawMulti: UnsafeMutableRawPointer { UnsafeMutableRawPointer(multi) }
 
-    fileprivate static func from(_ context: UnsafeMutableRawPointer?) -> CurlLoop {
+    static func from(_ context: UnsafeMutableRawPointer?) -> CurlLoop {
         guard let context else { preconditionFailure("libcurl lost the context of a callback") }
         return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
     }
@@ -123,6 +144,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     fileprivate func run() {
+        thread.store(Self.currentThread, ordering: .relaxed)
         while turn() {}
         shutDown()
     }
@@ -131,10 +153,18 @@ final class CurlLoop: @unchecked Sendable {
 
     private func turn() -> Bool {
         now = Monotonic.now()
-        let isStopped = inbox.drain(into: &messages)
-        for message in messages { handle(message) }
-        messages.removeAll(keepingCapacity: true)
-        if isStopped { return false }
+        // A job of the executor submits while it runs: looked at once more, its request needs no wait of zero seconds.
+        for _ in 0..<4 {
+            let isStopped = inbox.drain(into: &messages)
+            if isStopped {
+                for message in messages { handle(message) }
+                messages.removeAll()
+                return false
+            }
+            if messages.isEmpty { break }
+            for message in messages { handle(message) }
+            messages.removeAll(keepingCapacity: true)
+        }
         // What was just added or un-paused waits for an immediate timer: served here, it costs no empty wait.
         fireTimer()
         settle()
@@ -143,6 +173,7 @@ final class CurlLoop: @unchecked Sendable {
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
         }
+        inbox.wakeUp()
         now = Monotonic.now()
         fireTimer()
         if now >= nextExpiry { expire() }
@@ -191,11 +222,21 @@ final class CurlLoop: @unchecked Sendable {
     /// Shows readers what arrived and resumes everybody who waits, now that no callback is under way.
     private func flush() {
         for transfer in unpublished {
-            if let waiter = transfer.stream?.publish() { resumptions.append(waiter) }
+            if let waiter = transfer.stream?.publish() { resume(waiter, .direct) }
         }
         unpublished.removeAll(keepingCapacity: true)
         for continuation in resumptions { continuation.resume() }
         resumptions.removeAll(keepingCapacity: true)
+        for lane in lanes.indices where !deliveries[lane].isEmpty { lanes[lane].take(&deliveries[lane]) }
+    }
+
+    /// Has a task resumed at the end of this turn.
+    func resume(_ continuation: Waiter, _ lane: Delivery.Lane) {
+        if lane == .direct {
+            resumptions.append(continuation)
+        } else {
+            deliveries[lane.rawValue].append(continuation)
+        }
     }
 
     func markUnpublished(_ transfer: Transfer) {
@@ -297,6 +338,14 @@ final class CurlLoop: @unchecked Sendable {
 
     private func plan(_ transfer: Transfer, isFresh: Bool) -> EasyHandle.Plan {
         let request = transfer.request
+        guard transfer.hasBody || request.method != .get else {
+            return EasyHandle.Plan(
+                transfer: transfer,
+                bodyLength: nil,
+                hasBody: false,
+                isFresh: isFresh || needsOwnConnection(transfer)
+            )
+        }
         let hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
         var length = request.body?.length
         if request.body == nil {
@@ -305,19 +354,22 @@ final class CurlLoop: @unchecked Sendable {
         } else if request.body?.trailers != nil {
             length = nil
         }
-        // libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of
-        // its own: an idle one of its kind when no stream is under way to that host, a new one otherwise.
-        let sharesHost = transfer.isStreamed && streamsByHost[transfer.hostNumber, default: 0] > 1
         return EasyHandle.Plan(
             transfer: transfer,
             bodyLength: length,
             hasBody: hasBody,
-            isFresh: isFresh || sharesHost
+            isFresh: isFresh || needsOwnConnection(transfer)
         )
     }
 
+    /// libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of its
+    /// own: an idle one of its kind when no stream is under way to that host, a new one otherwise.
+    private func needsOwnConnection(_ transfer: Transfer) -> Bool {
+        transfer.isStreamed && streamsByHost[transfer.hostNumber, default: 0] > 1
+    }
+
     private func startPump(_ transfer: Transfer) {
-        guard let body = transfer.request.body else { return }
+        guard transfer.hasBody, let body = transfer.request.body else { return }
         let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
         switch body.content {
         case .bytes: return
@@ -400,7 +452,7 @@ final class CurlLoop: @unchecked Sendable {
         handle.putDown()
         // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
         // writes its first chunk's size before the start of the buffer.
-        let isReusable = transfer.request.body?.trailers == nil
+        let isReusable = !transfer.hasBody || transfer.request.body?.trailers == nil
         if idleHandles.count < 256, isReusable { idleHandles.append(handle) }
         let last = running.removeLast()
         if last !== transfer {
@@ -413,26 +465,25 @@ final class CurlLoop: @unchecked Sendable {
         }
         transfer.finish(error, metrics: metrics, on: self)
         admitted += admission.end(host: transfer.hostNumber)
-        nextExpiry = min(nextExpiry, now + min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60))
+        nextExpiry = min(nextExpiry, now + idleLife)
     }
 
     // MARK: - Time-outs
 
     /// The next moment at which a transfer may have taken too long, and what for.
     private func expiry(_ transfer: Transfer) -> (at: Int64, phase: TimeoutPhase) {
-        let timeouts = transfer.request.timeouts
+        let limits = transfer.limits
         var next = (at: Int64.max, phase: TimeoutPhase.whole)
-        func consider(_ duration: Duration?, since start: Int64, _ phase: TimeoutPhase) {
-            guard let duration else { return }
-            let (at, overflow) = start.addingReportingOverflow(duration.wholeNanoseconds)
+        func consider(_ limit: Int64, since start: Int64, _ phase: TimeoutPhase) {
+            let (at, overflow) = start.addingReportingOverflow(limit)
             if !overflow, at < next.at { next = (at, phase) }
         }
-        consider(timeouts.whole, since: transfer.started, .whole)
+        consider(limits.whole, since: transfer.started, .whole)
         if transfer.sendings == 0 {
             // Waiting for a connection inside libcurl (its limits, a shared one being opened) is not connecting.
-            consider(timeouts.connect, since: transfer.connectStarted ?? now, .connect)
+            consider(limits.connect, since: transfer.connectStarted ?? now, .connect)
         } else if transfer.stream?.isPaused != true {
-            consider(timeouts.idle, since: transfer.lastActivity, .idle)
+            consider(limits.idle, since: transfer.lastActivity, .idle)
         }
         return next
     }
@@ -440,13 +491,12 @@ final class CurlLoop: @unchecked Sendable {
     /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
     ///
     /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
-    fileprivate func beginIdling(_ transfer: Transfer) {
+    func beginIdling(_ transfer: Transfer) {
         transfer.lastActivity = now
         nextExpiry = min(nextExpiry, expiry(transfer).at)
     }
 
     private func expire() {
-        let idleLife = handleSettings.settings.connections.idleLife.wholeNanoseconds
         nextExpiry = poller.shutIdle(before: now - idleLife).map { $0 + idleLife } ?? .max
         for transfer in running {
             guard case .running(let handle) = transfer.phase else { continue }
@@ -485,6 +535,7 @@ final class CurlLoop: @unchecked Sendable {
         curl_multi_cleanup(rawMulti)
         if let share { curl_share_cleanup(UnsafeMutableRawPointer(share)) }
         poller.close()
+        for lane in lanes { lane.end() }
         inbox.announceEnd()
     }
 }
@@ -492,162 +543,4 @@ final class CurlLoop: @unchecked Sendable {
 private func loopThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
     return nil
-}
-
-/// The monotonic clock, read on the loop thread, whose waits are the system's own.
-enum Monotonic {
-    static func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
-}
-
-/// Runs the jobs of tasks on the loop thread, so that an answer needs no thread switch to be handled.
-final class LoopExecutor: TaskExecutor {
-    private let inbox: Inbox
-
-    init(inbox: Inbox) {
-        self.inbox = inbox
-    }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        // After the end of the loop a job still has to run, or its task would never end.
-        if !inbox.post(.run(job)) { job.runSynchronously(on: asUnownedTaskExecutor()) }
-    }
-}
-
-// MARK: - Callbacks
-
-extension EasyHandle {
-    /// Says whom the callbacks are about; set before each sending.
-    fileprivate func carry(_ transfer: Transfer, on loop: CurlLoop) {
-        carried = Unmanaged.passUnretained(transfer)
-        self.loop = Unmanaged.passUnretained(loop)
-    }
-
-    /// Runs `body` for the transfer whose callback this is.
-    ///
-    /// The loop keeps handle, transfer and itself alive until the handle is removed from the multi handle, after which
-    /// no callback comes.
-    fileprivate static func with<Result>(
-        _ context: UnsafeMutableRawPointer?,
-        _ body: (Transfer, CurlLoop) -> Result
-    ) -> Result {
-        guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
-        return Unmanaged<EasyHandle>.fromOpaque(context)._withUnsafeGuaranteedRef { handle in
-            guard let transfer = handle.carried, let loop = handle.loop else {
-                preconditionFailure("a callback came for a handle that carries nothing")
-            }
-            return transfer._withUnsafeGuaranteedRef { transfer in
-                loop._withUnsafeGuaranteedRef { body(transfer, $0) }
-            }
-        }
-    }
-
-    /// Connects libcurl's callbacks to this handle; needed after each reset.
-    func setCallbacks() {
-        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
-        set(pointer: CURLOPT_PRIVATE, context)
-        set(pointer: CURLOPT_HEADERDATA, context)
-        set(pointer: CURLOPT_WRITEDATA, context)
-        set(pointer: CURLOPT_PREREQDATA, context)
-        set(pointer: CURLOPT_OPENSOCKETDATA, context)
-        set(pointer: CURLOPT_RESOLVER_START_DATA, context)
-        // Connections outlive transfers and handles, so closing is the loop's.
-        if let loop { set(pointer: CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(loop.toOpaque())) }
-        lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { transfer, loop in
-                let line = UnsafeRawBufferPointer(start: bytes, count: size * count).bindMemory(to: UInt8.self)
-                return transfer.received(line: line, on: loop) ? size * count : 0
-            }
-        }
-        lade_easy_set_bytes_callback(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { transfer, loop in
-                transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
-            }
-        }
-        lade_easy_set_prereq(raw) { context, _, _, _, _ in
-            EasyHandle.with(context) { transfer, loop in
-                guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
-                loop.beginIdling(transfer)
-                return CURL_PREREQFUNC_OK
-            }
-        }
-        lade_easy_set_open(raw) { context, _, address in
-            EasyHandle.with(context) { transfer, loop in loop.openSocket(address, for: transfer) }
-        }
-        lade_easy_set_close(raw) { context, socket in
-            CurlLoop.from(context).closeSocket(socket)
-        }
-        lade_easy_set_resolver_start(raw) { _, _, context in
-            EasyHandle.with(context) { transfer, loop in
-                transfer.connectStarted = transfer.connectStarted ?? loop.now
-                return 0
-            }
-        }
-    }
-
-    /// Makes sure that a connection on which bytes follow the last chunk is not used again (TR-19).
-    ///
-    /// libcurl throws such bytes away and keeps the connection; the only sign of them is a line it writes for people.
-    /// What it writes is turned on for chunked answers alone, as it costs time.
-    func watchForSurplus() {
-        setup = nil
-        set(CURLOPT_VERBOSE, true)
-        lade_easy_set_debug(raw) { easy, kind, text, count, _ in
-            guard kind == CURLINFO_TEXT, let text, let easy else { return 0 }
-            let line = UnsafeRawBufferPointer(start: text, count: count)
-            if line.starts(with: "Leftovers after chunking".utf8) {
-                lade_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1)
-            }
-            return 0
-        }
-    }
-
-    /// Connects the callbacks of a request body.
-    func setBodyCallbacks(_ body: RequestBody) {
-        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
-        set(pointer: CURLOPT_READDATA, context)
-        lade_easy_set_bytes_callback(raw, CURLOPT_READFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { transfer, loop in
-                transfer.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), on: loop)
-            }
-        }
-        guard body.trailers != nil else { return }
-        set(pointer: CURLOPT_TRAILERDATA, context)
-        lade_easy_set_trailer(raw) { list, context in
-            EasyHandle.with(context) { transfer, _ in
-                for field in transfer.request.body?.trailers?() ?? Headers() {
-                    guard let longer = curl_slist_append(list?.pointee, field.name + ": " + field.value) else { break }
-                    list?.pointee = longer
-                }
-                return Int32(CURL_TRAILERFUNC_OK)
-            }
-        }
-    }
-}
-
-extension CurlLoop {
-    fileprivate func openSocket(
-        _ address: UnsafeMutablePointer<curl_sockaddr>?,
-        for transfer: Transfer
-    ) -> curl_socket_t {
-        transfer.connectStarted = transfer.connectStarted ?? now
-        guard let address = address?.pointee else { return CURL_SOCKET_BAD }
-        #if os(Linux)
-            let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
-        #else
-            let type = address.socktype
-        #endif
-        let descriptor = socket(address.family, type, address.`protocol`)
-        if descriptor >= 0 { poller.opened(descriptor) }
-        return descriptor
-    }
-
-    fileprivate func closeSocket(_ descriptor: curl_socket_t) -> Int32 {
-        poller.closing(descriptor)
-        return close(descriptor)
-    }
 }

@@ -1,4 +1,5 @@
 import LadeCore
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -37,6 +38,8 @@ final class Inbox: Sendable {
     }
 
     private let state: Locked<State>
+    /// How many threads are about to write to the descriptor, which is not closed before they have.
+    private let writers = Atomic(0)
 
     init(wakeUpDescriptor: Int32) {
         state = Locked(State(wakeUpDescriptor: wakeUpDescriptor))
@@ -47,20 +50,22 @@ final class Inbox: Sendable {
     /// Returns false when the loop takes none any more.
     @discardableResult
     func post(_ message: LoopMessage) -> Bool {
-        state.withLock { state in
-            guard !state.isStopped else { return false }
+        let (isTaken, descriptor) = state.withLock { state -> (Bool, Int32?) in
+            guard !state.isStopped else { return (false, nil) }
             state.messages.append(message)
-            wakeIfAsleep(&state)
-            return true
+            return (true, sleeper(&state))
         }
+        if let descriptor { wake(descriptor) }
+        return isTaken
     }
 
     /// Tells the loop to end everything; messages posted later are refused.
     func stop() {
-        state.withLock { state in
+        let descriptor = state.withLock { state in
             state.isStopped = true
-            wakeIfAsleep(&state)
+            return sleeper(&state)
         }
+        if let descriptor { wake(descriptor) }
     }
 
     /// Waits until the loop thread is gone.
@@ -74,13 +79,19 @@ final class Inbox: Sendable {
         }
     }
 
-    // The descriptor is written under the lock: `close` takes it away under the same lock before it is closed, so the
-    // eight bytes never go to a stranger who got the number next. Writing to an eventfd or a pipe does not block here.
-    private func wakeIfAsleep(_ state: inout State) {
-        guard state.isAsleep, state.wakeUpDescriptor >= 0 else { return }
+    private func sleeper(_ state: inout State) -> Int32? {
+        guard state.isAsleep, state.wakeUpDescriptor >= 0 else { return nil }
         state.isAsleep = false
+        writers.add(1, ordering: .acquiringAndReleasing)
+        return state.wakeUpDescriptor
+    }
+
+    // Not under the lock: the loop, once awake, would run into it and go back to sleep until it is free. Writing to an
+    // eventfd does not block here.
+    private func wake(_ descriptor: Int32) {
         var one: UInt64 = 1
-        _ = write(state.wakeUpDescriptor, &one, 8)
+        _ = write(descriptor, &one, 8)
+        writers.subtract(1, ordering: .acquiringAndReleasing)
     }
 
     // MARK: - The loop's side
@@ -107,16 +118,24 @@ final class Inbox: Sendable {
         }
     }
 
+    /// Says that the loop woke by itself, so that nobody has to wake it.
+    func wakeUp() {
+        state.withLock { $0.isAsleep = false }
+    }
+
     /// Says that the loop thread is about to go and closes its door.
     ///
     /// Returns what was posted too late to be handled.
     func close() -> [LoopMessage] {
-        state.withLock { state in
+        let late = state.withLock { state in
             state.isStopped = true
             state.wakeUpDescriptor = -1
             defer { state.messages = [] }
             return state.messages
         }
+        // Whoever took the descriptor before writes its eight bytes before the number can go to a stranger.
+        while writers.load(ordering: .acquiring) > 0 { sched_yield() }
+        return late
     }
 
     /// Wakes whoever waits for the end; the last act of the loop thread.

@@ -42,7 +42,8 @@
                 throw error
             }
             events = .allocate(capacity: 256)
-            var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: wakeUp))
+            // By edges: each write wakes once, and nobody has to read.
+            var event = epoll_event(events: EPOLLIN.rawValue | EPOLLET.rawValue, data: epoll_data_t(fd: wakeUp))
             epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event)
         }
 
@@ -98,11 +99,7 @@
             guard count > 0 else { return }
             for event in events[..<Int(count)] {
                 let socket = event.data.fd
-                if socket == wakeUp {
-                    var value: UInt64 = 0
-                    _ = read(wakeUp, &value, 8)
-                    continue
-                }
+                if socket == wakeUp { continue }
                 let index = Int(socket)
                 if index < interests.count, interests[index].isLazy, interests[index].wanted == 0 {
                     // An idle pooled connection: data or a close came. libcurl looks at it before it reuses it.

@@ -26,11 +26,11 @@ final class BodyStream: ResponseBodySource {
         var bytes = 0
         var end = End.open
         var isPaused = false
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiter: Waiter?
         var trailers = Headers()
         var metrics = Metrics()
 
-        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+        mutating func takeWaiter() -> Waiter? {
             defer { waiter = nil }
             return waiter
         }
@@ -114,7 +114,7 @@ final class BodyStream: ResponseBodySource {
 
     private func waitForMore() async {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withWaiter { continuation in
                 let isReady = state.withLock { state -> Bool in
                     if state.head < state.ready.count { return true }
                     guard case .open = state.end else { return true }
@@ -129,7 +129,7 @@ final class BodyStream: ResponseBodySource {
     }
 
     func cancel() {
-        let (wasOpen, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+        let (wasOpen, waiter) = state.withLock { state -> (Bool, Waiter?) in
             guard case .open = state.end else { return (false, nil) }
             state.end = .failed(cancellation)
             return (true, state.takeWaiter())
@@ -173,7 +173,7 @@ final class BodyStream: ResponseBodySource {
     /// Shows the reader what arrived in this turn.
     ///
     /// Returns who is to be woken.
-    func publish() -> CheckedContinuation<Void, Never>? {
+    func publish() -> Waiter? {
         if let last = slab {
             unpublished.append(last.finish())
             slab = nil
@@ -189,9 +189,9 @@ final class BodyStream: ResponseBodySource {
     /// Ends the body.
     ///
     /// Returns who is to be woken.
-    func finish(_ error: LoadingError?, trailers: Headers, metrics: Metrics) -> CheckedContinuation<Void, Never>? {
+    func finish(_ error: LoadingError?, trailers: Headers, metrics: Metrics) -> Waiter? {
         let published = publish()
-        let ended = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        let ended = state.withLock { state -> Waiter? in
             state.metrics = metrics
             guard case .open = state.end else { return nil }
             state.trailers = trailers

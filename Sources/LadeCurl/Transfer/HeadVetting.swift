@@ -140,20 +140,19 @@ struct HeadVetting: Sendable {
         while colon < line.count, line[colon] == 0x20 || line[colon] == 0x09 { colon += 1 }
         guard end > 0, colon < line.count, line[colon] == 0x3A else { throw malformed(.fieldName, line) }
         if colon > end { try tolerate(.spaceBeforeColon, .fieldName, line) }
-        let name = Bytes(rebasing: line[..<end])
         let value = Self.trimmed(line, from: colon + 1)
-        guard value.allSatisfy(\.isFieldContent) else { throw malformed(.fieldValue, line) }
-        fields.append(name: name, value: value)
+        guard Bytes(rebasing: line[value]).areFieldContent else { throw malformed(.fieldValue, line) }
+        fields.append(line, name: 0..<end, value: value)
         lastIsFraming = false
-        if !isTrailer { try note(name, value, line) }
+        if !isTrailer { try note(Bytes(rebasing: line[..<end]), Bytes(rebasing: line[value]), line) }
     }
 
     /// A folded line (obs-fold) is joined to the field before it by one space, when that is tolerated at all.
     private mutating func continuation(_ line: Bytes) throws(Fault) {
         try tolerate(.foldedFields, .foldedField, line)
-        let value = Self.trimmed(line, from: 0)
+        let value = Bytes(rebasing: line[Self.trimmed(line, from: 0)])
         // A framing field must not be changed by folding: what the wire library made of it is unknown.
-        guard fields.count > 0, !lastIsFraming, value.allSatisfy(\.isFieldContent) else {
+        guard fields.count > 0, !lastIsFraming, value.areFieldContent else {
             throw malformed(.foldedField, line)
         }
         fields.extendLast(value)
@@ -235,12 +234,12 @@ struct HeadVetting: Sendable {
         return true
     }
 
-    private static func trimmed(_ bytes: Bytes, from start: Int) -> Bytes {
+    private static func trimmed(_ bytes: Bytes, from start: Int) -> Range<Int> {
         var start = start
         var end = bytes.count
         while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
         while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
-        return Bytes(rebasing: bytes[start..<end])
+        return start..<end
     }
 
     /// A decimal number that fits, or nil.

@@ -5,12 +5,32 @@
 #endif
 import CCurl
 import LadeCore
+import Synchronization
 
 /// One exchange, from its submission to its single ending.
 ///
 /// Created in the caller's task, then owned by the loop thread: nothing but the loop and libcurl's callbacks, which run
 /// on the loop, touches the variables. That is the proof behind `@unchecked Sendable`.
 final class Transfer: @unchecked Sendable {
+    /// The time-outs in nanoseconds, the greatest value for none; `Duration` is slow to take apart.
+    struct Limits {
+        private static let standard = Limits(converting: Request.Timeouts())
+
+        let connect: Int64
+        let idle: Int64
+        let whole: Int64
+
+        init(_ timeouts: Request.Timeouts) {
+            self = timeouts == Request.Timeouts() ? Self.standard : Limits(converting: timeouts)
+        }
+
+        private init(converting timeouts: Request.Timeouts) {
+            connect = timeouts.connect?.wholeNanoseconds ?? .max
+            idle = timeouts.idle?.wholeNanoseconds ?? .max
+            whole = timeouts.whole?.wholeNanoseconds ?? .max
+        }
+    }
+
     /// Where the exchange stands.
     enum Phase {
         /// Not submitted yet.
@@ -31,13 +51,20 @@ final class Transfer: @unchecked Sendable {
     let isSecure: Bool
     let isStreamed: Bool
     let isDecoding: Bool
+    let hasBody: Bool
+    let limits: Limits
 
     // One thread uses these, and no access is open while a callback runs: the run-time exclusivity checks, 4,000
     // instructions a call, are left out.
     @exclusivity(unchecked) var phase = Phase.new
     /// Who waits for the outcome, which is stored before it is resumed.
-    @exclusivity(unchecked) var continuation: CheckedContinuation<Void, Never>?
+    @exclusivity(unchecked) var continuation: Waiter?
     @exclusivity(unchecked) var outcome: Result<Response, LoadingError>?
+    /// Whether the outcome is stored: what the loop wrote before is the waiting task's to read, on whatever way it was
+    /// resumed.
+    private let isSettled = Atomic(false)
+    /// How the waiting task is to be resumed.
+    let lane: Delivery.Lane
     var isCancelled = false
     /// The number of its host in the admission; set when it is submitted.
     var hostNumber = 0
@@ -69,10 +96,16 @@ final class Transfer: @unchecked Sendable {
     /// Why a callback broke the exchange off; goes before what libcurl says.
     @exclusivity(unchecked) var failure: LoadingError?
 
-    init(_ request: Request, call: Call, settings: TransportSettings) throws(LoadingError) {
-        try request.validate()
+    init(
+        _ request: Request,
+        call: Call,
+        settings: TransportSettings,
+        lane: Delivery.Lane
+    ) throws(LoadingError) {
+        self.lane = lane
         let address = request.url.absoluteString
         let parts = AddressParts(address)
+        try request.validate(parts)
         guard parts.scheme == .http || parts.scheme == .https else {
             throw .invalidRequest(.unsupportedScheme(request.url.scheme ?? ""), ErrorContext(request))
         }
@@ -81,6 +114,8 @@ final class Transfer: @unchecked Sendable {
         self.address = address
         isSecure = parts.scheme == .https
         hostKey = Self.hostKey(request, address, parts)
+        hasBody = request.hasBody
+        limits = Limits(request.timeouts)
         isStreamed = request.delivery == .streamed
         // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
         isDecoding =
@@ -132,6 +167,7 @@ final class Transfer: @unchecked Sendable {
     /// Whether the transport may send the request again when a reused connection turned out to be dead.
     var isRepeatable: Bool {
         guard request.method.isIdempotent else { return false }
+        guard hasBody else { return true }
         switch request.body?.content {
         case nil, .bytes: return true
         case .file, .stream: return false
@@ -140,7 +176,9 @@ final class Transfer: @unchecked Sendable {
 
     /// The outcome, taken by the caller's task after it was resumed.
     func takeOutcome() throws(LoadingError) -> Response {
-        guard let outcome else { preconditionFailure("a transfer resumed its caller without an outcome") }
+        guard isSettled.load(ordering: .acquiring), let outcome else {
+            preconditionFailure("a transfer resumed its caller without an outcome")
+        }
         self.outcome = nil
         return try outcome.get()
     }
@@ -220,7 +258,18 @@ extension Transfer {
         )
         self.stream = stream
         outcome = .success(response(head, ResponseBody(streaming: stream)))
-        loop.resumptions.append(continuation)
+        settle(continuation, on: loop)
+    }
+
+    private func settle(_ continuation: Waiter, on loop: CurlLoop) {
+        isSettled.store(true, ordering: .releasing)
+        loop.resume(continuation, lane)
+    }
+
+    /// Settles a transfer that the loop takes no more.
+    func refuse(_ error: LoadingError) {
+        outcome = .failure(error)
+        isSettled.store(true, ordering: .releasing)
     }
 
     private func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
@@ -325,20 +374,16 @@ extension Transfer {
 extension Transfer {
     /// What the exchange cost.
     func metrics(_ handle: EasyHandle) -> Metrics {
-        func stage(_ info: CURLINFO) -> Duration? {
-            let microseconds = handle.offset(info)
-            return microseconds > 0 ? .microseconds(microseconds) : nil
-        }
         var metrics = Metrics()
         metrics.queued = started > submitted ? .nanoseconds(started - submitted) : nil
-        if !wasReused {
-            metrics.nameLookup = stage(CURLINFO_NAMELOOKUP_TIME_T)
-            metrics.connect = stage(CURLINFO_CONNECT_TIME_T)
-            metrics.secureConnect = stage(CURLINFO_APPCONNECT_TIME_T)
-        }
-        metrics.requestStarted = stage(CURLINFO_PRETRANSFER_TIME_T)
-        metrics.firstByte = stage(CURLINFO_STARTTRANSFER_TIME_T)
-        metrics.total = stage(CURLINFO_TOTAL_TIME_T)
+        metrics.setStages(
+            nameLookup: wasReused ? 0 : handle.offset(CURLINFO_NAMELOOKUP_TIME_T),
+            connect: wasReused ? 0 : handle.offset(CURLINFO_CONNECT_TIME_T),
+            secureConnect: wasReused ? 0 : handle.offset(CURLINFO_APPCONNECT_TIME_T),
+            requestStarted: handle.offset(CURLINFO_PRETRANSFER_TIME_T),
+            firstByte: handle.offset(CURLINFO_STARTTRANSFER_TIME_T),
+            total: handle.offset(CURLINFO_TOTAL_TIME_T)
+        )
         metrics.requestHeadBytes = Int64(handle.long(CURLINFO_REQUEST_SIZE))
         metrics.requestBodyBytes = handle.offset(CURLINFO_SIZE_UPLOAD_T)
         metrics.responseHeadBytes = Int64(vetting.bytes)
@@ -371,7 +416,7 @@ extension Transfer {
         if let stream {
             self.stream = nil
             if let waiter = stream.finish(error, trailers: vetting.trailers, metrics: metrics) {
-                loop.resumptions.append(waiter)
+                loop.resume(waiter, .direct)
             }
         }
         let collected = body
@@ -388,6 +433,6 @@ extension Transfer {
             collected?.discard()
             outcome = .failure(error ?? .malformedResponse(MalformedResponse(.notHTTP), context))
         }
-        loop.resumptions.append(continuation)
+        settle(continuation, on: loop)
     }
 }

@@ -17,11 +17,20 @@ enum ProcessProbe {
         residentBytes != nil && descriptorCount != nil
     }
 
-    /// Memory in use.
-    static var residentBytes: Int? { status("VmRSS") }
+    /// Memory in use; always zero under a sanitizer.
+    static var residentBytes: Int? { isSanitized ? 0 : status("VmRSS") }
 
-    /// The most memory that was in use since the last ``resetPeak()``.
-    static var peakBytes: Int? { status("VmHWM") }
+    /// The most memory that was in use since the last ``resetPeak()``; always zero under a sanitizer.
+    static var peakBytes: Int? { isSanitized ? 0 : status("VmHWM") }
+
+    /// Whether the process runs under the Thread or the Address Sanitizer, whose own memory is several times the
+    /// program's and grows for reasons of its own.
+    private static let isSanitized: Bool = {
+        let marks = ["__tsan_init", "__asan_init"]
+        let isSanitized = marks.contains { (name: String) in dlsym(dlopen(nil, RTLD_NOW), name) != nil }
+        if isSanitized { print("memory is not measured: the process runs under a sanitizer") }
+        return isSanitized
+    }()
 
     /// Forgets the most memory there was.
     static func resetPeak() {

@@ -138,7 +138,9 @@ public struct ScriptedAnswer: Sendable {
         .fails(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat, ErrorContext()))
     }
 
-    /// A time-out, at once; request time-outs are not simulated, so put `after(_:)` where time matters.
+    /// A time-out, at once.
+    ///
+    /// Put `after(_:)` where time matters. The time-out of the whole exchange happens by itself.
     public static func timesOut(_ phase: TimeoutPhase = .idle) -> ScriptedAnswer {
         .fails(.timedOut(phase, ErrorContext()))
     }
@@ -146,7 +148,7 @@ public struct ScriptedAnswer: Sendable {
     /// No response at all until the task is cancelled.
     public static var stalls: ScriptedAnswer { ScriptedAnswer(.stall) }
 
-    /// Whatever the closure makes of the request.
+    /// Whatever the closure makes of the request; what it waits for itself is not bound by the request's time-outs.
     public static func computed(
         _ make: @escaping @Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer
     ) -> ScriptedAnswer {

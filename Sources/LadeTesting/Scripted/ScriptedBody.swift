@@ -18,6 +18,8 @@ final class ScriptedBody: ResponseBodySource {
     private let call: Call
     private let finalTrailers: Headers
     private let begunWith: Metrics
+    /// When the exchange must have ended; nil for whenever.
+    private let limit: Instant?
     private let onCancel: @Sendable () -> Void
 
     init(
@@ -25,6 +27,7 @@ final class ScriptedBody: ResponseBodySource {
         request: Request,
         call: Call,
         metrics: Metrics,
+        limit: Instant?,
         onCancel: @escaping @Sendable () -> Void
     ) {
         state = Watched(State(steps: answer.steps[...]))
@@ -32,6 +35,7 @@ final class ScriptedBody: ResponseBodySource {
         self.call = call
         finalTrailers = answer.trailers
         begunWith = metrics
+        self.limit = limit
         self.onCancel = onCancel
     }
 
@@ -56,6 +60,7 @@ final class ScriptedBody: ResponseBodySource {
                 if let ending = state.ending { return ending.map { nil } }
                 return .success(state.steps.popFirst())
             }.get()
+            if step != nil, let limit, call.time.now > limit { throw end(.timedOut(.whole, ErrorContext(request))) }
             switch step {
             case .bytes(let bytes):
                 guard !bytes.isEmpty else { continue }
@@ -63,11 +68,16 @@ final class ScriptedBody: ResponseBodySource {
                 return bytes
             case .wait(let duration):
                 let time = call.time
-                try await untilCancelled { () async throws(LoadingError) in try await time.sleep(for: duration) }
+                let limit = limit
+                try await untilCancelled([{ await TimedWait.sleep(for: duration, limit, time) }])
             case .signal(let signal):
-                try await untilCancelled { () async throws(LoadingError) in try await signal.wait() }
+                let time = call.time
+                let limit = limit
+                try await untilCancelled([
+                    { await TimedWait.run(limit, time) { () async throws(LoadingError) in try await signal.wait() } }
+                ])
             case .stall:
-                try await untilCancelled(nil)
+                try await untilCancelled(limit.map(sleepToLimit).map { [$0] } ?? [])
             case .fail(let error):
                 throw end(error.withContext(of: request))
             case nil:
@@ -102,33 +112,39 @@ final class ScriptedBody: ResponseBodySource {
         return error
     }
 
-    /// Waits for `wait` (for ever when nil), the end of the task, or ``cancel()``, whichever comes first.
-    private func untilCancelled(_ wait: (@Sendable () async throws(LoadingError) -> Void)?) async throws(LoadingError) {
+    private var timeout: LoadingError { .timedOut(.whole, ErrorContext(request)) }
+
+    private func sleepToLimit(_ limit: Instant) -> @Sendable () async -> TimedWait.Outcome {
+        let time = call.time
+        return {
+            // A wait to the limit that nobody cut short is the time-out.
+            await TimedWait.sleep(for: max(.zero, time.now.duration(to: limit)), nil, time) == .done
+                ? .timedOut : .cancelled
+        }
+    }
+
+    /// Waits for `waits` (for ever without any), the end of the task, or ``cancel()``, whichever comes first.
+    private func untilCancelled(
+        _ waits: [@Sendable () async -> TimedWait.Outcome]
+    ) async throws(LoadingError) {
         let state = self.state
-        let ended: @Sendable () async throws(LoadingError) -> Void = { () async throws(LoadingError) in
-            try await state.value { $0.ending == nil ? nil : () }
-        }
-        guard let wait else {
-            do throws(LoadingError) { try await ended() } catch { cancel() }
-            return
-        }
-        let didThrow = await withTaskGroup(of: Bool.self) { group in
-            for body in [wait, ended] {
-                group.addTask {
-                    do throws(LoadingError) {
-                        try await body()
-                        return false
-                    } catch {
-                        return true
-                    }
+        let time = call.time
+        let outcome = await withTaskGroup(of: TimedWait.Outcome.self) { group in
+            for wait in waits { group.addTask { await wait() } }
+            group.addTask {
+                await TimedWait.run(nil, time) { () async throws(LoadingError) in
+                    try await state.value { $0.ending == nil ? nil : () }
                 }
             }
-            let first = await group.next() ?? true
+            let first = await group.next() ?? .cancelled
             group.cancelAll()
             return first
         }
-        // A wait throws only when the task was cancelled.
-        if didThrow { cancel() }
+        switch outcome {
+        case .done: break
+        case .timedOut: throw end(.timedOut(.whole, ErrorContext(request)))
+        case .cancelled: cancel()
+        }
     }
 }
 

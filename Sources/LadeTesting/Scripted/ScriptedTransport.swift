@@ -18,8 +18,9 @@ public import LadeCore
 /// request no rule answers fails with an error that names the request and the rules.
 ///
 /// Waits are in the time of the call, so virtual time moves them. Delivery is honoured: `buffered` answers are collected
-/// up to their limit, `streamed` ones are read step by step. Time-outs of requests are not simulated; script
-/// ``ScriptedAnswer/timesOut(_:)``. Methods may be called from any thread.
+/// up to their limit, `streamed` ones are read step by step. The time-out of the whole exchange (`timeouts.whole`) is kept
+/// in the call's time, in the body too; those of connecting and idling are not simulated, so script
+/// ``ScriptedAnswer/timesOut(_:)`` for them. Methods may be called from any thread.
 public final class ScriptedTransport: Transport {
     /// A request as it was received, with its body.
     public struct Received: Sendable {
@@ -219,6 +220,7 @@ public final class ScriptedTransport: Transport {
         call.record(.exchangeStarted(method: request.method, url: ErrorContext(request).url ?? ""))
         var metrics = Metrics()
         metrics.requestBodyBytes = Int64(body.count)
+        metrics.requestHeadBytes = Self.headSize("\(request.method) \(received.target) HTTP/1.1", request.headers)
         do throws(Ending) {
             return try await perform(answer, request, call, start, metrics)
         } catch {
@@ -240,7 +242,7 @@ public final class ScriptedTransport: Transport {
     ) async throws(Ending) -> Response {
         var answer = scripted
         while true {
-            for pause in answer.pauses { try await wait(pause, request, call) }
+            for pause in answer.pauses { try await wait(pause, request, call, start) }
             guard case .computed(let make) = answer.outcome else { break }
             do throws(LoadingError) {
                 answer = try await make(request, call)
@@ -254,7 +256,7 @@ public final class ScriptedTransport: Transport {
         case .response(let status):
             return try await respond(answer, status, request, call, start, begun)
         case .stall, .computed:
-            try await wait(.signal(Signal()), request, call)
+            try await wait(.signal(Signal()), request, call, start)
             throw Ending(error: .cancelled(ErrorContext(request)))
         }
     }
@@ -270,11 +272,18 @@ public final class ScriptedTransport: Transport {
         for (status, headers) in answer.interim { call.record(.interimResponse(status: status, headers: headers)) }
         var metrics = begun
         metrics.version = answer.version
+        metrics.responseHeadBytes = Self.headSize("\(answer.version.rawValue) \(status)", answer.headers)
         metrics.firstByte = start.duration(to: call.time.now)
         call.record(.headReceived(status: status, headers: answer.headers, version: answer.version))
         var delivered = answer
         if request.method == .head || status == 204 || status == 304 { delivered.steps = [] }
-        let source = ScriptedBody(delivered, request: request, call: call, metrics: metrics) { [weak self] in
+        let source = ScriptedBody(
+            delivered,
+            request: request,
+            call: call,
+            metrics: metrics,
+            limit: Self.limit(request, start)
+        ) { [weak self] in
             self?.countCancellation()
         }
         let streaming = ResponseBody(streaming: source)
@@ -321,15 +330,29 @@ public final class ScriptedTransport: Transport {
         var isFromBody = false
     }
 
-    private func wait(_ pause: ScriptedAnswer.Pause, _ request: Request, _ call: Call) async throws(Ending) {
-        do throws(LoadingError) {
-            switch pause {
-            case .duration(let duration): try await call.time.sleep(for: duration)
-            case .signal(let signal): try await signal.wait()
-            }
-        } catch {
-            throw Ending(error: .cancelled(ErrorContext(request)))
+    private func wait(
+        _ pause: ScriptedAnswer.Pause,
+        _ request: Request,
+        _ call: Call,
+        _ start: Instant
+    ) async throws(Ending) {
+        let outcome: TimedWait.Outcome
+        let limit = Self.limit(request, start)
+        switch pause {
+        case .duration(let duration): outcome = await TimedWait.sleep(for: duration, limit, call.time)
+        case .signal(let signal):
+            outcome = await TimedWait.run(limit, call.time) { () async throws(LoadingError) in try await signal.wait() }
         }
+        switch outcome {
+        case .done: break
+        case .timedOut: throw Ending(error: .timedOut(.whole, ErrorContext(request)))
+        case .cancelled: throw Ending(error: .cancelled(ErrorContext(request)))
+        }
+    }
+
+    /// When the exchange must have ended.
+    private static func limit(_ request: Request, _ start: Instant) -> Instant? {
+        request.timeouts.whole.map { start.advanced(by: $0) }
     }
 
     private func countCancellation() {
@@ -354,6 +377,11 @@ extension ScriptedTransport {
         let path = url.path(percentEncoded: true)
         let query = url.query(percentEncoded: true).map { "?" + $0 } ?? ""
         return (path.isEmpty ? "/" : path) + query
+    }
+
+    /// The bytes of a head as HTTP/1.1 writes it.
+    private static func headSize(_ line: String, _ headers: Headers) -> Int64 {
+        headers.reduce(Int64(line.utf8.count + 4)) { $0 + Int64($1.name.utf8.count + $1.value.utf8.count + 4) }
     }
 
     private static func matches(_ url: URL, _ address: String) -> Bool {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import LadeCommand
@@ -45,5 +46,17 @@ struct HelpPageTests {
     func exitCodes() {
         let page = pages.exitCodes
         for code in ExitCode.allCases { #expect(page.contains("\(code.rawValue)  \(code.meaning)\n")) }
+    }
+
+    @Test("command CM-08 keeps the help as it was agreed on (LADE_GOLDEN=write writes it anew)")
+    func golden() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
+        var texts = CommandTable.standard.commands.map { ($0.name, pages.page(of: $0)) }
+        texts += [("overview", pages.overview), ("exit-codes", pages.exitCodes)]
+        for (name, text) in texts {
+            let file = folder.appendingPathComponent(name + ".txt")
+            if ProcessInfo.processInfo.environment["LADE_GOLDEN"] == "write" { try Data(text.utf8).write(to: file) }
+            #expect(try String(decoding: Data(contentsOf: file), as: UTF8.self) == text, "\(name)")
+        }
     }
 }

@@ -266,8 +266,10 @@ struct GetTests {
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             return object?["event"] as? String
         }
-        let once = ["callStarted", "exchangeStarted", "headReceived", "exchangeFinished", "callFinished"]
-        #expect(names.count == 10)
+        let once = [
+            "callStarted", "attemptStarted", "exchangeStarted", "headReceived", "exchangeFinished", "callFinished",
+        ]
+        #expect(names.count == 12)
         #expect(Set(names) == Set(once))
     }
 

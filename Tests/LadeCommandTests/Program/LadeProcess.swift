@@ -119,6 +119,14 @@ final class LadeProcess: Sendable {
         try await output.bytes(atLeast: count)
     }
 
+    /// Waits until so much was said to the user.
+    func talk(atLeast count: Int) async throws {
+        try await talk.bytes(atLeast: count)
+    }
+
+    /// What was written to the standard output so far.
+    func outputSoFar() -> String { output.textSoFar }
+
     /// Waits for the end of the program and of its streams.
     func outcome() async throws -> Outcome {
         try await end.wait()
@@ -220,8 +228,10 @@ private final class Collector: Sendable {
         }
     }
 
+    var textSoFar: String { state.withLock { String(decoding: $0.data, as: UTF8.self) } }
+
     func text() async throws -> String {
         try await bytes(atLeast: .max)
-        return state.withLock { String(decoding: $0.data, as: UTF8.self) }
+        return textSoFar
     }
 }

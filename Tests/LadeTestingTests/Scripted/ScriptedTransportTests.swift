@@ -62,6 +62,48 @@ struct ScriptedTransportTests {
         )
     }
 
+    @Test(
+        "keeps the time-out of the whole exchange in virtual time",
+        arguments: [
+            (ScriptedAnswer.stalls, 3), (.text("late").after(.seconds(4)), 3), (.text("late").after(Signal()), 3),
+            (.text("0123").stalling(after: 2), 3), (.chunks(["a", "b", "c"], every: .seconds(2)), 3),
+            (.steps([.bytes(Data("a".utf8)), .signal(Signal())]), 3),
+        ]
+    )
+    func timesOut(answer: ScriptedAnswer, seconds: Int) async throws {
+        transport.onAnyRequest().respond(answer)
+        var request = try Request(.get, "http://localhost/")
+        request.timeouts.whole = .seconds(3)
+        let (call, sent) = (call, request)
+        let error = await time.runAutomatically { () -> LoadingError? in
+            do throws(LoadingError) {
+                _ = try await transport.send(sent, call: call)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        guard case .timedOut(.whole, _)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(time.now == Instant(nanoseconds: Int64(seconds) * 1_000_000_000))
+        #expect(time.sleepers.isEmpty)
+        #expect(events.story.last == "exchange failed: timedOut(whole exchange)")
+    }
+
+    @Test("delivers what arrives just in time")
+    func isInTime() async throws {
+        transport.onAnyRequest().respond(.chunks(["a", "b"], every: .seconds(1)).after(.seconds(2)))
+        var request = try Request(.get, "http://localhost/")
+        request.timeouts.whole = .seconds(3)
+        let (call, sent) = (call, request)
+        let response = try await time.runAutomatically { () async throws(LoadingError) in
+            try await transport.send(sent, call: call)
+        }
+        #expect(response.body.bytes == Data("ab".utf8))
+    }
+
     @Test("breaks a body after the bytes asked for")
     func breaks() async throws {
         transport.onAnyRequest().respond(.text("1234567890").inPieces(of: 3).breaking(after: 4))

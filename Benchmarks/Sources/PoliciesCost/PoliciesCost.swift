@@ -1,0 +1,106 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import LadeCore
+import LadePolicies
+
+/// What the policies cost when they have nothing to do, and what a waiting call occupies.
+///
+/// `swift run -c release --package-path Benchmarks PoliciesCost`. Times are the best of nine rounds.
+@main
+struct PoliciesCost {
+    static func main() async throws {
+        let request = try Request("https://api.example.com/v1/shows?size=10")
+        let call = Call(id: .init(1))
+
+        let limiter = try RateLimiter(RateLimits(default: Rate(perSecond: 1e6, burst: 1_000_000_000)))
+        _ = try await limiter.start(request, call: call)
+        try await print(
+            "slot, uncontended, with its rate",
+            measure {
+                limiter.finish(try await limiter.start(request, call: call))
+            }
+        )
+        let free = try RateLimiter()
+        try await print(
+            "slot, nothing limited",
+            measure {
+                free.finish(try await free.start(request, call: call))
+            }
+        )
+        await print("service key", measure { keep(ServiceKey(request)) })
+
+        let bare = Chain(transport: Instantly())
+        let bareTime = try await measure { keep(try await bare.send(request, call: call)) }
+        print("chain without links", bareTime)
+        let links: [any Interceptor] = [
+            DeadlineInterceptor(), RetryInterceptor(), RateLimitInterceptor(free), ExchangeDeadlineInterceptor(),
+        ]
+        for count in 1...links.count {
+            let chain = Chain(Array(links.prefix(count)), transport: Instantly())
+            let time = try await measure { keep(try await chain.send(request, call: call)) }
+            print("+ \(type(of: links[count - 1]))", time)
+        }
+        try await measureWaiting(request)
+    }
+
+    private static func print(_ name: String, _ time: Double) {
+        Swift.print("\(name): \(Int(time)) ns")
+    }
+
+    /// The bytes that 10,000 waiting calls occupy, each in a task of its own, beside what their tasks do.
+    private static func measureWaiting(_ request: Request) async throws {
+        #if canImport(Glibc)
+            let count = 10_000
+            let limiter = try RateLimiter(RateLimits(default: .held))
+            let key = ServiceKey(request)
+            let link = Chain([RateLimitInterceptor(limiter)], transport: Instantly())
+            let before = residentBytes()
+            let tasks = (0..<count).map { number in
+                Task { _ = try? await link.send(request, call: Call(id: .init(UInt64(number + 1)))) }
+            }
+            while limiter.waitingCount < count { await Task.yield() }
+            let waiting = residentBytes()
+            Swift.print("waiting call, its task included: \((waiting - before) / count) bytes")
+            try limiter.setRate(1e9, burst: count, for: key)
+            for task in tasks { await task.value }
+        #endif
+    }
+
+    #if canImport(Glibc)
+        /// The memory of the process, in pages counted by the kernel.
+        private static func residentBytes() -> Int {
+            guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+            defer { fclose(file) }
+            var line = [CChar](repeating: 0, count: 256)
+            guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
+            let fields = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+                .split(separator: " ")
+            return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
+        }
+    #endif
+
+    private static func measure(_ body: () async throws -> Void) async rethrows -> Double {
+        let rounds = 9
+        let count = 100_000
+        var best = Double.infinity
+        for _ in 0..<rounds {
+            let start = SystemTime().now
+            for _ in 0..<count { try await body() }
+            best = min(best, start.duration(to: SystemTime().now) / .nanoseconds(count))
+        }
+        return best
+    }
+
+    @inline(never)
+    private static func keep<Value>(_ value: Value) {}
+}
+
+/// Answers at once.
+private struct Instantly: Transport {
+    func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        Response(status: 200, request: request)
+    }
+}

@@ -1,0 +1,30 @@
+// Loads a show, then the episodes that it names; for the queue that is one piece of work.
+import LadeContent
+
+struct Show: Decodable {
+    var title: String
+    var episodes: String
+}
+
+@MainActor
+func loadEpisodes(
+    ofShowAt address: String,
+    by loader: Loader,
+    in queue: RequestQueue,
+    then tell: @escaping @MainActor @Sendable (Show, [JSONValue]) -> Void
+) throws {
+    let show = RequestHandle(loader, try Endpoint(address).decoding(Show.self)) { outcome in
+        guard let show = outcome.value, let episodes = try? Endpoint(show.episodes) else {
+            queue.report(outcome.error)
+            return
+        }
+        // Added before this completion returns: the queue goes on running in between.
+        queue.add(
+            RequestHandle(loader, episodes.jsonArray()) { outcome in
+                queue.report(outcome.error)
+                if let list = outcome.value { tell(show, list) }
+            }
+        )
+    }
+    queue.add(show)
+}

@@ -1,0 +1,33 @@
+/// Runs the decorators of the service, then those of the endpoint that the request comes from, once per call.
+public struct DecorationInterceptor: Interceptor {
+    /// The decorators of the service, in order.
+    public let decorators: [any RequestDecorator]
+
+    /// Makes the link.
+    public init(_ decorators: [any RequestDecorator]) {
+        self.decorators = decorators
+    }
+
+    /// Passes the decorated request on.
+    ///
+    /// - Throws: What a decorator throws; an error that is no `LoadingError` becomes
+    ///   `LoadingError.decorationFailed`.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        let own = request[EndpointDecorators.self]
+        guard !decorators.isEmpty || !own.isEmpty else { return try await next(request) }
+        var decorated = request
+        for decorator in decorators + own {
+            do {
+                decorated = try await decorator.decorate(decorated)
+            } catch let error as LoadingError {
+                throw error
+            } catch is CancellationError {
+                throw .cancelled(ErrorContext(request))
+            } catch {
+                throw .decorationFailed(error, ErrorContext(request))
+            }
+        }
+        try decorated.validate()
+        return try await next(decorated)
+    }
+}

@@ -1,0 +1,46 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A downloaded file that is not what its server says it is.
+public struct DigestMismatch: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The field that names the digest.
+    public let field: String
+    /// The SHA-256 that the server names.
+    public let expected: Data
+    /// The SHA-256 of what arrived.
+    public let actual: Data
+
+    /// One plain clause.
+    public var description: String {
+        "its SHA-256 is \(actual.base64EncodedString()), but \(field) says \(expected.base64EncodedString())"
+    }
+}
+
+extension Response {
+    /// The SHA-256 that the server names for the whole file, and the field it stands in.
+    ///
+    /// `Repr-Digest` and the older `Digest` speak of the representation, `Content-Digest` of what this answer carries
+    /// (RFC 9530 §2, §3; RFC 3230 §4.3.2).
+    var fileDigest: (field: String, hash: Data)? {
+        if let hash = Self.digest(inDictionary: headers.all("Repr-Digest")) { return ("Repr-Digest", hash) }
+        if status != 206, let hash = Self.digest(inDictionary: headers.all("Content-Digest")) {
+            return ("Content-Digest", hash)
+        }
+        for entry in headers.all("Digest").flatMap({ $0.split(separator: ",") }) {
+            let parts = entry.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, parts[0].filter({ $0 != " " }).lowercased() == "sha-256" else { continue }
+            if let hash = Data(base64Encoded: String(parts[1].filter { $0 != " " })) { return ("Digest", hash) }
+        }
+        return nil
+    }
+
+    private static func digest(inDictionary lines: [String]) -> Data? {
+        // A field that cannot be read counts as if it were not there (RFC 9530 §2).
+        guard !lines.isEmpty, let members = try? StructuredField.Dictionary(parsing: lines) else { return nil }
+        guard case .byteSequence(let hash) = members["sha-256"]?.item?.value else { return nil }
+        return Data(hash)
+    }
+}

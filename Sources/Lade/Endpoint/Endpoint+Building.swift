@@ -1,0 +1,145 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+// Every builder gives a changed copy; the endpoint it was called on stays as it was.
+extension Endpoint {
+    /// The endpoint with its request changed by a closure.
+    public func request(_ change: (inout Request) throws -> Void) rethrows -> Endpoint {
+        var copy = self
+        try change(&copy.request)
+        return copy
+    }
+
+    /// The endpoint with another method.
+    public func method(_ method: Method) -> Endpoint {
+        request { $0.method = method }
+    }
+
+    /// The endpoint with a header field in place of every other of that name.
+    public func header(_ name: String, _ value: String) -> Endpoint {
+        request { $0.headers.set(name, value) }
+    }
+
+    /// The endpoint with each of these header fields in place of every other of its name.
+    public func headers(_ headers: Headers) -> Endpoint {
+        request { request in
+            for field in headers { request.headers.remove(field.name) }
+            request.headers.add(contentsOf: headers)
+        }
+    }
+
+    /// The endpoint with a query item in place of every other of that name, in the place of the first.
+    ///
+    /// Other items stay exactly as they are written. A nil value removes the items of that name.
+    public func query(_ name: String, _ value: String?) -> Endpoint {
+        request { $0.url = $0.url.settingQuery(name, value) }
+    }
+
+    /// The endpoint with these query items, each in place of every other of its name.
+    public func query(_ items: KeyValuePairs<String, String>) -> Endpoint {
+        items.reduce(self) { $0.query($1.key, $1.value) }
+    }
+
+    /// The endpoint with a body; nil for none.
+    public func body(_ body: RequestBody?) -> Endpoint {
+        request { $0.body = body }
+    }
+
+    /// The endpoint with a value as its body in JSON.
+    ///
+    /// - Throws: `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
+    public func jsonBody(
+        _ value: some Encodable,
+        encoder: JSONEncoder = JSONEncoder()
+    ) throws(LoadingError) -> Endpoint {
+        do {
+            return body(.bytes(try encoder.encode(value), contentType: "application/json"))
+        } catch {
+            throw .requestBodyFailed(error, ErrorContext(request))
+        }
+    }
+
+    /// The endpoint with other time-outs; see `Request.Timeouts`.
+    public func timeouts(_ change: (inout Request.Timeouts) -> Void) -> Endpoint {
+        request { change(&$0.timeouts) }
+    }
+
+    /// The endpoint with other status codes that count as success.
+    ///
+    /// The request's own, when it has any, go first.
+    public func acceptingStatuses(_ statuses: Range<Int>) -> Endpoint {
+        var copy = self
+        copy.acceptableStatuses = statuses
+        return copy
+    }
+
+    /// The endpoint with other status codes that count as success.
+    public func acceptingStatuses(_ statuses: ClosedRange<Int>) -> Endpoint {
+        acceptingStatuses(Range(statuses))
+    }
+
+    /// The endpoint with one more decorator, after those it has.
+    public func decorated(by decorator: some RequestDecorator) -> Endpoint {
+        var copy = self
+        copy.decorators.append(decorator)
+        return copy
+    }
+
+    /// The endpoint with another cache mode.
+    public func cacheMode(_ mode: Request.CacheMode) -> Endpoint {
+        request { $0.cacheMode = mode }
+    }
+
+    /// The endpoint with the name of who in the app asks.
+    public func sourceIdentifier(_ identifier: String?) -> Endpoint {
+        request { $0.sourceIdentifier = identifier }
+    }
+}
+
+extension URL {
+    /// The address with a query item set or removed; everything else stays byte for byte.
+    func settingQuery(_ name: String, _ value: String?) -> URL {
+        let whole = absoluteString
+        let fragment = whole.firstIndex(of: "#").map { String(whole[$0...]) } ?? ""
+        let text = whole.dropLast(fragment.count)
+        let base = text.prefix { $0 != "?" }
+        var items = text.dropFirst(base.count + 1).split(separator: "&", omittingEmptySubsequences: true).map(
+            String.init
+        )
+        let isNamed = { (item: String) in
+            item.prefix { $0 != "=" }.removingPlusAndPercentCoding == name
+        }
+        let position = items.firstIndex(where: isNamed)
+        items.removeAll(where: isNamed)
+        if let value {
+            items.insert("\(name.queryEncoded)=\(value.queryEncoded)", at: position ?? items.count)
+        }
+        let query = items.isEmpty ? "" : "?" + items.joined(separator: "&")
+        return URL(string: base + query + fragment) ?? self
+    }
+}
+
+extension StringProtocol {
+    /// The text as a name or value of a query: everything but unreserved characters percent-encoded (RFC 3986 §2.3).
+    var queryEncoded: String {
+        utf8.reduce(into: "") { result, byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += byte < 16 ? "%0" + digits : "%" + digits
+            }
+        }
+    }
+
+    /// A name of a query as it was before it was written: `+` is a blank in forms.
+    var removingPlusAndPercentCoding: String {
+        String(decoding: String(map { $0 == "+" ? " " : $0 }).percentDecodedBytes, as: UTF8.self)
+    }
+}

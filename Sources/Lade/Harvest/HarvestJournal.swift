@@ -1,0 +1,82 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How far a harvest has come: what its output holds for certain, and where to go on.
+struct HarvestJournal: Codable, Equatable, Sendable {
+    static let currentFormat = 1
+
+    var format = HarvestJournal.currentFormat
+    /// What the harvest was begun with; secrets in addresses are left out.
+    var arguments: [String: String]
+    /// The address of the next page; nil when there is none, or when it is the first.
+    var nextURL: String?
+    var nextNumber = 0
+    var itemsBefore: Int? = 0
+    /// How many items of the next page are in the output already.
+    var skippedItems = 0
+    var pages = 0
+    var items = 0
+    var bytes: Int64 = 0
+    /// CRC-64/XZ of the output, in hexadecimal digits.
+    var checksum = "0"
+    var bodyBytes: Int64 = 0
+    var duplicates = 0
+    var total: Int?
+    var isComplete = false
+
+    init(arguments: [String: String]) {
+        self.arguments = arguments
+    }
+
+    func differences(from now: [String: String]) -> [HarvestError.Difference] {
+        Set(arguments.keys).union(now.keys).sorted().compactMap { name in
+            arguments[name] == now[name]
+                ? nil : HarvestError.Difference(argument: name, before: arguments[name], now: now[name])
+        }
+    }
+}
+
+/// The journal on the disk: always the old one or the new one, whole.
+struct JournalFile {
+    let path: String
+
+    /// The journal; nil without any.
+    func read() throws(HarvestError) -> HarvestJournal? {
+        guard let bytes = try Disk.contents(of: path) else { return nil }
+        let journal: HarvestJournal
+        do {
+            journal = try JSONDecoder().decode(HarvestJournal.self, from: bytes)
+        } catch {
+            throw .invalidJournal(path: path, reason: "it is no journal of a harvest")
+        }
+        guard journal.format == HarvestJournal.currentFormat else {
+            throw .invalidJournal(path: path, reason: "its format is \(journal.format)")
+        }
+        return journal
+    }
+
+    /// Replaces the journal: a new file is made safe on the disk, then takes the old one's name (PA-21).
+    func write(_ journal: HarvestJournal) throws(HarvestError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let bytes: Data
+        do {
+            bytes = try encoder.encode(journal)
+        } catch {
+            throw .invalidJournal(path: path, reason: "it cannot be written: \(error)")
+        }
+        let temporary = path + ".new"
+        // Addresses of pages may hold tokens, so it is for the owner alone.
+        let file = try Disk(opening: temporary, isTruncated: true, mode: 0o600)
+        try file.write(bytes)
+        try file.synchronise()
+        try Disk.rename(temporary, to: path)
+    }
+
+    func remove() throws(HarvestError) {
+        try Disk.remove(path)
+    }
+}

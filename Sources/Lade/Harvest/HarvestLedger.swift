@@ -1,0 +1,281 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import LadeCore
+
+/// The output of one run and the account of it: what was written, and what of that is safe.
+final class HarvestLedger {
+    private enum Sink {
+        case file(Disk, JournalFile)
+        case descriptor(Disk)
+        case writer(@Sendable (Data) throws -> Void)
+    }
+
+    /// What the output holds by now; on the disk as of the last saving.
+    private(set) var journal: HarvestJournal
+    private let harvest: Harvest
+    private let sink: Sink
+    private let resumedPages: Int
+    private var checksum: CRC64
+    private var lastSaved: Instant
+    private var hasUnsaved = false
+    /// The checksums of all identities so far.
+    private var seen: Set<UInt64> = []
+
+    init(
+        _ harvest: Harvest,
+        _ arguments: [String: String],
+        _ destination: Harvest.Destination,
+        restart: Bool
+    ) throws(HarvestError) {
+        self.harvest = harvest
+        lastSaved = harvest.time.now
+        journal = HarvestJournal(arguments: arguments)
+        switch destination {
+        case .descriptor(let descriptor):
+            sink = .descriptor(Disk(descriptor: descriptor))
+        case .writer(let write):
+            sink = .writer(write)
+        case .file(let path, let journalPath):
+            let journalFile = JournalFile(path: journalPath ?? path + ".journal")
+            let stored = restart ? nil : try journalFile.read()
+            if let stored {
+                let differences = stored.differences(from: arguments)
+                guard differences.isEmpty else {
+                    throw .argumentsDiffer(journal: journalFile.path, differences)
+                }
+                journal = stored
+            }
+            let disk = try Disk(opening: path)
+            try disk.lock()
+            guard let size = disk.size else {
+                let reason = "it is no regular file, so it cannot be cut where the journal ends"
+                throw .file(FileFault(path: path, operation: .write, reason: reason))
+            }
+            guard restart || stored != nil || size == 0 else { throw .outputExists(path: path) }
+            sink = .file(disk, journalFile)
+        }
+        resumedPages = journal.pages
+        checksum = CRC64()
+        guard case .file(let disk, let journalFile) = sink else { return }
+        if restart {
+            // The journal goes first: it must never speak of what the output no longer holds.
+            try journalFile.remove()
+        } else {
+            try verify(disk)
+        }
+        try disk.truncate(to: journal.bytes)
+    }
+
+    // MARK: - Beginning
+
+    /// Reads what is in the output: it must be what was written, and its identities must be known.
+    private func verify(_ disk: Disk) throws(HarvestError) {
+        guard journal.bytes > 0 else { return }
+        var crc = CRC64()
+        var identities: Set<UInt64> = []
+        var splitter = LineIdentities(harvest.identity)
+        try disk.read(journal.bytes) { bytes in
+            crc.update(bytes)
+            splitter?.consume(bytes, into: &identities)
+        }
+        guard String(crc.value, radix: 16) == journal.checksum else {
+            throw .outputChanged(path: disk.path, reason: "its first \(journal.bytes) bytes are others")
+        }
+        checksum = crc
+        seen = identities
+    }
+
+    /// The page to begin with.
+    func start(in walk: PageWalk) throws(HarvestError) -> Page {
+        guard let text = journal.nextURL else { return walk.first }
+        do throws(PageFailure.Cause) {
+            guard let url = URL(string: text) else { throw .invalidTarget(text.escapedForDisplay(limit: 120)) }
+            return Page(
+                size: harvest.size,
+                number: journal.nextNumber,
+                request: try walk.moved(to: url),
+                itemsBefore: journal.itemsBefore
+            )
+        } catch {
+            throw .page(PageFailure(page: walk.first, cause: error))
+        }
+    }
+
+    var progress: PageProgress {
+        var progress = PageProgress()
+        progress.pages = journal.pages
+        progress.items = journal.items
+        progress.bytes = journal.bodyBytes
+        progress.total = journal.total
+        return progress
+    }
+
+    // MARK: - Adding
+
+    /// Whether the last page was written only in part, for it has more items than allowed.
+    var isWithinPage: Bool { journal.skippedItems > 0 }
+
+    /// Writes a page, and saves if it is time to.
+    func add(_ delivery: PageFeed<SplitPage>.Delivery) throws(HarvestError) {
+        var after = journal
+        let count = delivery.piece.facts.itemCount ?? 0
+        let room = harvest.itemLimit.map { $0 - journal.items } ?? .max
+        let lines: Data
+        let written: Int
+        if harvest.identity == nil, journal.skippedItems == 0, count <= room {
+            lines = delivery.piece.content.lines
+            written = count
+        } else {
+            (lines, written) = choose(delivery.piece.content, room, &after)
+        }
+        try write(lines)
+        after.bytes += Int64(lines.count)
+        after.items += written
+        after.bodyBytes += Int64(delivery.piece.byteCount)
+        after.checksum = String(checksum.value, radix: 16)
+        after.total = delivery.total ?? after.total
+        // What comes after this page cannot be told now: the next run asks it again, and writes nothing of it twice.
+        if delivery.next == nil, !delivery.isLast { after.skippedItems = count }
+        if after.skippedItems == 0 {
+            after.pages += 1
+            after.nextURL = delivery.next?.request.url.absoluteString
+            after.nextNumber = delivery.page.number + 1
+            after.itemsBefore = delivery.next?.itemsBefore
+        } else {
+            after.nextURL = delivery.page.request.url.absoluteString
+            after.nextNumber = delivery.page.number
+            after.itemsBefore = delivery.page.itemsBefore
+        }
+        journal = after
+        hasUnsaved = true
+        if lastSaved.duration(to: harvest.time.now) >= harvest.saveInterval { try save() }
+    }
+
+    /// Leaves out what was written before, what is too much, and duplicates if they are to go.
+    private func choose(_ page: SplitPage, _ room: Int, _ after: inout HarvestJournal) -> (Data, Int) {
+        var chosen = Data()
+        var written = 0
+        var index = 0
+        var rest = page.lines[...]
+        let skipped = journal.skippedItems
+        after.skippedItems = 0
+        while let end = rest.firstIndex(of: 0x0A) {
+            if index >= skipped {
+                guard written < room else {
+                    after.skippedItems = index
+                    break
+                }
+                var isNew = true
+                if index < page.identities.count, let identity = page.identities[index] {
+                    isNew = seen.insert(identity).inserted
+                    if !isNew { after.duplicates += 1 }
+                }
+                if isNew || harvest.duplicates == .kept {
+                    chosen.append(rest[...end])
+                    written += 1
+                }
+            }
+            index += 1
+            rest = rest[(end + 1)...]
+        }
+        return (chosen, written)
+    }
+
+    private func write(_ lines: Data) throws(HarvestError) {
+        guard !lines.isEmpty else { return }
+        switch sink {
+        case .writer(let write):
+            do {
+                try write(lines)
+            } catch let error as HarvestError {
+                throw error
+            } catch {
+                throw .file(FileFault(path: "the output", operation: .write, reason: "\(error)"))
+            }
+        case .file(let disk, _), .descriptor(let disk):
+            do throws(HarvestError) {
+                try disk.write(lines)
+            } catch {
+                rescue(disk)
+                throw error
+            }
+        }
+        lines.withUnsafeBytes { checksum.update($0) }
+    }
+
+    /// Saves the whole pages before one that could not be written, if that is possible.
+    private func rescue(_ disk: Disk) {
+        guard case .file = sink else { return }
+        // Cutting the torn page makes room; when nothing helps, the journal on the disk is still true.
+        try? disk.truncate(to: journal.bytes)
+        try? save()
+    }
+
+    /// Makes the output safe, then says so in the journal (PA-21).
+    func save() throws(HarvestError) {
+        guard hasUnsaved || journal.isComplete, case .file(let disk, let file) = sink else { return }
+        try disk.synchronise()
+        try file.write(journal)
+        hasUnsaved = false
+        lastSaved = harvest.time.now
+    }
+
+    // MARK: - Ending
+
+    func end(_ ending: Harvest.Summary.Ending) throws(HarvestError) -> Harvest.Summary {
+        journal.isComplete = ending == .complete
+        hasUnsaved = true
+        try save()
+        return summary(ending)
+    }
+
+    func summary(_ ending: Harvest.Summary.Ending) -> Harvest.Summary {
+        let unique = harvest.duplicates == .kept ? journal.items - journal.duplicates : journal.items
+        let canTell = ending == .complete && harvest.identity != nil
+        return Harvest.Summary(
+            ending: ending,
+            pages: journal.pages,
+            items: journal.items,
+            bytes: journal.bytes,
+            resumedPages: resumedPages,
+            duplicates: journal.duplicates,
+            total: journal.total,
+            missing: canTell ? journal.total.map { max(0, $0 - unique) } : nil
+        )
+    }
+}
+
+/// Finds the identities of lines that were written before.
+private struct LineIdentities {
+    private let settings: JSONSplitter.Settings
+    private var line: [UInt8] = []
+
+    init?(_ identity: JSONPointer?) {
+        guard let identity else { return nil }
+        settings = JSONSplitter.Settings(identity: identity)
+    }
+
+    mutating func consume(_ bytes: UnsafeRawBufferPointer, into identities: inout Set<UInt64>) {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: 0x0A) {
+            line.append(contentsOf: rest[..<end])
+            // Each line was cut by a splitter and its checksum is right, so it is a valid item.
+            var splitter = JSONSplitter(settings)
+            try? splitter.consume(Data([0x5B] + line + [0x5D]))
+            for case let identity? in splitter.takeIdentities() { identities.insert(identity) }
+            line.removeAll(keepingCapacity: true)
+            rest = rest[(end + 1)...]
+        }
+        line.append(contentsOf: rest)
+    }
+}

@@ -1,0 +1,153 @@
+extension Loader {
+    /// Loads a response and calls back on the main actor.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for; it is received whole unless its delivery is `streamed`.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
+    /// - Returns: What cancels the call.
+    @discardableResult
+    public func load(
+        _ request: Request,
+        completion: @escaping @MainActor @Sendable (Result<Response, LoadingError>) -> Void
+    ) -> LoadHandle {
+        load(request, on: .main) { result in MainActor.assumeIsolated { completion(result) } }
+    }
+
+    /// Loads a response and calls back where the caller wants.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for; it is received whole unless its delivery is `streamed`.
+    ///   - executor: Where to call back.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
+    /// - Returns: What cancels the call.
+    @discardableResult
+    public func load(
+        _ request: Request,
+        on executor: CompletionExecutor,
+        completion: @escaping @Sendable (Result<Response, LoadingError>) -> Void
+    ) -> LoadHandle {
+        core.start(request, .response, on: executor, completion)
+    }
+
+    /// Loads the value of an endpoint and calls back on the main actor.
+    ///
+    /// - Parameters:
+    ///   - endpoint: What to ask for.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
+    /// - Returns: What cancels the call.
+    @discardableResult
+    public func load<Value>(
+        _ endpoint: Endpoint<Value>,
+        completion: @escaping @MainActor @Sendable (Result<Value, LoadingError>) -> Void
+    ) -> LoadHandle {
+        load(endpoint, on: .main) { result in MainActor.assumeIsolated { completion(result) } }
+    }
+
+    /// Loads the value of an endpoint and calls back where the caller wants.
+    ///
+    /// - Parameters:
+    ///   - endpoint: What to ask for.
+    ///   - executor: Where to call back.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
+    /// - Returns: What cancels the call.
+    @discardableResult
+    public func load<Value>(
+        _ endpoint: Endpoint<Value>,
+        on executor: CompletionExecutor,
+        completion: @escaping @Sendable (Result<Value, LoadingError>) -> Void
+    ) -> LoadHandle {
+        core.start(endpoint.prepared, ending(of: endpoint), on: executor) { result in
+            completion(result.map(\.value))
+        }
+    }
+
+    /// Sends what an endpoint asks and calls one of two closures, each of which may be absent.
+    ///
+    /// - Parameters:
+    ///   - endpoint: What to ask for.
+    ///   - executor: Where to call back; the main actor by default.
+    ///   - success: Called with the request and the answer; nil when nobody wants to know.
+    ///   - failure: Called with the request and the error, cancellation included; nil when nobody wants to know.
+    /// - Returns: What cancels the call. Source: brief `bbc-httpclient.txt`, `client-decorators-processors.md` §3.
+    @discardableResult
+    public func send<Value>(
+        _ endpoint: Endpoint<Value>,
+        on executor: CompletionExecutor = .main,
+        success: (@Sendable (Request, LoadedValue<Value>) -> Void)? = nil,
+        failure: (@Sendable (Request, LoadingError) -> Void)? = nil
+    ) -> LoadHandle {
+        core.start(endpoint.prepared, ending(of: endpoint), on: executor) { result in
+            switch result {
+            case .success(let loaded): success?(endpoint.request, loaded)
+            case .failure(let error): failure?(endpoint.request, error)
+            }
+        }
+    }
+
+    func ending<Value>(of endpoint: Endpoint<Value>) -> Ending<LoadedValue<Value>> {
+        endpoint.ending(after: account.service.settings.processors)
+    }
+}
+
+extension LoaderCore {
+    /// Makes a call in a task of its own, which belongs to the handle, and tells its ending.
+    func start<Output>(
+        _ request: Request,
+        _ ending: Ending<Output>,
+        on executor: CompletionExecutor,
+        _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
+    ) -> LoadHandle {
+        start(request) { [self] handle, call in
+            let result = await run(request, call, ending) { !handle.isCancelled }
+            await tell(result, of: handle, on: executor, completion)
+        } refused: { [self] handle, error in
+            await tell(.failure(error), of: handle, on: executor, completion)
+        }
+    }
+
+    /// Registers a call, then starts its task.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for.
+    ///   - work: Makes the call.
+    ///   - refused: What happens instead when the request cannot be sent, or nothing may be asked any more.
+    /// - Returns: What cancels the call.
+    func start(
+        _ request: Request,
+        _ work: @escaping @Sendable (LoadHandle, Call) async -> Void,
+        refused: @escaping @Sendable (LoadHandle, LoadingError) async -> Void
+    ) -> LoadHandle {
+        let call = makeCall()
+        let handle = LoadHandle(id: call.id, request: request)
+        let isOpen = group.join(handle)
+        // Owned by the handle, and by the group until its end.
+        let task = Task(executorPreference: TaskExecutors.current) {
+            do throws(LoadingError) {
+                try request.validate()
+                if isOpen { return await work(handle, call) }
+                call.recordStart(request)
+                call.record(.callFailed(.cancelled(ErrorContext(request))))
+                await refused(handle, .cancelled(ErrorContext(request)))
+            } catch {
+                await refused(handle, error)
+            }
+        }
+        handle.attach(task)
+        return handle
+    }
+
+    /// Tells the ending of a call, once, unless nobody is there any more.
+    func tell<Output: Sendable>(
+        _ result: Result<Output, LoadingError>,
+        of handle: LoadHandle,
+        on executor: CompletionExecutor,
+        _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
+    ) async {
+        await executor.run { [group] in
+            let settled = handle.settle(result)
+            group.leave(handle)
+            guard let settled, !group.isSilent else { return }
+            completion(settled)
+        }
+    }
+}

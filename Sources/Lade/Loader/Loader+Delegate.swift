@@ -1,0 +1,129 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Who is told of a loader's performed calls, and where.
+struct Delegation {
+    weak var delegate: (any LoaderDelegate)?
+    var executor = CompletionExecutor.main
+}
+
+extension Loader {
+    /// Who is told of performed calls; held weakly.
+    ///
+    /// Calls keep the one they were performed with.
+    public var delegate: (any LoaderDelegate)? {
+        get { delegation.withLock { $0.delegate } }
+        set { delegation.withLock { $0.delegate = newValue } }
+    }
+
+    /// Where the delegate is told; the main actor by default.
+    public var delegateExecutor: CompletionExecutor {
+        get { delegation.withLock { $0.executor } }
+        set { delegation.withLock { $0.executor = newValue } }
+    }
+
+    /// Loads a request and tells the delegate.
+    ///
+    /// A request with `streamed` delivery is told in chunks when the delegate consents; without consent it fails with
+    /// `LoadingError.invalidRequest` and nothing is sent. Source: `service-loader.md` §5, §16.
+    ///
+    /// - Parameter request: What to ask for; later changes of the caller's copy have no effect.
+    /// - Returns: What cancels the call.
+    @discardableResult
+    public func perform(_ request: Request) -> LoadHandle {
+        let (delegate, executor) = delegation.withLock { ($0.delegate, $0.executor) }
+        let announcer = Announcer(loader: self, delegate: delegate, executor: executor, group: core.group)
+        guard request.delivery != .streamed || delegate?.loaderSupportsChunks(self) == true else {
+            let fault = LoadingError.invalidRequest(
+                .unsupportedFeature("consent of its delegate to chunks"),
+                ErrorContext(request)
+            )
+            return core.start(request) { handle, _ in
+                await announcer.tell(.failure(fault), of: handle)
+            } refused: { handle, error in
+                await announcer.tell(.failure(error), of: handle)
+            }
+        }
+        let reopens = delegate?.loaderReopensBodies(self) == true
+        return core.start(request) { [core] handle, call in
+            var request = request
+            if reopens, let body = request.body, !body.isReplayable {
+                request.body = body.reopened { await announcer.newBody(for: handle) }
+            }
+            let result = await core.run(request, call, .response) { !handle.isCancelled }
+            await announcer.tell(await announcer.streamed(result, of: handle), of: handle)
+        } refused: { handle, error in
+            await announcer.tell(.failure(error), of: handle)
+        }
+    }
+}
+
+/// Tells a delegate of one call, while loader and delegate are there.
+private final class Announcer: Sendable {
+    private weak let loader: Loader?
+    private weak let delegate: (any LoaderDelegate)?
+    private let executor: CompletionExecutor
+    private let group: WorkGroup
+
+    init(loader: Loader, delegate: (any LoaderDelegate)?, executor: CompletionExecutor, group: WorkGroup) {
+        self.loader = loader
+        self.delegate = delegate
+        self.executor = executor
+        self.group = group
+    }
+
+    /// Tells the head and the chunks of a streamed answer.
+    ///
+    /// - Returns: The result with an empty body, or what broke the body.
+    func streamed(
+        _ result: Result<Response, LoadingError>,
+        of handle: LoadHandle
+    ) async -> Result<Response, LoadingError> {
+        guard case .success(let response) = result, response.body.bytes == nil else { return result }
+        var head = response
+        head.body = ResponseBody()
+        await tellIfExpected(handle) { [head] in $1.loader($0, didReceiveHead: head, for: handle) }
+        do throws(LoadingError) {
+            var iterator = response.body.makeAsyncIterator()
+            while let chunk = try await iterator.next(isolation: #isolation) {
+                await tellIfExpected(handle) { [head] in $1.loader($0, didReceive: chunk, of: head, for: handle) }
+            }
+        } catch {
+            return .failure(error)
+        }
+        head.body = ResponseBody(Data(), trailers: response.trailers, metrics: response.metrics)
+        return .success(head)
+    }
+
+    /// Tells the ending of the call.
+    func tell(_ result: Result<Response, LoadingError>, of handle: LoadHandle) async {
+        await executor.run { [self] in
+            let settled = handle.settle(result)
+            group.leave(handle)
+            guard let settled, !group.isSilent, let loader, let delegate else { return }
+            switch settled {
+            case .success(let response): delegate.loader(loader, didLoad: response, for: handle)
+            case .failure(.cancelled): delegate.loader(loader, didCancel: handle)
+            case .failure(let error): delegate.loader(loader, didFailWith: error, for: handle)
+            }
+        }
+    }
+
+    func newBody(for handle: LoadHandle) async -> RequestBody? {
+        guard handle.isExpected, !group.isSilent, let loader, let delegate else { return nil }
+        return await delegate.loader(loader, needsBodyFor: handle)
+    }
+
+    private func tellIfExpected(
+        _ handle: LoadHandle,
+        _ event: @escaping @Sendable (Loader, any LoaderDelegate) -> Void
+    ) async {
+        await executor.run { [self] in
+            guard handle.isExpected, !group.isSilent, let loader, let delegate else { return }
+            event(loader, delegate)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The view level: loads things for a screen, a job, a scope.
+///
+/// It owns the work it has started. When the last reference to it is gone, all of that is cancelled: bytes stop, slots
+/// are given back, and nothing calls back. Hold it where what it loads is shown, and let nothing else hold it. It keeps
+/// its account, and that its service. Source: brief `sptdataloader.txt`, `service-loader.md` §5.
+///
+/// ```swift
+/// let show = try await loader.load(Endpoint(showURL).decoding(Show.self))
+/// ```
+public final class Loader: Sendable {
+    /// The most bytes of a refused answer's body that its error keeps: 64 KiB.
+    public static let errorBodyLimit = ErrorContext.bodyLimit
+
+    let core: LoaderCore
+    let delegation = Locked(Delegation())
+
+    init(account: Account) {
+        core = LoaderCore(account: account)
+    }
+
+    deinit {
+        core.group.dissolve()
+    }
+
+    /// Who the calls are made for.
+    public var account: Account { core.account }
+
+    /// What is asked for now, in the order it was asked: calls that are awaited, calls that will call back, and bodies being streamed.
+    public var currentRequests: [Request] { core.group.requests }
+
+    /// Ends everything that is under way as cancelled; the loader stays usable.
+    public func cancelAllLoads() {
+        core.group.cancelMembers()
+    }
+
+    /// Loads a response through the whole chain.
+    ///
+    /// - Parameter request: What to ask for. With `streamed` delivery the head is returned as soon as it is there, and the
+    ///   body ends as cancelled with the loader; ``withResponse(to:_:)`` bounds it to a scope.
+    /// - Returns: A response whose status is acceptable.
+    /// - Throws: `LoadingError.unacceptableStatus` with headers and the beginning of the body for a status
+    ///   outside the acceptable ones; otherwise what the chain throws. Cancelling the task ends the call.
+    @concurrent
+    public func load(_ request: Request) async throws(LoadingError) -> Response {
+        try await core.perform(request, .response)
+    }
+
+    /// Loads the value of an endpoint.
+    ///
+    /// - Throws: `LoadingError.unacceptableStatus` for a status outside the acceptable ones, with what the processors
+    ///   made of the body in its context; `LoadingError.decoding` when a processor fails; otherwise what the chain
+    ///   throws. Cancelling the task ends the call.
+    @concurrent
+    public func load<Value>(_ endpoint: Endpoint<Value>) async throws(LoadingError) -> Value {
+        try await loadValue(of: endpoint).value
+    }
+
+    /// Loads the value of an endpoint, and gives the response with it.
+    ///
+    /// - Throws: The same as `load(_:)` of an endpoint.
+    @concurrent
+    public func loadValue<Value>(of endpoint: Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value> {
+        try await core.perform(endpoint.prepared, ending(of: endpoint))
+    }
+
+    /// Streams a response within a scope: when the scope is left, however that happens, the exchange is over.
+    ///
+    /// ```swift
+    /// let size = try await loader.withResponse(to: request) { response in
+    ///     var size = 0
+    ///     for try await chunk in response.body { size += chunk.count }
+    ///     return size
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for; its delivery is taken for `streamed`.
+    ///   - body: Reads as much of the response as it wants.
+    /// - Returns: What the closure returns.
+    /// - Throws: The same as `load(_:)` of a request, and what the closure throws.
+    public func withResponse<Output>(
+        to request: Request,
+        _ body: (Response) async throws -> Output
+    ) async throws -> Output {
+        var request = request
+        request.delivery = .streamed
+        let response = try await load(request)
+        defer { response.body.cancel() }
+        return try await body(response)
+    }
+}

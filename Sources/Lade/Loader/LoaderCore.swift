@@ -1,0 +1,133 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a loader works with, and what goes on when the loader itself is gone.
+///
+/// The work of a loader holds this and never the loader, so that letting go of the loader can end it.
+final class LoaderCore: Sendable {
+    let account: Account
+    let group: WorkGroup
+    // A call for every set of observers, copied for each call with a new identity.
+    private let template: Locked<(version: UInt64, call: Call)>
+
+    init(account: Account) {
+        self.account = account
+        group = WorkGroup(within: account.group)
+        // No list of observers has this version, so the first call makes the template.
+        template = Locked((0, Call()))
+    }
+
+    private var service: Service { account.service }
+
+    /// Makes the next call.
+    func makeCall() -> Call {
+        let known = template.withLock { $0 }
+        guard known.version != service.observers.version else {
+            return Call(id: service.nextCallID(), like: known.call)
+        }
+        let (version, observers) = service.observers.current
+        let fresh = service.makeCallTemplate(for: account.identifier, observers)
+        template.withLock { if $0.version < version { $0 = (version, fresh) } }
+        return Call(id: service.nextCallID(), like: fresh)
+    }
+
+    /// Makes a call for somebody who awaits it.
+    ///
+    /// The exchange runs in a child task of its own: what ends it from outside must not cancel the caller's task.
+    func perform<Output: Sendable>(
+        _ request: Request,
+        _ ending: Ending<Output>
+    ) async throws(LoadingError) -> Output {
+        try request.validate()
+        let call = makeCall()
+        let work = AwaitedCall(request)
+        guard group.join(work) else {
+            call.recordStart(request)
+            call.record(.callFailed(.cancelled(ErrorContext(request))))
+            throw .cancelled(ErrorContext(request))
+        }
+        defer { group.leave(work) }
+        let result = await withTaskGroup(of: Result<Output, LoadingError>.self) { tasks in
+            // Started on the spot where the system can, so that the call needs no turn of the executor to begin.
+            if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+                tasks.addImmediateTask { [self] in await run(request, call, ending) { work.end() } }
+            } else {
+                tasks.addTask { [self] in await run(request, call, ending) { work.end() } }
+            }
+            if await work.isCancelledBeforeItsEnd() { tasks.cancelAll() }
+            return await tasks.next() ?? .failure(.cancelled(ErrorContext(request)))
+        }
+        return try result.get()
+    }
+
+    /// Runs a call in the current task, from the first event to the last.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for, valid.
+    ///   - call: The call it is.
+    ///   - ending: What becomes of the answer.
+    ///   - end: Called once when everything is done; says whether the result counts, which it does not when the call was
+    ///     cancelled meanwhile.
+    /// - Returns: The result, told as an event too.
+    func run<Output: Sendable>(
+        _ request: Request,
+        _ call: Call,
+        _ ending: Ending<Output>,
+        _ end: () -> Bool
+    ) async -> Result<Output, LoadingError> {
+        call.recordStart(request)
+        var status = Status(0)
+        var result: Result<Output, LoadingError>
+        do throws(LoadingError) {
+            result = .success(try await output(of: request, call, ending, &status))
+        } catch {
+            result = .failure(error)
+        }
+        if !end() { result = .failure(.cancelled(ErrorContext(request))) }
+        switch result {
+        case .success: call.record(.callFinished(status: status))
+        case .failure(let error): call.record(.callFailed(error))
+        }
+        return result
+    }
+
+    private func output<Output: Sendable>(
+        of request: Request,
+        _ call: Call,
+        _ ending: Ending<Output>,
+        _ status: inout Status
+    ) async throws(LoadingError) -> Output {
+        var request = request
+        if account.isOffline { request.cacheMode = .storedOnly }
+        let acceptable = request.acceptableStatuses ?? service.settings.acceptableStatuses
+        var response = try await account.chain.send(request, call: call)
+        status = response.status
+        if response.body.bytes == nil {
+            response = TrackedBody.track(response, in: group)
+            if !acceptable.contains(status.code) { response.body = await Self.beginning(of: response.body) }
+        }
+        return try ending.output(of: response, acceptable: acceptable)
+    }
+
+    /// The beginning of a refused answer's body: errors are collected, not streamed (D-29).
+    private static func beginning(of body: ResponseBody) async -> ResponseBody {
+        var bytes = Data()
+        var iterator = body.makeAsyncIterator()
+        // What breaks the body of an error is of no interest beside the error itself.
+        while bytes.count < ErrorContext.bodyLimit, let chunk = try? await iterator.next(isolation: #isolation) {
+            bytes.append(chunk)
+        }
+        return ResponseBody(bytes, trailers: body.trailers, metrics: body.metrics)
+    }
+}
+
+extension Call {
+    func recordStart(_ request: Request) {
+        record(
+            .callStarted(method: request.method, url: request.url.redacted(secretQueryNames: request.secretQueryNames))
+        )
+    }
+}

@@ -1,0 +1,102 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A streamed body that ends with the loader, account or service it came by.
+final class TrackedBody: ResponseBodySource {
+    /// What the group holds: it must not keep a body that nobody reads any more.
+    private final class Member: Work {
+        private weak let source: (any ResponseBodySource)?
+        let asked: Request?
+
+        init(_ source: any ResponseBodySource, _ request: Request) {
+            self.source = source
+            asked = request
+        }
+
+        func cancel() {
+            source?.cancel()
+        }
+    }
+
+    private let body: BodyReader
+    private let member: Member
+    private let group: WorkGroup
+
+    /// Makes the body of a response end with the group; a complete body is left as it is.
+    static func track(_ response: Response, in group: WorkGroup) -> Response {
+        guard response.body.bytes == nil else { return response }
+        let source = TrackedBody(BodyReader(response.body), group, response.request)
+        var copy = response
+        copy.body = ResponseBody(streaming: source)
+        return copy
+    }
+
+    private init(_ body: BodyReader, _ group: WorkGroup, _ request: Request) {
+        self.body = body
+        self.group = group
+        member = Member(body, request)
+        if !group.join(member) { body.cancel() }
+    }
+
+    deinit {
+        group.leave(member)
+    }
+
+    func next() async throws(LoadingError) -> Data? {
+        let chunk: Data?
+        do throws(LoadingError) {
+            chunk = try await body.next()
+        } catch {
+            group.leave(member)
+            throw error
+        }
+        if chunk == nil { group.leave(member) }
+        return chunk
+    }
+
+    func cancel() {
+        body.cancel()
+        group.leave(member)
+    }
+
+    var trailers: Headers { body.trailers }
+
+    var metrics: Metrics { body.metrics }
+}
+
+/// Reads a body on behalf of one that wraps it.
+final class BodyReader: ResponseBodySource {
+    private let body: ResponseBody
+    // Only the one reader that a source has at a time takes the iterator out and puts it back.
+    private let iterator: Locked<ResponseBody.Iterator?>
+    private let isCancelled = Locked(false)
+
+    init(_ body: ResponseBody) {
+        self.body = body
+        iterator = Locked(body.makeAsyncIterator())
+    }
+
+    func next() async throws(LoadingError) -> Data? {
+        guard !isCancelled.withLock({ $0 }) else { throw .cancelled(ErrorContext()) }
+        let taken = iterator.withLock { iterator -> ResponseBody.Iterator? in
+            defer { iterator = nil }
+            return iterator
+        }
+        guard var reading = taken else { return nil }
+        let chunk = try await reading.next(isolation: #isolation)
+        iterator.withLock { [reading] in $0 = reading }
+        return chunk
+    }
+
+    func cancel() {
+        isCancelled.withLock { $0 = true }
+        body.cancel()
+    }
+
+    var trailers: Headers { body.trailers }
+
+    var metrics: Metrics { body.metrics }
+}

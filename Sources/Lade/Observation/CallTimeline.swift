@@ -1,0 +1,232 @@
+public import LadeCore
+
+/// The time of a call, divided without gap or overlap into what it went into, with what happened in between.
+///
+/// The durations of its rows add up to ``elapsed``: a moment belongs to the innermost thing that went on, so that a token
+/// endpoint's exchange is not counted as waiting for credentials once more. What is neither a wait nor an exchange is the
+/// program's own time. Source: policies PL-60.
+public struct CallTimeline: Sendable, Hashable {
+    /// What a stretch of time went into.
+    @nonexhaustive
+    public enum Stage: Sendable, Hashable {
+        /// A wait, for the reason given.
+        case wait(WaitReason)
+        /// Resolving the name of the host.
+        case nameLookup
+        /// Opening a connection.
+        case connect
+        /// The TLS handshake.
+        case secureConnect
+        /// Sending the request, and waiting for the first byte of the answer.
+        case firstByte
+        /// Receiving the answer.
+        case body
+        /// The program itself: links, scheduling, and whoever reads the answer.
+        case program
+    }
+
+    /// A stretch of time, or something that happened at its start.
+    public struct Row: Sendable, Hashable {
+        /// When it began, counted from the start of the call.
+        public let start: Duration
+        /// How long it took; zero for what happened in a moment.
+        public let duration: Duration
+        /// What the time went into; nil for what happened in a moment.
+        public let stage: Stage?
+        /// A few words, without secrets.
+        public let text: String
+    }
+
+    /// What was asked for; empty when the start of the call is not known.
+    public let title: String
+    /// Everything in its order.
+    public let rows: [Row]
+    /// From the first event to the last.
+    public let elapsed: Duration
+
+    /// The sum of the times of each stage, the longest first; together they are ``elapsed``.
+    public var totals: [(stage: Stage, duration: Duration)] {
+        var totals: [(stage: Stage, duration: Duration)] = []
+        for row in rows {
+            guard let stage = row.stage else { continue }
+            if let index = totals.firstIndex(where: { $0.stage == stage }) {
+                totals[index].duration += row.duration
+            } else {
+                totals.append((stage, row.duration))
+            }
+        }
+        // Stages that took as long as each other stay in the order they came up: the sort is stable.
+        return totals.sorted { $0.duration > $1.duration }
+    }
+
+    // MARK: - Making
+
+    struct Record {
+        var instant: Instant
+        var event: Event
+    }
+
+    init(_ records: [Record], omitted: Int = 0) {
+        var builder = TimelineBuilder()
+        for record in records { builder.add(record) }
+        title = builder.title
+        rows = builder.finish(omitted: omitted)
+        elapsed = builder.elapsed
+    }
+}
+
+extension CallTimeline.Stage: CustomStringConvertible {
+    /// A few words.
+    public var description: String {
+        switch self {
+        case .wait(let reason): "waiting for \(reason)"
+        case .nameLookup: "name look-up"
+        case .connect: "connecting"
+        case .secureConnect: "TLS handshake"
+        case .firstByte: "request sent, first byte awaited"
+        case .body: "receiving the answer"
+        case .program: "the program itself"
+        }
+    }
+}
+
+/// Divides the time of a call among what went on, event by event.
+private struct TimelineBuilder {
+    private typealias Stage = CallTimeline.Stage
+
+    private enum Activity {
+        case wait(WaitReason)
+        /// The exchange of that index.
+        case exchange(Int)
+    }
+
+    private enum Piece {
+        case time(Int64, Int64, Activity?)
+        case mark(Int64, String)
+    }
+
+    fileprivate struct Exchange {
+        var start: Int64
+        var isSecure: Bool
+        /// When the first head of the answer was told of.
+        var head: Int64?
+        var metrics = Metrics()
+    }
+
+    private(set) var title = ""
+    private var origin: Int64?
+    /// How far the time is divided, in nanoseconds since the origin.
+    private var cursor: Int64 = 0
+    /// What goes on, the innermost last.
+    private var activities: [Activity] = []
+    private var exchanges: [Exchange] = []
+    private var pieces: [Piece] = []
+
+    var elapsed: Duration { .nanoseconds(cursor) }
+
+    mutating func add(_ record: CallTimeline.Record) {
+        if origin == nil { origin = record.instant.nanoseconds }
+        // Events of several threads may come a little out of order; time does not go back.
+        let now = max(cursor, record.instant.nanoseconds - (origin ?? 0))
+        if now > cursor { pieces.append(.time(cursor, now, activities.last)) }
+        cursor = now
+        switch record.event {
+        case .callStarted(let method, let url): title = "\(method) \(url)"
+        case .waitStarted(let reason): activities.append(.wait(reason))
+        case .waitEnded(let reason, _): endWait(reason)
+        case .exchangeStarted(_, let url):
+            activities.append(.exchange(exchanges.count))
+            exchanges.append(Exchange(start: now, isSecure: url.hasPrefix("https")))
+        case .interimResponse, .headReceived:
+            if case .exchange(let number) = activities.last, exchanges[number].head == nil {
+                exchanges[number].head = now
+            }
+        case .exchangeFinished(let metrics), .exchangeFailed(_, let metrics): endExchange(metrics)
+        default: break
+        }
+        if let words = EventWords.text(of: record.event) { pieces.append(.mark(now, words)) }
+    }
+
+    private mutating func endWait(_ reason: WaitReason) {
+        let index = activities.lastIndex { if case .wait(reason) = $0 { true } else { false } }
+        if let index { activities.remove(at: index) }
+    }
+
+    private mutating func endExchange(_ metrics: Metrics) {
+        for index in activities.indices.reversed() {
+            guard case .exchange(let number) = activities[index] else { continue }
+            exchanges[number].metrics = metrics
+            activities.remove(at: index)
+            return
+        }
+    }
+
+    // MARK: - Rows
+
+    mutating func finish(omitted: Int) -> [CallTimeline.Row] {
+        var rows: [CallTimeline.Row] = []
+        for piece in pieces {
+            switch piece {
+            case .mark(let at, let text):
+                rows.append(CallTimeline.Row(start: .nanoseconds(at), duration: .zero, stage: nil, text: text))
+            case .time(let start, let end, nil): Self.append(.program, start, end, to: &rows)
+            case .time(let start, let end, .wait(let reason)): Self.append(.wait(reason), start, end, to: &rows)
+            case .time(let start, let end, .exchange(let number)):
+                var from = start
+                for (stage, limit) in exchanges[number].ends {
+                    let to = min(end, max(from, limit))
+                    if to > from { Self.append(stage, from, to, to: &rows) }
+                    from = to
+                }
+            }
+        }
+        if omitted > 0 {
+            let text = "\(omitted) further events are not told"
+            rows.append(CallTimeline.Row(start: elapsed, duration: .zero, stage: nil, text: text))
+        }
+        return rows
+    }
+
+    /// Adds a stretch of time, to the last row when that is of the same kind and nothing happened in between.
+    private static func append(_ stage: Stage, _ start: Int64, _ end: Int64, to rows: inout [CallTimeline.Row]) {
+        var start = start
+        if let last = rows.last, last.stage == stage {
+            start = last.start.wholeNanoseconds
+            rows.removeLast()
+        }
+        let duration = Duration.nanoseconds(end - start)
+        rows.append(
+            CallTimeline.Row(
+                start: .nanoseconds(start),
+                duration: duration,
+                stage: stage,
+                text: stage.description
+            )
+        )
+    }
+}
+
+extension TimelineBuilder.Exchange {
+    /// The stages it went through and when each ended; the last one has no end.
+    fileprivate var ends: [(CallTimeline.Stage, Int64)] {
+        let stages: [(CallTimeline.Stage, Duration?)] = [
+            (.nameLookup, metrics.nameLookup), (.connect, metrics.connect), (.secureConnect, metrics.secureConnect),
+        ]
+        var ends = stages.compactMap { stage, time in time.map { (stage, start + $0.wholeNanoseconds) } }
+        if let firstByte = metrics.firstByte {
+            // Of a request with a body libcurl counts the first byte that moves either way; the head says more.
+            let answer = metrics.requestBodyBytes > 0 ? head : nil
+            ends.append((.firstByte, answer ?? start + firstByte.wholeNanoseconds))
+        }
+        ends.append((lastStage, .max))
+        return ends
+    }
+
+    /// What it was at when it ended: receiving, or what it never got done.
+    private var lastStage: CallTimeline.Stage {
+        if metrics.firstByte != nil { return .body }
+        if metrics.isReusedConnection == true || metrics.secureConnect != nil { return .firstByte }
+        guard metrics.connect != nil else { return .connect }
+        return isSecure && metrics.requestStarted == nil ? .secureConnect : .firstByte
+    }
+}

@@ -1,0 +1,62 @@
+import LadeCore
+import LadePolicies
+
+/// Events in a few words each, for stories; without secrets.
+enum EventWords {
+    /// The words for what happened; nil for what a timeline shows otherwise.
+    static func text(of event: Event) -> String? {
+        switch event {
+        case .callStarted, .waitStarted, .waitEnded: nil
+        case .exchangeStarted(let method, let url): "\(method) \(url)"
+        case .interimResponse(let status, _): "interim answer \(status)"
+        case .headReceived(let status, let headers, let version): head(status, headers, version)
+        case .exchangeFinished(let metrics): "complete: " + volume(metrics)
+        case .exchangeFailed(let error, _): error.isCancellation ? "given up" : "failed: \(error)"
+        case .exchangeRepeated: "an old connection was dead; sent again on a fresh one"
+        case .certificateCheckSkipped(let host): "the certificate of \(host) was NOT checked"
+        case .malformationTolerated(let fault): "tolerated: \(fault)"
+        case .attemptStarted(let number): "attempt \(number)"
+        case .retryScheduled(let record):
+            "attempt \(record.attempt): \(record.rule); next in \(record.delay.shortText)"
+        case .retryRefused(let record):
+            // Nothing was to be repeated: that is no news.
+            record.rule == RetryRule.limitReached(0).description
+                ? nil : "attempt \(record.attempt): \(record.rule); not repeated"
+        case .redirectFollowed(let status, _, let to, let method): "\(status) leads to \(method) \(to)"
+        case .gateClosed(let key, let duration, _): "\(key) asks for a pause of \(duration.shortText)"
+        case .rateAdjusted(let key, let rate):
+            rate.map { "\(key) is asked at most \(perSecond($0)) times a second" } ?? "\(key) has its own rate again"
+        case .hostChosen(let host, let address): "\(host) is asked at \(address)"
+        case .hostMarked(_, let address, let reason, let duration):
+            "\(address) is left alone for \(duration.shortText): \(reason)"
+        case .hostRecovered(_, let address): "\(address) is back"
+        case .refreshStarted(let authoriser): "\(authoriser) gets credentials"
+        case .refreshFinished(let authoriser, _): "\(authoriser) has credentials"
+        case .refreshFailed(let authoriser, let error): "\(authoriser) has none: \(error)"
+        case .requestReplayed(let authoriser): "refused; sent again with other credentials of \(authoriser)"
+        case .callFinished(let status): "the caller has the answer: \(status)"
+        case .callFailed(let error): error.isCancellation ? "cancelled" : "the caller has the error: \(error)"
+        }
+    }
+
+    private static func head(_ status: Status, _ headers: Headers, _ version: HTTPVersion?) -> String {
+        var text = "answer \(status)" + (version.map { ", \($0.rawValue)" } ?? "")
+        if let pause = headers["Retry-After"] { text += ", Retry-After: \(pause.escapedForDisplay(limit: 40))" }
+        return text
+    }
+
+    private static func volume(_ metrics: Metrics) -> String {
+        var text = "\(metrics.bytesSent) bytes up, \(metrics.bytesReceived) down"
+        if let address = metrics.remoteAddress {
+            let kind = metrics.isReusedConnection == true ? "open" : "new"
+            text += ", \(kind) connection to \(address)" + (metrics.remotePort.map { " port \($0)" } ?? "")
+        }
+        return text
+    }
+
+    /// The rate with one digit after the point at most.
+    private static func perSecond(_ rate: Double) -> String {
+        let tenths = Int(min(max(rate, 0), 1e15) * 10)
+        return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+}

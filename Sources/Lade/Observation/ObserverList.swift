@@ -1,0 +1,63 @@
+/// Who is told what happens to the calls of a service, by number, to be changed while it runs.
+final class ObserverList: Sendable {
+    private struct State {
+        var version: UInt64 = 1
+        var lastID: UInt64 = 0
+        var entries: [(id: UInt64, sink: any EventSink)] = []
+    }
+
+    private let state: Locked<State>
+
+    init(_ sinks: [any EventSink]) {
+        state = Locked(State(entries: sinks.map { (0, $0) }))
+    }
+
+    /// A number that changes whenever the list does; never zero.
+    var version: UInt64 { state.withLock { $0.version } }
+
+    /// Everybody who listens now, and a number that changes whenever that changes.
+    var current: (version: UInt64, sinks: [any EventSink]) {
+        state.withLock { state in (state.version, state.entries.map(\.sink)) }
+    }
+
+    func add(_ sink: any EventSink) -> Observation {
+        let id = state.withLock { state in
+            state.version += 1
+            state.lastID += 1
+            state.entries.append((state.lastID, sink))
+            return state.lastID
+        }
+        return Observation(list: self, id: id)
+    }
+
+    fileprivate func remove(_ id: UInt64) {
+        let removed = state.withLock { state -> (any EventSink)? in
+            guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return nil }
+            state.version += 1
+            return state.entries.remove(at: index).sink
+        }
+        _ = removed
+    }
+}
+
+/// Keeps an observer with a service until it is ended or let go of.
+///
+/// Calls that are under way go on telling.
+public final class Observation: Sendable {
+    private let list: ObserverList
+    private let id: UInt64
+
+    fileprivate init(list: ObserverList, id: UInt64) {
+        self.list = list
+        self.id = id
+    }
+
+    deinit {
+        list.remove(id)
+    }
+
+    /// Tells the observer of no more calls; harmless when repeated.
+    public func end() {
+        list.remove(id)
+    }
+}

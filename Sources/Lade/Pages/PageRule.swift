@@ -1,0 +1,61 @@
+/// Where an answer says what the next page is, or how the next page is counted.
+public enum PageRule: Sendable, Hashable {
+    /// The target of a `Link` field with this relation (RFC 8288); `next` is the usual one.
+    case link(relation: String)
+    /// An address in the body, absolute or relative to that of the answer.
+    case body(JSONPointer)
+    /// A cursor in the body that becomes a query item of the first page's request.
+    case bodyCursor(JSONPointer, query: String)
+    /// A cursor in a header field that becomes a query item of the first page's request.
+    case headerCursor(String, query: String)
+    /// A number that becomes a query item of the first page's request; `first` is that of the first page.
+    case pageNumber(query: String, first: Int)
+    /// The number of items before the page, as a query item of the first page's request.
+    case offset(query: String)
+
+    /// The pointer into the body, if that is where it looks.
+    var pointer: JSONPointer? {
+        switch self {
+        case .body(let pointer), .bodyCursor(let pointer, _): pointer
+        case .link, .headerCursor, .pageNumber, .offset: nil
+        }
+    }
+
+    /// Whether the pages can be asked for out of order.
+    var isAddressable: Bool {
+        switch self {
+        case .pageNumber, .offset: true
+        case .link, .body, .bodyCursor, .headerCursor: false
+        }
+    }
+}
+
+extension PageRule: CustomStringConvertible {
+    /// The rule in a few words.
+    public var description: String {
+        switch self {
+        case .link(let relation): "link \(relation)"
+        case .body(let pointer): "body \(pointer)"
+        case .bodyCursor(let pointer, let query): "cursor \(pointer) in \(query)"
+        case .headerCursor(let name, let query): "cursor \(name) in \(query)"
+        case .pageNumber(let query, let first): "page from \(first) in \(query)"
+        case .offset(let query): "offset in \(query)"
+        }
+    }
+}
+
+/// Where an answer says how many items there are on all pages together.
+public enum PageTotal: Sendable, Hashable {
+    /// A number in the body.
+    case body(JSONPointer)
+    /// A number in a header field, such as `X-Total-Count`.
+    case header(String)
+}
+
+/// What happens when the next page lies on another origin than the first (pages PA-05).
+public enum OtherOrigins: Sendable, Hashable {
+    /// It is fetched, without the header fields that carry credentials or cookies.
+    case withoutCredentials
+    /// It is refused.
+    case refused
+}

@@ -1,0 +1,204 @@
+public import LadeCore
+
+/// The pages of an endpoint, one after the other, as they are asked for (pages PA-10 … PA-14).
+///
+/// Each page goes through the whole chain, so a failing page is retried as itself. The sequence can be walked more than
+/// once; each walk starts anew.
+public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
+    /// A page that was loaded.
+    public struct Element: Sendable {
+        /// The page.
+        public let page: Page
+        /// The page after it; nil after the last, and after one whose successor cannot be followed.
+        public let next: Page?
+        /// What the answer was turned into.
+        public let value: Value
+        /// The answer.
+        public let response: Response
+    }
+
+    /// What is thrown: why, and the page to go on from.
+    public typealias Failure = PageFailure
+
+    private let source: PageSource<Value>
+
+    init(_ source: PageSource<Value>) {
+        self.source = source
+    }
+
+    /// Starts at the first page, or at the one the sequence was made for.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(PageFeed(source))
+    }
+
+    /// Walks over the pages; when the last copy goes away, everything under way is cancelled.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let owner: Owner
+
+        fileprivate init(_ feed: PageFeed<Value>) {
+            owner = Owner(feed)
+        }
+
+        /// The next page; nil after the last.
+        ///
+        /// - Throws: ``PageFailure`` with the page that could not be had.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Element? {
+            guard let delivery = try await owner.feed.next() else { return nil }
+            return Element(
+                page: delivery.page,
+                next: delivery.next,
+                value: delivery.piece.content,
+                response: delivery.piece.facts.response
+            )
+        }
+
+        /// The next page; nil after the last.
+        ///
+        /// - Throws: ``PageFailure`` with the page that could not be had.
+        public mutating func next() async throws(PageFailure) -> Element? {
+            try await next(isolation: #isolation)
+        }
+
+        private final class Owner: Sendable {
+            let feed: PageFeed<Value>
+
+            init(_ feed: PageFeed<Value>) { self.feed = feed }
+
+            deinit { feed.cancel() }
+        }
+    }
+
+    /// The items of all pages, one after the other; the closure gives those of one page.
+    public func items<Item: Sendable>(_ items: @escaping @Sendable (Value) -> [Item]) -> ItemSequence<Value, Item> {
+        ItemSequence(pages: self, items: items)
+    }
+}
+
+/// The items of all pages, one after the other.
+public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Sendable {
+    /// One item.
+    public typealias Element = Item
+    /// What is thrown: why, and the page to go on from.
+    public typealias Failure = PageFailure
+
+    fileprivate let pages: PageSequence<Value>
+    fileprivate let items: @Sendable (Value) -> [Item]
+    fileprivate var isNew: (@Sendable (Item, inout Set<Int>) -> Bool)?
+
+    /// The same without items whose identity came up before, on whatever page (pages PA-06).
+    ///
+    /// The hashes of all identities are kept while the sequence is walked: 16 bytes or so for each item.
+    public func unique<ID: Hashable & SendableMetatype>(by identity: @escaping @Sendable (Item) -> ID) -> ItemSequence {
+        var copy = self
+        copy.isNew = { item, seen in seen.insert(identity(item).hashValue).inserted }
+        return copy
+    }
+
+    /// Starts at the first page.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(pages: pages.makeAsyncIterator(), sequence: self)
+    }
+
+    /// Walks over the items; when the last copy goes away, everything under way is cancelled.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var pages: PageSequence<Value>.AsyncIterator
+        fileprivate let sequence: ItemSequence
+        fileprivate var rest: ArraySlice<Item> = []
+        fileprivate var seen: Set<Int> = []
+
+        fileprivate init(pages: PageSequence<Value>.AsyncIterator, sequence: ItemSequence) {
+            self.pages = pages
+            self.sequence = sequence
+        }
+
+        /// The next item; nil after the last.
+        ///
+        /// - Throws: ``PageFailure`` with the page that could not be had.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Item? {
+            while true {
+                while let item = rest.popFirst() {
+                    if let isNew = sequence.isNew, !isNew(item, &seen) { continue }
+                    return item
+                }
+                guard let page = try await pages.next(isolation: actor) else { return nil }
+                rest = sequence.items(page.value)[...]
+            }
+        }
+
+        /// The next item; nil after the last.
+        ///
+        /// - Throws: ``PageFailure`` with the page that could not be had.
+        public mutating func next() async throws(PageFailure) -> Item? {
+            try await next(isolation: #isolation)
+        }
+    }
+}
+
+extension Loader {
+    /// The pages of an endpoint.
+    ///
+    /// ```swift
+    /// for try await page in loader.pages(of: shows, size: 50, prefetch: 2) { … }
+    /// ```
+    ///
+    /// Leaving the loop cancels what is under way, and nothing else.
+    ///
+    /// - Parameters:
+    ///   - endpoint: What the pages are of.
+    ///   - size: How many items a page is to have; 0 leaves it to the service.
+    ///   - prefetch: How many pages are loaded beyond the one asked for; none by default. At most one more than that is
+    ///     in memory. Pages that are found by number or offset are loaded in parallel, and delivered in order.
+    ///   - pageLimit: How many pages are delivered at most; nil for all.
+    ///   - start: The page to begin with, from an earlier walk; nil for the first. It brings its own size.
+    ///   - meter: Is told of every page delivered.
+    /// - Returns: The sequence; nothing is loaded until it is walked.
+    public func pages<Value>(
+        of endpoint: PagedEndpoint<Value>,
+        size: Int = 0,
+        prefetch: Int = 0,
+        pageLimit: Int? = nil,
+        from start: Page? = nil,
+        meter: PageMeter? = nil
+    ) -> PageSequence<Value> {
+        endpoint.pages(size: size, prefetch: prefetch, pageLimit: pageLimit, from: start, meter: meter) {
+            (endpoint) async throws(LoadingError) in
+            try await self.loadValue(of: endpoint)
+        }
+    }
+}
+
+extension PagedEndpoint {
+    /// The pages over whatever loads one, so that the sequence needs no loader.
+    func pages(
+        size: Int = 0,
+        prefetch: Int = 0,
+        pageLimit: Int? = nil,
+        from start: Page? = nil,
+        meter: PageMeter? = nil,
+        _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value>
+    ) -> PageSequence<Value> {
+        let parts = source(size: size, from: start)
+        let walk = parts.walk
+        var source = PageSource<Value>(
+            walk: walk,
+            start: parts.start,
+            load: { (page) async throws(LoadingError) in
+                let loaded = try await load(self.endpoint(of: page))
+                return PagePiece(
+                    content: loaded.value,
+                    facts: self.facts(loaded.value, loaded.response, walk),
+                    byteCount: loaded.response.body.bytes?.count ?? 0
+                )
+            }
+        )
+        if paginator.rules.isEmpty {
+            source.next = { (page, piece) throws(PageFailure.Cause) in
+                try self.next(after: page, piece.content, piece.facts, walk)
+            }
+        }
+        source.prefetch = max(prefetch, 0)
+        source.pageLimit = pageLimit
+        source.meter = meter
+        return PageSequence(source)
+    }
+}

@@ -1,0 +1,184 @@
+import LadeCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Decides which request fetches the next page; knows no network and no order of time.
+struct PageWalk: Sendable {
+    /// What an answer says that the walk may need.
+    struct Facts: Sendable {
+        var response: Response
+        /// The scalars at ``PageWalk/pointers``.
+        var scalars: [JSONScalar?] = []
+        /// How many items the page has; nil when nobody can tell.
+        var itemCount: Int?
+    }
+
+    /// The first page's request, unsized.
+    let original: Request
+    /// The first page, sized.
+    let first: Page
+    let rules: [PageRule]
+    let total: PageTotal?
+    let otherOrigins: OtherOrigins
+    /// What is to be looked up in each body: one for each rule that looks there, then the total.
+    let pointers: [JSONPointer]
+
+    init(
+        original: Request,
+        size: Int,
+        sizer: Sizer?,
+        rules: [PageRule],
+        total: PageTotal?,
+        otherOrigins: OtherOrigins
+    ) {
+        self.original = original
+        self.rules = rules
+        self.total = total
+        self.otherOrigins = otherOrigins
+        var sized = size > 0 ? sizer?.apply(original, size) ?? original : original
+        // A counted first page says its number, for not every server counts from what it is left to guess.
+        if rules.count == 1, case .pageNumber(let query, let first) = rules[0] {
+            sized.url = sized.url.settingQuery(query, String(first))
+        }
+        first = Page(size: max(size, 0), number: 0, request: sized, itemsBefore: 0)
+        var pointers = rules.compactMap(\.pointer)
+        if case .body(let pointer) = total { pointers.append(pointer) }
+        self.pointers = pointers
+    }
+
+    /// Whether any page can be asked for without the one before.
+    var isAddressable: Bool { rules.count == 1 && rules[0].isAddressable }
+
+    /// How many items there are on all pages, as an answer says.
+    func total(_ facts: Facts) -> Int? {
+        switch total {
+        case .body: facts.scalars.last.flatMap { $0?.count }
+        case .header(let name): facts.response.headers[name].flatMap { Int($0) }
+        case nil: nil
+        }
+    }
+
+    /// A page by its distance from another, for addressable pages with `stride` items each.
+    func page(_ distance: Int, after page: Page, stride: Int) -> Page {
+        var request = first.request
+        let number = page.number + distance
+        let itemsBefore = page.itemsBefore.map { $0 + distance * stride }
+        switch rules.first {
+        case .pageNumber(let query, let first):
+            request.url = request.url.settingQuery(query, String(first + number))
+        case .offset(let query):
+            request.url = request.url.settingQuery(query, String(itemsBefore ?? number * stride))
+        case .link, .body, .bodyCursor, .headerCursor, nil: break
+        }
+        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
+    }
+
+    /// The page after one that was loaded; nil after the last.
+    func next(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Page? {
+        // An empty page is the end, whatever it says comes next (PA-03).
+        guard facts.itemCount != 0 else { return nil }
+        let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.map { $0 + count } }
+        if let total = total(facts), let itemsBefore, itemsBefore >= total { return nil }
+        guard let request = try request(after: page, facts, itemsBefore) else { return nil }
+        return Page(size: page.size, number: page.number + 1, request: request, itemsBefore: itemsBefore)
+    }
+
+    private func request(
+        after page: Page,
+        _ facts: Facts,
+        _ itemsBefore: Int?
+    ) throws(PageFailure.Cause) -> Request? {
+        var scalars = facts.scalars[...]
+        for rule in rules {
+            let scalar = rule.pointer == nil ? nil : scalars.popFirst() ?? nil
+            switch rule {
+            case .link(let relation):
+                guard let url = try Self.linked(relation, facts.response) else { continue }
+                return try moved(to: url)
+            case .body:
+                guard case .string(let target) = scalar, !target.isEmpty else { continue }
+                guard let url = URL(string: target, relativeTo: facts.response.request.url)?.absoluteURL else {
+                    throw .invalidTarget(target.escapedForDisplay(limit: 120))
+                }
+                return try moved(to: url)
+            case .bodyCursor(_, let query):
+                guard let cursor = scalar?.text else { continue }
+                return changed(query, cursor)
+            case .headerCursor(let name, let query):
+                guard let cursor = facts.response.headers[name], !cursor.isEmpty else { continue }
+                return changed(query, cursor)
+            case .pageNumber(let query, let first):
+                guard facts.itemCount != nil else { throw Self.uncounted }
+                return changed(query, String(first + page.number + 1))
+            case .offset(let query):
+                guard let itemsBefore else { throw Self.uncounted }
+                return changed(query, String(itemsBefore))
+            }
+        }
+        return nil
+    }
+
+    private static var uncounted: PageFailure.Cause {
+        let reason = "pages that are counted end with an empty one, so it must be known how many items a page has"
+        return .loading(.invalidSetting(name: "itemCount", reason: reason, ErrorContext()))
+    }
+
+    private func changed(_ query: String, _ value: String) -> Request {
+        var request = first.request
+        request.url = request.url.settingQuery(query, value)
+        return request
+    }
+
+    private static func linked(_ relation: String, _ response: Response) throws(PageFailure.Cause) -> URL? {
+        let lines = response.headers.all("Link")
+        guard !lines.isEmpty else { return nil }
+        let links: [Link]
+        do {
+            links = try Link.parse(lines)
+        } catch {
+            throw .invalidTarget(error.description)
+        }
+        // A link with an anchor says what comes after something else (RFC 8288 §3.2).
+        guard let link = links.first(where: { $0.hasRelation(relation) && $0.anchor == nil }) else { return nil }
+        guard let url = link.resolved(against: response.request.url) else {
+            throw .invalidTarget(link.target.escapedForDisplay(limit: 120))
+        }
+        return url
+    }
+
+    /// The first page's request at another address, which the server has named.
+    func moved(to url: URL) throws(PageFailure.Cause) -> Request {
+        var request = first.request
+        request.url = url
+        return try vetted(request)
+    }
+
+    /// A request as far as it may go to where it goes: another origin sees no credentials (PA-05).
+    func vetted(_ candidate: Request) throws(PageFailure.Cause) -> Request {
+        var request = candidate
+        guard let scheme = request.url.scheme?.lowercased(), scheme == "http" || scheme == "https",
+            (try? request.validate()) != nil
+        else {
+            throw .invalidTarget(request.url.redacted().escapedForDisplay(limit: 120))
+        }
+        guard !Self.isSameOrigin(request.url, original.url) else { return request }
+        guard otherOrigins == .withoutCredentials else { throw .otherOrigin }
+        for field in request.headers where field.carriesCredentials || field.name.lowercased() == "cookie" {
+            request.headers.remove(field.name)
+        }
+        // A detour is made for the first page's host.
+        request.destination = nil
+        return request
+    }
+
+    static func isSameOrigin(_ one: URL, _ other: URL) -> Bool {
+        let scheme = one.scheme?.lowercased()
+        let standard = scheme == "https" ? 443 : 80
+        return scheme == other.scheme?.lowercased() && one.host()?.lowercased() == other.host()?.lowercased()
+            && one.port ?? standard == other.port ?? standard
+    }
+}

@@ -1,0 +1,146 @@
+public import LadeCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An endpoint whose list comes in pages: what the first one is, how a size is asked for, how the next one is found.
+///
+/// ```swift
+/// let shows = PagedEndpoint(
+///     Endpoint(showsURL).decoding(Shows.self),
+///     sizer: .query("pageSize"),
+///     paginator: .target(\.next)
+/// )
+/// for try await page in loader.pages(of: shows, size: 50, prefetch: 2) {
+///     render(page.value.list)
+/// }
+/// ```
+public struct PagedEndpoint<Value: Sendable>: Sendable {
+    /// The first page.
+    public var endpoint: Endpoint<Value>
+    /// How a size is asked for; nil when the service has none.
+    public var sizer: Sizer?
+    /// How the next page is found.
+    public var paginator: Paginator<Value>
+    /// How many items a page has; nil when it cannot be told.
+    ///
+    /// A page without items is the last one (PA-03). Pages that are found by number or offset need it.
+    public var itemCount: (@Sendable (Value) -> Int)?
+    /// Where an answer says how many items there are on all pages; nil when none says.
+    public var total: PageTotal?
+    /// What happens when a next page lies on another origin; it is fetched without credentials by default (PA-05).
+    public var otherOrigins = OtherOrigins.withoutCredentials
+
+    /// Makes a paged endpoint.
+    public init(
+        _ endpoint: Endpoint<Value>,
+        sizer: Sizer? = nil,
+        paginator: Paginator<Value>,
+        itemCount: (@Sendable (Value) -> Int)? = nil
+    ) {
+        self.endpoint = endpoint
+        self.sizer = sizer
+        self.paginator = paginator
+        self.itemCount = itemCount
+    }
+
+    /// Makes a paged endpoint whose pages are collections of their items.
+    public init(
+        _ endpoint: Endpoint<Value>,
+        sizer: Sizer? = nil,
+        paginator: Paginator<Value>
+    ) where Value: Collection {
+        self.init(endpoint, sizer: sizer, paginator: paginator, itemCount: { $0.count })
+    }
+
+    /// The first page, with so many items; for 0 the service chooses, and the sizer is not asked.
+    public func firstPage(size: Int = 0) -> Page {
+        walk(size: size).first
+    }
+
+    /// The page after one that was loaded; nil after the last.
+    ///
+    /// - Throws: ``PageFailure`` when the answer names a page that cannot be followed.
+    public func page(after page: Page, value: Value, response: Response) throws(PageFailure) -> Page? {
+        let walk = walk(size: page.size)
+        do throws(PageFailure.Cause) {
+            return try next(after: page, value, facts(value, response, walk), walk)
+        } catch {
+            throw PageFailure(page: page, cause: error)
+        }
+    }
+
+    /// The endpoint of one page.
+    package func endpoint(of page: Page) -> Endpoint<Value> {
+        var single = endpoint.request { $0 = page.request }
+        // Decorators may sign, and another origin is to see no credentials (PA-05).
+        if !PageWalk.isSameOrigin(page.request.url, endpoint.request.url) { single.decorators = [] }
+        return single
+    }
+
+    func source(size: Int, from start: Page?) -> PageSourceParts {
+        let walk = walk(size: start?.size ?? size)
+        return PageSourceParts(walk: walk, start: start ?? walk.first)
+    }
+
+    struct PageSourceParts {
+        var walk: PageWalk
+        var start: Page
+    }
+
+    private func walk(size: Int) -> PageWalk {
+        PageWalk(
+            original: endpoint.request,
+            size: size,
+            sizer: sizer,
+            rules: paginator.rules,
+            total: total,
+            otherOrigins: otherOrigins
+        )
+    }
+
+    func facts(_ value: Value, _ response: Response, _ walk: PageWalk) -> PageWalk.Facts {
+        var facts = PageWalk.Facts(response: response, itemCount: itemCount?(value))
+        guard !walk.pointers.isEmpty, let bytes = response.body.bytes else { return facts }
+        var splitter = JSONSplitter(.init(list: nil, values: walk.pointers))
+        // A body that is no JSON names no next page; whether it is one is for the endpoint's own processors to say.
+        guard (try? splitter.consume(bytes)) != nil else { return facts }
+        facts.scalars = walk.pointers.indices.map { splitter.value(at: $0) }
+        return facts
+    }
+
+    func next(
+        after page: Page,
+        _ value: Value,
+        _ facts: PageWalk.Facts,
+        _ walk: PageWalk
+    ) throws(PageFailure.Cause) -> Page? {
+        let request: Request
+        switch paginator.kind {
+        case .rules:
+            return try walk.next(after: page, facts)
+        case .target(let target):
+            guard facts.itemCount != 0, let text = target(value), !text.isEmpty else { return nil }
+            guard let url = URL(string: text, relativeTo: facts.response.request.url)?.absoluteURL else {
+                throw .invalidTarget(text.escapedForDisplay(limit: 120))
+            }
+            request = try walk.moved(to: url)
+        case .closure(let next):
+            let loaded = Paginator<Value>.Loaded(
+                original: endpoint.request,
+                value: value,
+                response: facts.response,
+                size: page.size,
+                number: page.number + 1
+            )
+            let made: Request?
+            do { made = try next(loaded) } catch { throw .paginator(error) }
+            guard let made else { return nil }
+            request = try walk.vetted(made)
+        }
+        return Page(size: page.size, number: page.number + 1, request: request, itemsBefore: nil)
+    }
+}

@@ -1,0 +1,91 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The languages that answers should be in, best first.
+///
+/// They are looked up for each call, so that a change of the user's is noticed. Source: `service-loader.md` §6.3, D-21.
+public struct PreferredLanguages: Sendable {
+    /// The most languages that are sent: 10.
+    public static let limit = 10
+
+    private let find: @Sendable () -> [String]
+
+    /// Makes a source of your own.
+    ///
+    /// - Parameter find: Gives language tags (RFC 5646), best first; called for each call, so be quick.
+    public init(_ find: @escaping @Sendable () -> [String]) {
+        self.find = find
+    }
+
+    /// The languages of the user: those of the system's settings, on Linux those of `LANGUAGE`, `LC_ALL`, `LC_MESSAGES`
+    /// or `LANG`.
+    public static var system: PreferredLanguages {
+        #if canImport(Darwin)
+            PreferredLanguages { Locale.preferredLanguages }
+        #else
+            PreferredLanguages { languages(inEnvironment: { getenv($0).map { String(cString: $0) } }) }
+        #endif
+    }
+
+    /// These languages, whatever the user prefers.
+    public static func fixed(_ languages: [String]) -> PreferredLanguages {
+        PreferredLanguages { languages }
+    }
+
+    /// No languages: the field is not sent.
+    public static var none: PreferredLanguages { fixed([]) }
+
+    /// The languages now, best first.
+    package var tags: [String] { find() }
+
+    /// The value of `Accept-Language` now; nil without any language.
+    public var headerValue: String? {
+        Self.headerValue(for: find())
+    }
+
+    /// The value of `Accept-Language` for languages in order: without repetitions, at most ``limit``, with weights that
+    /// go down evenly from 1.
+    ///
+    /// `[en, fr]` → `en;q=1.00, fr;q=0.50`. Source: `service-loader.md` §6.3.
+    public static func headerValue(for languages: [String]) -> String? {
+        var kept: [String] = []
+        for language in languages where kept.count < limit {
+            let isKnown = kept.contains { $0.lowercased() == language.lowercased() }
+            if !isKnown, !language.isEmpty, language.utf8.allSatisfy(isTagByte) { kept.append(language) }
+        }
+        guard !kept.isEmpty else { return nil }
+        return kept.enumerated().map { index, language in
+            let hundredths = max(1, (200 * (kept.count - index) + kept.count) / (2 * kept.count))
+            let digits = hundredths % 100 < 10 ? "0\(hundredths % 100)" : "\(hundredths % 100)"
+            return "\(language);q=\(hundredths / 100).\(digits)"
+        }.joined(separator: ", ")
+    }
+
+    private static func isTagByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D: true
+        default: byte == UInt8(ascii: "*")
+        }
+    }
+
+    /// What the variables of POSIX say: `de_CH.UTF-8` → `de-CH`; `C` and `POSIX` are no languages.
+    static func languages(inEnvironment variable: (String) -> String?) -> [String] {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty }
+        let isPlain = locale.map { ["C", "POSIX"].contains($0.prefix { $0 != "." && $0 != "@" }) } ?? true
+        let listed = isPlain ? [] : (variable("LANGUAGE") ?? "").split(separator: ":").map(String.init)
+        return (listed + [locale ?? ""]).compactMap { name in
+            let tag = name.prefix { $0 != "." && $0 != "@" }.map { $0 == "_" ? "-" : $0 }
+            let text = String(tag)
+            return text.isEmpty || text == "C" || text == "POSIX" ? nil : text
+        }
+    }
+}

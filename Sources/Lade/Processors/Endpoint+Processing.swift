@@ -1,0 +1,114 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension Endpoint {
+    /// The endpoint with one more processor, after those it has.
+    public func processing<Processor: ResponseProcessor<Value, NewValue>, NewValue: Sendable>(
+        with processor: Processor
+    ) -> Endpoint<NewValue> {
+        let convert = self.convert
+        return Endpoint<NewValue>(
+            request: request,
+            acceptableStatuses: acceptableStatuses,
+            decorators: decorators,
+            processorNames: processorNames + ["\(Processor.self)"]
+        ) { data, response in
+            try processor.process(convert(data, response), of: response)
+        }
+    }
+
+    /// The endpoint whose value is made by a closure from the one it has.
+    public func map<NewValue: Sendable>(
+        _ transform: @escaping @Sendable (Value) throws -> NewValue
+    ) -> Endpoint<NewValue> {
+        processing(with: ClosureProcessor { value, _ in try transform(value) })
+    }
+}
+
+extension Endpoint where Value == Data {
+    /// The endpoint whose value is decoded from the body.
+    ///
+    /// An empty body is an error; ``decodingIfPresent(_:decoder:)`` takes it for no value.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the value.
+    ///   - decoder: What decodes; JSON by default.
+    /// - Returns: The changed copy.
+    public func decoding<Decoded: Decodable & Sendable>(
+        _ type: Decoded.Type,
+        decoder: some BodyDecoder = JSONDecoder()
+    ) -> Endpoint<Decoded> {
+        processing(with: DecodingProcessor(type, decoder: decoder))
+    }
+
+    /// The endpoint whose value is decoded from the body, and nil when the body is empty.
+    public func decodingIfPresent<Decoded: Decodable & Sendable>(
+        _ type: Decoded.Type,
+        decoder: some BodyDecoder = JSONDecoder()
+    ) -> Endpoint<Decoded?> {
+        let processor = DecodingProcessor(type, decoder: decoder)
+        return processing(
+            with: ClosureProcessor { data, response in
+                data.isEmpty ? nil : try processor.process(data, of: response)
+            }
+        )
+    }
+
+    /// The endpoint whose value is whatever JSON the body is, fragments included; nil when the body is empty.
+    public func json() -> Endpoint<JSONValue?> {
+        processing(with: JSONProcessor())
+    }
+
+    /// The endpoint whose value is a JSON object; anything else is an error.
+    public func jsonObject() -> Endpoint<[String: JSONValue]> {
+        json().map { value in
+            guard let value else { throw ProcessingFault.emptyBody }
+            guard case .object(let members) = value else {
+                throw ProcessingFault.wrongKind(expected: "an object", found: value.kind)
+            }
+            return members
+        }
+    }
+
+    /// The endpoint whose value is a JSON array; anything else is an error.
+    public func jsonArray() -> Endpoint<[JSONValue]> {
+        json().map { value in
+            guard let value else { throw ProcessingFault.emptyBody }
+            guard case .array(let elements) = value else {
+                throw ProcessingFault.wrongKind(expected: "an array", found: value.kind)
+            }
+            return elements
+        }
+    }
+
+    /// The endpoint whose value is text in the character set that the answer names, UTF-8 by default.
+    public func text() -> Endpoint<String> {
+        processing(with: TextProcessor())
+    }
+
+    /// The endpoint whose value is an image; nil when the decoder cannot make one.
+    ///
+    /// - Parameter decode: Makes the image of the bytes; nil or an error when they are none.
+    /// - Returns: The changed copy.
+    public func image<Image: Sendable>(
+        _ decode: @escaping @Sendable (Data) throws -> Image?
+    ) -> Endpoint<Image?> {
+        processing(with: ImageProcessor(decode))
+    }
+
+    /// The endpoint whose value is an image; bytes that are none are an error.
+    ///
+    /// - Parameter decode: Makes the image of the bytes; nil or an error when they are none.
+    /// - Returns: The changed copy.
+    public func requiredImage<Image: Sendable>(
+        _ decode: @escaping @Sendable (Data) throws -> Image?
+    ) -> Endpoint<Image> {
+        map { data in
+            guard let image = try decode(data) else { throw ProcessingFault.notAnImage }
+            return image
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import LadePolicies
+
+/// The one place where the chain is put together.
+///
+/// A link is added here, in its slot; the numbers are those of the table in `Documentation/Architecture.md`. What all
+/// accounts share (limits, budgets, host lists, the cache) is made once, in ``init(_:)``; what is an account's own is made
+/// in ``links(for:)``.
+struct ChainAssembly: Sendable {
+    /// The limiter of the service.
+    let limiter: RateLimiter
+    private let settings: Service.Settings
+
+    /// Makes what the chains of all accounts share.
+    init(_ settings: Service.Settings) {
+        self.settings = settings
+        limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)
+    }
+
+    /// The links of an account's chain, outermost first.
+    func links(for account: Account.Settings, jar: CookieJar?) -> [any Interceptor] {
+        let budget = settings.retryBudget
+        let drawBudget = budget.map { budget in { @Sendable (key: ServiceKey) in budget.draw(for: key) } }
+        var links: [any Interceptor] = []
+        // 1 What sees each call once: the user's links, then the fields that every request gets, then decorators.
+        links += settings.callInterceptors
+        links.append(
+            PreparationInterceptor(
+                userAgent: settings.userAgent,
+                languages: settings.languages,
+                isTraced: settings.tracing != nil
+            )
+        )
+        links.append(DecorationInterceptor(settings.decorators + account.decorators))
+        // 2 Deadline.
+        links.append(DeadlineInterceptor(settings.deadlines))
+        // 3 Redirect.
+        links.append(RedirectInterceptor(policy: settings.redirects, drawBudget: drawBudget))
+        // 4 Cookies.
+        if let jar { links.append(CookieInterceptor(jar: jar)) }
+        // 5 Cache; until there is one, nothing is stored.
+        links.append(CacheModeInterceptor())
+        // 6 Retry.
+        links.append(
+            RetryInterceptor(settings.retries, budget: budget, keyRule: limiter.keyRule, random: settings.random)
+        )
+        // 7 Hosts.
+        links.append(HostsInterceptor(directory: settings.hosts, jar: jar))
+        // 8 Authorisation.
+        if !account.authorisers.isEmpty {
+            links.append(AuthorisationInterceptor(authorisers: account.authorisers, drawBudget: drawBudget))
+        }
+        // 9 Rate limit, the last wait; what comes below is the exchange, which has what is left of the time.
+        links.append(RateLimitInterceptor(limiter))
+        links.append(ExchangeDeadlineInterceptor(settings.deadlines))
+        // 10 What sees each exchange: the user's links, then the trace context.
+        links += settings.attemptInterceptors
+        if let tracing = settings.tracing { links.append(TraceInterceptor(tracing)) }
+        // 11 Buffering.
+        links.append(BufferingInterceptor())
+        settings.adjustChain(&links)
+        return links
+    }
+}
+
+extension RateLimiter {
+    /// Makes a limiter without rates: it keeps to what servers ask for.
+    fileprivate convenience init(unlimitedIn time: any TimeSource, random: any RandomSource) {
+        do throws(LoadingError) {
+            try self.init(RateLimits(), time: time, random: random)
+        } catch {
+            preconditionFailure("the default limits were refused: \(error)")
+        }
+    }
+}

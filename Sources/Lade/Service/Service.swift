@@ -1,0 +1,127 @@
+public import LadePolicies
+import Synchronization
+
+#if os(Linux)
+    import LadeCurl
+#else
+    import LadeURLSession
+#endif
+
+/// The application level: one connection pool and one set of rules for everybody in the program.
+///
+/// ```swift
+/// let service = try Service()
+/// let loader = service.anonymous.makeLoader()
+/// let response = try await loader.load(Request("https://example.com/"))
+/// ```
+///
+/// Accounts and loaders keep it alive; nothing of it keeps itself. Source: brief `sptdataloader.txt`,
+/// `service-loader.md` §3.
+public final class Service: Sendable {
+    /// What the service was made from.
+    public let settings: Settings
+    let group = WorkGroup()
+    let observers: ObserverList
+    private let assembly: ChainAssembly
+    private let transport: any Transport
+    private let anonymousAccount: (settings: Account.Settings, jar: CookieJar?, chain: Chain)
+    private let lastCall = Atomic<UInt64>(0)
+    private let shutDownTransport: (@Sendable () async -> Void)?
+
+    /// Makes a service with the platform's transport.
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used.
+    public convenience init(_ settings: Settings = Settings()) throws(LoadingError) {
+        #if os(Linux)
+            let transport = try CurlTransport(settings: settings.transport)
+            self.init(settings, transport: transport, shutDown: { await transport.shutDown() })
+        #else
+            let transport = try URLSessionTransport(settings: settings.transport)
+            self.init(settings, transport: transport, shutDown: nil)
+        #endif
+    }
+
+    /// Makes a service on a transport of your own; `settings.transport` is not used.
+    public convenience init(_ settings: Settings = Settings(), transport: any Transport) {
+        self.init(settings, transport: transport, shutDown: nil)
+    }
+
+    private init(_ settings: Settings, transport: any Transport, shutDown: (@Sendable () async -> Void)?) {
+        self.settings = settings
+        shutDownTransport = shutDown
+        observers = ObserverList(settings.observers)
+        assembly = ChainAssembly(settings)
+        self.transport =
+            settings.transportsByScheme.isEmpty
+            ? transport : SchemeRouter(settings.transportsByScheme, otherwise: transport)
+        let nobody = Account.Settings()
+        let jar = nobody.cookies.makeJar()
+        let chain = Chain(assembly.links(for: nobody, jar: jar), transport: self.transport)
+        anonymousAccount = (nobody, jar, chain)
+    }
+
+    /// The chain that the calls of nobody in particular go through; print it to see the links.
+    public var chain: Chain { anonymousAccount.chain }
+
+    /// What keeps the rates of services and the gates that servers close; change rates while calls run.
+    public var rateLimiter: RateLimiter { assembly.limiter }
+
+    /// The account of nobody in particular; each use makes another, all with the same cookies.
+    public var anonymous: Account {
+        let (settings, jar, chain) = anonymousAccount
+        return Account(service: self, settings: settings, jar: jar, chain: chain)
+    }
+
+    /// Makes an account for somebody who has signed in.
+    public func account(_ settings: Account.Settings) -> Account {
+        let jar = settings.cookies.makeJar()
+        let chain = Chain(assembly.links(for: settings, jar: jar), transport: transport)
+        return Account(service: self, settings: settings, jar: jar, chain: chain)
+    }
+
+    /// Makes an account whose requests are authorised.
+    ///
+    /// - Parameters:
+    ///   - identifier: What tells its cached answers and cookies from those of others.
+    ///   - authorisers: Who authorises its requests, in their order.
+    /// - Returns: The account.
+    public func account(identifier: String = "", authorisers: [any Authoriser]) -> Account {
+        var settings = Account.Settings()
+        settings.identifier = identifier
+        settings.authorisers = authorisers
+        return account(settings)
+    }
+
+    /// Makes an account for somebody who has signed in.
+    ///
+    /// - Parameter identifier: What tells its cached answers and cookies from those of others.
+    /// - Returns: The account.
+    public func account(identifier: String) -> Account {
+        var settings = Account.Settings()
+        settings.identifier = identifier
+        return account(settings)
+    }
+
+    /// Tells somebody what happens to every call from now on.
+    ///
+    /// - Returns: What ends it; keep it, for letting go of it ends it too.
+    public func observe(with observer: some EventSink) -> Observation {
+        observers.add(observer)
+    }
+
+    /// Ends every call as cancelled, and returns when nothing of the service's own transport is left.
+    ///
+    /// Later calls end as cancelled at once.
+    public func shutDown() async {
+        group.close()
+        await shutDownTransport?()
+    }
+
+    func nextCallID() -> Call.ID {
+        Call.ID(lastCall.add(1, ordering: .relaxed).newValue)
+    }
+
+    func makeCallTemplate(for account: String, _ observers: [any EventSink]) -> Call {
+        Call(account: account, time: settings.time, random: settings.random, events: observers)
+    }
+}

@@ -1,0 +1,56 @@
+/// How exchanges are told apart in the traces of servers (W3C Trace Context).
+public struct Tracing: Sendable {
+    /// Whether the traces are recorded, says the sampled flag; true by default.
+    public var isSampled = true
+    /// The value of `tracestate`; nil for none.
+    public var state: String?
+
+    /// Makes the default settings.
+    public init() {}
+}
+
+/// Gives each exchange a `traceparent`: one trace per call, one parent per exchange (policies PL-62).
+///
+/// A request that has a `traceparent` itself keeps it.
+public struct TraceInterceptor: Interceptor {
+    private let tracing: Tracing
+
+    /// Makes the link.
+    public init(_ tracing: Tracing) {
+        self.tracing = tracing
+    }
+
+    /// Adds the fields.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        guard request.url.isHTTP, !request.headers.contains("traceparent") else { return try await next(request) }
+        var traced = request
+        let trace = (request[TraceID.self] ?? TraceID(next.call.random)).text
+        let parent = "00-\(trace)-\(identifier(next.call))-\(tracing.isSampled ? "01" : "00")"
+        traced.headers.add("traceparent", parent)
+        if let state = tracing.state { traced.headers.set("tracestate", state) }
+        return try await next(traced)
+    }
+
+    /// Sixteen hexadecimal digits that are not all zero.
+    private func identifier(_ call: Call) -> String {
+        TraceID.digits(call.random.next() | 1)
+    }
+}
+
+/// The trace of a call, the same for all of its exchanges.
+struct TraceID: RequestTag {
+    static var defaultValue: TraceID? { nil }
+
+    let text: String
+
+    /// Makes one of 128 random bits.
+    init(_ random: any RandomSource) {
+        text = Self.digits(random.next()) + Self.digits(random.next() | 1)
+    }
+
+    /// Sixteen hexadecimal digits.
+    static func digits(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

@@ -1,0 +1,117 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A body of form fields and files (RFC 7578), sent from memory and disk piece by piece.
+///
+/// ```swift
+/// var form = MultipartForm()
+/// form.addField("title", "Tagesschau")
+/// try form.addFile("image", path: "cover.png", contentType: "image/png")
+/// request.body = form.body
+/// ```
+public struct MultipartForm: Sendable {
+    private enum Piece: Sendable {
+        case bytes(Data)
+        case body(RequestBody)
+    }
+
+    /// What separates the parts.
+    public let boundary: String
+    private var pieces: [Piece] = []
+
+    /// Makes an empty form; the boundary must occur in none of its parts.
+    public init(boundary: String) {
+        self.boundary = boundary
+    }
+
+    /// Makes an empty form with a boundary that nobody can foresee: 128 random bits.
+    public init(random: any RandomSource = SystemRandom()) {
+        self.init(boundary: "lade-" + [random.next(), random.next()].map { String($0, radix: 36) }.joined())
+    }
+
+    /// Adds a field with a text.
+    public mutating func addField(_ name: String, _ value: String) {
+        add(name, head: "", .bytes(Data(value.utf8)))
+    }
+
+    /// Adds a file from the disk, read again for each sending.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - path: The file.
+    ///   - fileName: What the server is told it is called; the last part of the path by default.
+    ///   - contentType: What it is; `application/octet-stream` by default.
+    /// - Throws: `LoadingError.file` when there is nothing to be read.
+    public mutating func addFile(
+        _ name: String,
+        path: String,
+        fileName: String? = nil,
+        contentType: String? = nil
+    ) throws(LoadingError) {
+        let body = try RequestBody.file(path, contentType: contentType)
+        addBody(name, body, fileName: fileName ?? path.split(separator: "/").last.map(String.init) ?? path)
+    }
+
+    /// Adds a part from memory.
+    public mutating func addData(_ name: String, _ data: Data, fileName: String, contentType: String? = nil) {
+        addBody(name, .bytes(data, contentType: contentType), fileName: fileName)
+    }
+
+    /// Adds a part from any body: bytes, a file, or chunks that are made while it is sent.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - body: The content; without a length of its own the whole form is sent without one.
+    ///   - fileName: What the server is told it is called.
+    public mutating func addBody(_ name: String, _ body: RequestBody, fileName: String) {
+        let type = body.contentType ?? "application/octet-stream"
+        add(name, head: "; filename=\"\(Self.quoted(fileName))\"\r\nContent-Type: \(type)", .body(body))
+    }
+
+    /// The form as the body of a request: of known length, and sendable again, when all its parts are.
+    public var body: RequestBody {
+        let pieces = pieces + [.bytes(Data("--\(boundary)--\r\n".utf8))]
+        var length: Int64? = 0
+        var isReplayable = true
+        for piece in pieces {
+            switch piece {
+            case .bytes(let bytes):
+                length = length.map { $0 + Int64(bytes.count) }
+            case .body(let body):
+                length = length.flatMap { sum in body.length.map { sum + $0 } }
+                isReplayable = isReplayable && body.isReplayable
+            }
+        }
+        let type = "multipart/form-data; boundary=\(boundary)"
+        return .writer(length: length, isReplayable: isReplayable, contentType: type) { write in
+            for piece in pieces {
+                switch piece {
+                case .bytes(let bytes): try await write(bytes)
+                case .body(let body): try await body.write(to: write)
+                }
+            }
+        }
+    }
+
+    private mutating func add(_ name: String, head: String, _ content: Piece) {
+        let start = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.quoted(name))\"\(head)\r\n\r\n"
+        pieces.append(.bytes(Data(start.utf8)))
+        pieces.append(content)
+        pieces.append(.bytes(Data("\r\n".utf8)))
+    }
+
+    /// A name inside quotes: line ends and quotes percent-encoded, as browsers do (RFC 7578 §2).
+    private static func quoted(_ name: String) -> String {
+        name.unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
+            case "\r": result += "%0D"
+            case "\n": result += "%0A"
+            case "\"": result += "%22"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension RequestBody {
+    /// The size of the pieces that bytes and files are written in: 64 KiB.
+    private static let pieceSize = 64 << 10
+
+    /// Writes all of the body, in pieces.
+    func write(to write: ChunkWriter) async throws {
+        switch content {
+        case .bytes(let bytes):
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                try await write(Data(rest.prefix(Self.pieceSize)))
+                rest = rest.dropFirst(Self.pieceSize)
+            }
+        case .file(let path, let offset):
+            let file = try FileSource(path: path, offset: offset, context: ErrorContext())
+            // A file that has grown since must not send more than was announced.
+            var remaining = length ?? file.length
+            while remaining > 0, let chunk = try await file.next() {
+                let piece = chunk.prefix(Int(min(remaining, Int64(chunk.count))))
+                remaining -= Int64(piece.count)
+                try await write(Data(piece))
+            }
+        case .stream(let make):
+            try await make(write)
+        }
+    }
+
+    /// The body, sendable again because later sendings get a new one from a closure.
+    ///
+    /// A sending for which the closure has none fails with ``RequestFault/bodyNotReplayable``.
+    func reopened(by reopen: @escaping @Sendable () async -> RequestBody?) -> RequestBody {
+        let reopening = Reopening(first: self, reopen: reopen)
+        var body = RequestBody.writer(length: length, isReplayable: true, contentType: contentType) { write in
+            try await reopening.write(to: write)
+        }
+        body.trailers = trailers
+        return body
+    }
+}
+
+/// A body whose later sendings are other bodies.
+private final class Reopening: Sendable {
+    private let first: RequestBody
+    private let reopen: @Sendable () async -> RequestBody?
+    private let wasSent = Locked(false)
+
+    init(first: RequestBody, reopen: @escaping @Sendable () async -> RequestBody?) {
+        self.first = first
+        self.reopen = reopen
+    }
+
+    func write(to write: RequestBody.ChunkWriter) async throws {
+        let isFirst = wasSent.withLock { wasSent in
+            defer { wasSent = true }
+            return !wasSent
+        }
+        guard !isFirst else { return try await first.write(to: write) }
+        guard let body = await reopen() else { throw LoadingError.invalidRequest(.bodyNotReplayable, ErrorContext()) }
+        try await body.write(to: write)
+    }
+}

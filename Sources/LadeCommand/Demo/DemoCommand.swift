@@ -1,0 +1,63 @@
+import Lade
+
+/// What `lade demo` was asked for.
+struct DemoSettings: CommandSettings {
+    var seed: UInt64 = 1
+    var medias: Int?
+    var isFast = false
+    var path: String?
+    var mayOverwrite = false
+    var output = OutputSettings()
+
+    static let rows: [OptionRow<DemoSettings>] =
+        [
+            .value("medias", "N", .server, "How many medias there are (4000; 600 with --fast)") {
+                settings,
+                value throws(CommandError) in
+                settings.medias = try PagingSettings.count(value, of: "--medias")
+            },
+            .value("seed", "N", .server, "What medias and pauses are made from (1)") {
+                settings,
+                value throws(CommandError) in
+                settings.seed = UInt64(try PagingSettings.count(value, of: "--seed", from: 0))
+            },
+            .flag("fast", .server, "A few seconds instead of a quarter of a minute") { $0.isFast = true },
+            .value(
+                "out",
+                letter: "o",
+                "FILE",
+                .output,
+                "Where the medias go (a new folder for temporary files)",
+                completion: .files
+            ) { settings, value in
+                settings.path = value
+            },
+            .flag("force", .output, "Overwrite a file that exists") { $0.mayOverwrite = true },
+        ] + OutputSettings.rows.filter { $0.info.name == "events" }.map { $0.lifted(\.output) }
+
+    mutating func addOperand(_ operand: String) throws(CommandError) {
+        throw .usage("demo takes no “\(operand)”", advice: "“lade demo --help” shows what it takes.")
+    }
+
+    func validate() throws(CommandError) {}
+}
+
+extension Command {
+    /// `lade demo`: harvests the local catalogue while everything goes wrong.
+    static let demo = Command(
+        "demo",
+        "Show a harvest of a catalogue on this machine, on a bad day",
+        description: "Starts the catalogue of lade serve and fetches all of it: its first address is dead, its tokens "
+            + "end after seconds, it allows so many requests a second, and some answers are refused, reset, cut short or "
+            + "never end. Tells what it meets and ends with a summary; then compares every line with what the catalogue "
+            + "has. Nothing leaves the machine.",
+        options: DemoSettings.rows,
+        examples: [
+            Example(line: "lade demo", purpose: "Watch it"),
+            Example(line: "lade demo --fast --medias 100", purpose: "Quickly"),
+            Example(line: "lade demo --fast --seed 7 --force -o medias.ndjson", purpose: "And keep what it fetched"),
+        ]
+    ) { settings, context async throws(CommandError) -> ExitCode in
+        try await Demo(settings: settings, context: context).run()
+    }
+}

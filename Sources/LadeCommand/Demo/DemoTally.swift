@@ -1,0 +1,125 @@
+import Lade
+
+/// Counts what a harvest meets and what is done about it, and tells each of them once, in a line.
+final class DemoTally: EventSink {
+    /// What was counted.
+    struct Counts: Sendable, Equatable {
+        /// What went wrong, by kind, in the order it first came up.
+        var faults: [(kind: String, count: Int)] = []
+        var retries = 0
+        var refreshes = 0
+        var replays = 0
+        /// Waits that have ended, by kind, in the order they first came up.
+        var waits: [(kind: String, count: Int, time: Duration)] = []
+
+        mutating func add(fault kind: String) {
+            if let index = faults.firstIndex(where: { $0.kind == kind }) {
+                faults[index].count += 1
+            } else {
+                faults.append((kind, 1))
+            }
+        }
+
+        mutating func add(wait kind: String, _ time: Duration) {
+            if let index = waits.firstIndex(where: { $0.kind == kind }) {
+                waits[index].count += 1
+                waits[index].time += time
+            } else {
+                waits.append((kind, 1, time))
+            }
+        }
+
+        static func == (lhs: Counts, rhs: Counts) -> Bool {
+            lhs.retries == rhs.retries && lhs.refreshes == rhs.refreshes && lhs.replays == rhs.replays
+                && lhs.faults.elementsEqual(rhs.faults, by: ==) && lhs.waits.elementsEqual(rhs.waits, by: ==)
+        }
+    }
+
+    private let state = Locked(Counts())
+    private let tell: @Sendable (String) -> Void
+
+    /// Makes a tally.
+    ///
+    /// - Parameter tell: Gets a line for everything worth one, on whatever thread it happened; it must not block.
+    init(_ tell: @escaping @Sendable (String) -> Void) {
+        self.tell = tell
+    }
+
+    /// What was counted so far.
+    var counts: Counts { state.withLock { $0 } }
+
+    func record(_ event: Event, of call: Call) {
+        let line = state.withLock { Self.count(event, &$0) }
+        if let line { tell(line) }
+    }
+
+    private static func count(_ event: Event, _ counts: inout Counts) -> String? {
+        switch event {
+        case .headReceived(let status, let headers, _): return answer(status, headers, &counts)
+        case .exchangeFailed(let error, _):
+            guard let kind = kind(of: error) else { return nil }
+            counts.add(fault: kind)
+            return kind
+        case .exchangeRepeated:
+            counts.add(fault: "connections reset")
+            return "connection reset; sent again on a fresh one"
+        case .hostMarked(_, let address, let reason, let duration):
+            return "\(address) is left alone for \(duration.shortText): \(reason)"
+        case .hostRecovered(_, let address): return "\(address) is back"
+        case .retryScheduled(let record):
+            counts.retries += 1
+            return "  try \(record.attempt + 1) in \(record.delay.shortText)"
+        case .refreshFinished:
+            counts.refreshes += 1
+            return counts.refreshes == 1 ? "signed in: the first token" : "a new token"
+        case .requestReplayed:
+            counts.replays += 1
+            return "  sent again with it"
+        case .waitEnded(let reason, let duration):
+            counts.add(wait: kind(of: reason), duration)
+            return nil
+        default: return nil
+        }
+    }
+
+    private static func answer(_ status: Status, _ headers: Headers, _ counts: inout Counts) -> String? {
+        let pause = headers["Retry-After"].map { ", to come back after \($0.escapedForDisplay(limit: 20)) s" } ?? ""
+        switch status.code {
+        case 401:
+            counts.add(fault: "401 token expired")
+            return "401: the token has expired"
+        case 429:
+            counts.add(fault: "429 too many requests")
+            return "429: too many requests\(pause)"
+        case 500...:
+            counts.add(fault: "\(status) unavailable")
+            return "\(status): unavailable\(pause)"
+        default: return nil
+        }
+    }
+
+    /// What a failed exchange is called; nil for what is none of the server's doing.
+    private static func kind(of error: LoadingError) -> String? {
+        switch error {
+        case .cancelled: nil
+        case .cannotConnect, .nameNotResolved: "dead host"
+        case .timedOut, .deadlineExceeded: "answers that stalled"
+        case .incompleteBody: "answers cut short"
+        case .connectionLost(.nothing, _, _): "connections reset"
+        case .connectionLost: "answers cut short"
+        default: "other failures"
+        }
+    }
+
+    private static func kind(of reason: WaitReason) -> String {
+        switch reason {
+        case .connection: "for a connection"
+        case .rateLimit: "to keep to the rate"
+        case .gate: "because the server asked"
+        case .concurrency: "for other calls"
+        case .backoff: "before trying again"
+        case .authorisation: "for a token"
+        case .probe: "for news of a host"
+        }
+    }
+}

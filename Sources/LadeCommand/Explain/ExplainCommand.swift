@@ -1,0 +1,48 @@
+import Lade
+
+/// What `lade explain` was asked for: a call as `lade get` makes it.
+struct ExplainSettings: CommandSettings {
+    var request = RequestSettings()
+    var output = OutputSettings()
+    var policy = PolicySettings()
+    var connection = ConnectionSettings()
+
+    static let rows: [OptionRow<ExplainSettings>] =
+        PolicySettings.rows.map { $0.lifted(\.policy) }
+        + OutputSettings.rows.filter { ["events", "ignore-status", "max-size"].contains($0.info.name) }
+        .map { $0.lifted(\.output).rare }
+        + RequestSettings.rows.map { $0.lifted(\.request).rare }
+        + ConnectionSettings.rows.map { $0.lifted(\.connection).rare }
+
+    mutating func addOperand(_ operand: String) throws(CommandError) {
+        try request.addOperand(operand)
+    }
+
+    func validate() throws(CommandError) {
+        try request.validate()
+        try connection.validate()
+        try policy.validate(request, connection)
+    }
+}
+
+extension Command {
+    /// `lade explain`: one call, and where its time went.
+    static let explain = Command(
+        "explain",
+        "Make one call and tell where its time went",
+        operands: "URL [ITEM...]",
+        operandCompletions: [.nothing, .files],
+        description:
+            "Makes the call that lade get would make with the same arguments, and prints its story in place of "
+            + "the answer: every wait and its reason, every attempt, from the look-up of the name to the last byte. Each "
+            + "millisecond is counted once. The exit code is that of lade get.",
+        options: ExplainSettings.rows,
+        examples: [
+            Example(line: "lade explain https://api.example.com/shows", purpose: "Where the time goes"),
+            Example(line: "lade explain -L --retry 3 https://api.example.com/shows", purpose: "With its retries"),
+            Example(line: "lade explain https://api.example.com/shows | tail -n 8", purpose: "The sums alone"),
+        ]
+    ) { settings, context async throws(CommandError) -> ExitCode in
+        try await Explanation(settings: settings, context: context).run()
+    }
+}

@@ -1,0 +1,59 @@
+import Lade
+
+/// What `lade pages` was asked for.
+struct PagesSettings: CommandSettings {
+    var request = RequestSettings()
+    var paging = PagingSettings()
+    var output = OutputSettings()
+    var policy = PolicySettings()
+    var connection = ConnectionSettings()
+
+    static let rows: [OptionRow<PagesSettings>] =
+        PagingSettings.rows.map { $0.lifted(\.paging) }
+        + OutputSettings.rows.filter { ["verbose", "silent", "events"].contains($0.info.name) }
+        .map { $0.lifted(\.output).rare }
+        + RequestSettings.rows.filter { !["head", "upload-file", "stdin"].contains($0.info.name) }
+        .map { $0.lifted(\.request).rare }
+        + PolicySettings.rows.filter { $0.info.name != "location" }.map { $0.lifted(\.policy).rare }
+        + ConnectionSettings.rows.map { $0.lifted(\.connection).rare }
+
+    mutating func addOperand(_ operand: String) throws(CommandError) {
+        try request.addOperand(operand)
+    }
+
+    func validate() throws(CommandError) {
+        try request.validate()
+        try paging.validate()
+        try connection.validate()
+        try policy.validate(request, connection)
+    }
+}
+
+extension Command {
+    /// `lade pages`: a whole paged list as NDJSON.
+    static let pages = Command(
+        "pages",
+        "Fetch a whole paged list, one item a line",
+        operands: "URL [ITEM...]",
+        operandCompletions: [.nothing, .files],
+        description: "Each item becomes one line, byte for byte what the server sent but for white space. With --out a "
+            + "journal beside the file says what is certain: the same command goes on from there after an error, an "
+            + "interrupt or a crash. An interrupt finishes the page at hand; a second one ends at once. A page that fails is "
+            + "tried twice more, and pauses that the server asks for are kept, unless --retry and --max-wait say "
+            + "otherwise. Items of the request are written as for lade get.",
+        options: PagesSettings.rows,
+        examples: [
+            Example(line: "lade pages https://api.example.com/shows --size 50", purpose: "To the pipe"),
+            Example(
+                line: "lade pages https://api.example.com/shows --next page:page -o all",
+                purpose: "To a file, by number; the same line resumes"
+            ),
+            Example(
+                line: "lade pages https://api.example.com/shows --next cursor:/after=after",
+                purpose: "By cursor"
+            ),
+        ]
+    ) { settings, context async throws(CommandError) -> ExitCode in
+        try await PagesRun(settings: settings, context: context).run()
+    }
+}

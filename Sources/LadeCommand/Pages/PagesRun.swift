@@ -1,0 +1,220 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// One run of `lade pages`: a harvest, its progress, and what its end means for the user.
+struct PagesRun: Sendable {
+    let settings: PagesSettings
+    let context: CommandContext
+
+    private var console: Console { context.console }
+
+    /// Harvests the list.
+    ///
+    /// - Returns: Success, also when a limit of the user's ended it.
+    func run() async throws(CommandError) -> ExitCode {
+        var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
+        settings.connection.apply(to: &request)
+        settings.policy.apply(to: &request)
+        let harvest = settings.paging.harvest(request)
+        let witness = try Witness(settings.output, settings.policy, context)
+        defer { witness.flush() }
+        let line = PagesLine(console, time: context.time, isShown: showsProgress)
+        let meter = PageMeter { line.show($0) }
+        let account = try await context.account(
+            settings.connection,
+            settings.policy,
+            for: .list,
+            request,
+            observers: witness.observers + [meter]
+        )
+        witness.started(request)
+        let stop = Harvest.Stop()
+        // The first interrupt finishes the page and saves (PA-24); the second ends the program by itself.
+        context.interruption.onSignal { [console] in
+            stop.request()
+            console.talk.write("lade: Finishing the page; interrupt again to end at once.\n")
+        }
+        let outcome: Result<Harvest.Summary, HarvestError>
+        do throws(HarvestError) {
+            outcome = .success(
+                try await harvest.run(
+                    with: account.makeLoader(),
+                    to: destination,
+                    restart: settings.paging.restarts,
+                    stop: stop,
+                    meter: meter
+                )
+            )
+        } catch {
+            outcome = .failure(error)
+        }
+        line.end()
+        await account.service.shutDown()
+        switch outcome {
+        case .success(let summary): return try finish(summary)
+        case .failure(let error): throw failure(error, witness, hasPages: meter.progress.pages > 0)
+        }
+    }
+
+    private var destination: Harvest.Destination {
+        if let path = settings.paging.path { return .file(path, journal: settings.paging.journalPath) }
+        guard console.isOutputTerminal else { return .descriptor(console.output.number) }
+        let output = console.output
+        return .writer { lines in
+            do {
+                try output.write(PagesRun.shown(lines))
+            } catch let error as SystemError {
+                if CommandError.output(error).isQuiet { throw HarvestError.outputClosed }
+                throw error
+            }
+        }
+    }
+
+    /// The lines without what could control a terminal (CM-02).
+    ///
+    /// JSON lets DEL and the control characters from U+0080 on stand in a string; as escapes they mean the same.
+    static func shown(_ lines: Data) -> [UInt8] {
+        let text = String(decoding: lines, as: UTF8.self)
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            if (0x7F...0x9F).contains(scalar.value) {
+                shown += "\\u00" + String(scalar.value, radix: 16)
+            } else {
+                shown.unicodeScalars.append(scalar)
+            }
+        }
+        return Array(shown.utf8)
+    }
+
+    private var showsProgress: Bool {
+        console.isTalkTerminal && !console.isOutputTerminal && !settings.output.isSilent && !settings.output.isVerbose
+    }
+
+    // MARK: - Ending
+
+    private func finish(_ summary: Harvest.Summary) throws(CommandError) -> ExitCode {
+        if !settings.output.isSilent, console.isTalkTerminal || summary.duplicates > 0 || (summary.missing ?? 0) > 0 {
+            console.talk.write("lade: \(Self.text(summary)).\n")
+        }
+        guard summary.ending == .stopped else { return .success }
+        throw CommandError(
+            what: "Stopped after \(summary.pages) pages, \(summary.items) items.",
+            advice: settings.paging.path == nil ? "Name a file with --out to be able to go on." : Self.resuming,
+            code: .partial
+        )
+    }
+
+    private static let resuming = "The same command goes on from there."
+
+    /// What was written, and what was odd about it.
+    static func text(_ summary: Harvest.Summary) -> String {
+        var text = "\(summary.items) items in \(summary.pages) pages, \(ProgressLine.bytes(summary.bytes))"
+        if summary.resumedPages > 0 { text += "; \(summary.resumedPages) pages were there already" }
+        if summary.duplicates > 0 { text += "; \(summary.duplicates) items came twice" }
+        if let missing = summary.missing, missing > 0 { text += "; \(missing) of \(summary.total ?? 0) never came" }
+        return text
+    }
+
+    private func failure(_ error: HarvestError, _ witness: Witness, hasPages: Bool) -> CommandError {
+        let restart = "--restart begins anew and overwrites it."
+        switch error {
+        case .page(let failure):
+            var told: CommandError
+            if case .loading(let cause) = failure.cause {
+                told = witness.failure(cause)
+            } else {
+                told = CommandError(
+                    what: failure.description,
+                    advice: "Look at the page with “lade get”.",
+                    code: .decoding
+                )
+            }
+            guard hasPages, settings.paging.path != nil, !told.isQuiet else { return told }
+            told.advice = told.advice.isEmpty ? Self.resuming : "\(told.advice) \(Self.resuming)"
+            told.code = .partial
+            return told
+        case .argumentsDiffer:
+            return .usage(error.description, advice: "Use the arguments of before; \(restart)")
+        case .outputClosed: return .brokenPipe
+        case .outputExists, .outputChanged, .invalidJournal:
+            return CommandError(what: error.description, advice: restart.capitalisedFirst, code: .localFile)
+        case .outputBusy:
+            return CommandError(what: error.description, advice: "Wait for it, or write elsewhere.", code: .localFile)
+        case .diskFull:
+            return CommandError(
+                what: error.description,
+                advice: "Make room. \(Self.resuming)",
+                code: .localFile
+            )
+        case .file:
+            let advice = "Check the path, its permissions and the space left."
+            return CommandError(what: error.description, advice: advice, code: .localFile)
+        }
+    }
+}
+
+extension String {
+    fileprivate var capitalisedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
+
+/// One line on the terminal that says how far the pages are, and what is waited for (CM-02).
+final class PagesLine: Sendable {
+    private struct State {
+        var lastShown: Instant
+        var isShown = false
+        var isEnded = false
+    }
+
+    private static let interval = Duration.milliseconds(100)
+
+    private let talk: LineLog
+    private let time: any TimeSource
+    private let start: Instant
+    private let isWanted: Bool
+    private let state: Locked<State>
+
+    init(_ console: Console, time: any TimeSource, isShown: Bool) {
+        talk = console.talk
+        self.time = time
+        isWanted = isShown
+        start = time.now
+        state = Locked(State(lastShown: start))
+    }
+
+    /// Shows how far it is, unless the line was just changed.
+    func show(_ progress: PageProgress) {
+        guard isWanted else { return }
+        let now = time.now
+        let isDue = state.withLock { state in
+            guard !state.isEnded, state.lastShown.duration(to: now) >= Self.interval else { return false }
+            state.lastShown = now
+            state.isShown = true
+            return true
+        }
+        if isDue { talk.write("\r\(text(progress, at: now))\u{1B}[K") }
+    }
+
+    /// Removes the line.
+    func end() {
+        let wasShown = state.withLock { state in
+            state.isEnded = true
+            return state.isShown
+        }
+        if wasShown { talk.write("\r\u{1B}[K") }
+    }
+
+    /// What the line says.
+    func text(_ progress: PageProgress, at now: Instant) -> String {
+        let seconds = max(start.duration(to: now).inSeconds, 0.001)
+        var text = "\(progress.pages) pages, \(progress.items)"
+        if let total = progress.total { text += " of \(total)" }
+        text += " items, \(ProgressLine.bytes(progress.bytes)), "
+        text += "\(ProgressLine.bytes(Int64(Double(progress.bytes) / seconds)))/s"
+        if let waiting = progress.waiting { text += ", waiting for \(waiting)".escapedForDisplay(limit: 60) }
+        return text
+    }
+}

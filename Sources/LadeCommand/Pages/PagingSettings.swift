@@ -1,0 +1,159 @@
+import Lade
+
+/// How a list is paged and where it goes (`spec/command.md` §2).
+struct PagingSettings: Sendable {
+    var rules: [PageRule] = []
+    var size: Int?
+    var sizeQuery = "size"
+    var items: JSONPointer = []
+    var total: PageTotal?
+    var identity: JSONPointer?
+    var dropsDuplicates = false
+    var pageLimit: Int?
+    var itemLimit: Int?
+    var prefetch = 0
+    var path: String?
+    var journalPath: String?
+    var restarts = false
+    var staysOnOrigin = false
+
+    /// The options that fill this in.
+    static let rows: [OptionRow<PagingSettings>] = [
+        .value(
+            "next",
+            "RULE",
+            .paging,
+            "Where the next page is (link, then body:/next)",
+            details: "link or link:RELATION, body:/POINTER, cursor:/POINTER=QUERY, header:NAME=QUERY, page:QUERY, "
+                + "page:QUERY=FIRST, offset:QUERY. Repeated, the first that names a page counts."
+        ) { settings, value throws(CommandError) in
+            settings.rules.append(try PagingSettings.rule(value))
+        },
+        .value("items", "/POINTER", .paging, "Where in a page the list is (the document itself)") {
+            settings,
+            value throws(CommandError) in
+            settings.items = try PagingSettings.pointer(value, of: "--items")
+        },
+        .value("size", "N", .paging, "How many items a page is to have") { settings, value throws(CommandError) in
+            settings.size = try PagingSettings.count(value, of: "--size")
+        },
+        .value("size-query", "NAME", .paging, "The query item that says so (size)") { $0.sizeQuery = $1 },
+        .value("total", "/POINTER", .paging, "Where the number of all items is; or header:NAME") {
+            settings,
+            value throws(CommandError) in
+            settings.total =
+                value.hasPrefix("header:")
+                ? .header(String(value.dropFirst(7))) : .body(try PagingSettings.pointer(value, of: "--total"))
+        },
+        .value("max-pages", "N", .paging, "Stop after so many pages") { settings, value throws(CommandError) in
+            settings.pageLimit = try PagingSettings.count(value, of: "--max-pages")
+        },
+        .value("max-items", "N", .paging, "Stop after so many items") { settings, value throws(CommandError) in
+            settings.itemLimit = try PagingSettings.count(value, of: "--max-items")
+        },
+        .value("prefetch", "N", .paging, "Fetch so many pages ahead (0)") { settings, value throws(CommandError) in
+            settings.prefetch = try PagingSettings.count(value, of: "--prefetch", from: 0)
+        },
+        .value("identity", "/POINTER", .paging, "Where in an item its identity is, to count repeats") {
+            settings,
+            value throws(CommandError) in
+            settings.identity = try PagingSettings.pointer(value, of: "--identity")
+        },
+        .flag("unique", .paging, "With --identity: leave out what comes twice") { $0.dropsDuplicates = true },
+        .flag("same-origin", .paging, "Refuse a next page on another origin") { $0.staysOnOrigin = true },
+        .value(
+            "out",
+            letter: "o",
+            "FILE",
+            .output,
+            "Write to a file, with a journal beside it to resume from",
+            completion: .files
+        ) { settings, value in
+            settings.path = value == "-" ? nil : value
+        },
+        .value(
+            "state",
+            "FILE",
+            .output,
+            "Where the journal is (the output with .journal)",
+            completion: .files
+        ) { $0.journalPath = $1 },
+        .flag("restart", .output, "Begin anew, whatever output and journal there are") { $0.restarts = true },
+    ]
+
+    func validate() throws(CommandError) {
+        if path == nil, journalPath != nil || restarts {
+            let option = restarts ? "--restart" : "--state"
+            throw .usage("\(option) without --out", advice: "Only a file can be resumed: name one with --out.")
+        }
+        if dropsDuplicates, identity == nil {
+            throw .usage("--unique without --identity", advice: "Say what makes an item the same: --identity /id.")
+        }
+    }
+
+    /// What is to be harvested, from its first request.
+    func harvest(_ request: Request) -> Harvest {
+        var harvest = Harvest(request)
+        if !rules.isEmpty { harvest.rules = rules }
+        harvest.items = items
+        harvest.sizer = .query(sizeQuery)
+        harvest.size = size ?? 0
+        harvest.total = total
+        harvest.identity = identity
+        harvest.duplicates = dropsDuplicates ? .dropped : .kept
+        harvest.pageLimit = pageLimit
+        harvest.itemLimit = itemLimit
+        harvest.prefetch = prefetch
+        harvest.otherOrigins = staysOnOrigin ? .refused : .withoutCredentials
+        return harvest
+    }
+
+    // MARK: - Reading
+
+    static func rule(_ text: String) throws(CommandError) -> PageRule {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let rest = parts.count > 1 ? parts[1] : ""
+        switch parts[0] {
+        case "link": return .link(relation: rest.isEmpty ? "next" : rest)
+        case "body": return .body(try pointer(rest, of: "--next"))
+        case "cursor":
+            if let (place, query) = pair(rest) { return .bodyCursor(try pointer(place, of: "--next"), query: query) }
+        case "header":
+            if let (name, query) = pair(rest) { return .headerCursor(name, query: query) }
+        case "page":
+            guard let (query, first) = pair(rest) else {
+                if !rest.isEmpty, !rest.contains("=") { return .pageNumber(query: rest, first: 1) }
+                break
+            }
+            return .pageNumber(query: query, first: try count(first, of: "--next", from: 0))
+        case "offset":
+            if !rest.isEmpty { return .offset(query: rest) }
+        default: break
+        }
+        throw .usage(
+            "--next: “\(text)” is no rule",
+            advice: "Write link, body:/next, cursor:/cursor=after, header:X-Cursor=after, page:page or offset:offset."
+        )
+    }
+
+    private static func pair(_ text: String) -> (String, String)? {
+        guard let equals = text.lastIndex(of: "=") else { return nil }
+        let pair = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+        return pair.0.isEmpty || pair.1.isEmpty ? nil : pair
+    }
+
+    static func pointer(_ text: String, of option: String) throws(CommandError) -> JSONPointer {
+        do throws(JSONPointer.Fault) {
+            return try JSONPointer(text)
+        } catch {
+            throw .usage("\(option): “\(text)” is no JSON Pointer", advice: "Write it as /items or /data/0/list.")
+        }
+    }
+
+    static func count(_ text: String, of option: String, from least: Int = 1) throws(CommandError) -> Int {
+        guard let count = Int(text), count >= least else {
+            throw .usage("\(option): “\(text)” is no number from \(least)", advice: "Write it in digits.")
+        }
+        return count
+    }
+}

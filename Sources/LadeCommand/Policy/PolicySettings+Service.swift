@@ -1,0 +1,122 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+extension PolicySettings {
+    /// Puts the policies into the settings of a service; whatever no option asks for stays off for a single call.
+    func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
+        settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
+        settings.retries.limit = retries ?? (work == .list ? 2 : 0)
+        settings.retries.methods = repeatsUnsafe ? .all : .idempotent
+        // One call has its own limit; a list must not ask a failing server thrice for every page.
+        settings.retryBudget = work == .list ? RetryBudget() : nil
+        settings.deadlines.buffered = nil
+        // What stalls is found by --idle-timeout; this is for what trickles.
+        settings.deadlines.attempt = work == .list ? .seconds(60) : nil
+        var limits = RateLimits(default: rate)
+        if let pauseLimit {
+            limits.pauseLimit = pauseLimit
+            settings.retries.pauseLimit = pauseLimit
+        }
+        settings.hosts = HostDirectory(hosts)
+        let time = settings.time
+        settings.rateLimiter = try CommandError.translating { [limits] () throws(LoadingError) in
+            try RateLimiter(limits, time: time)
+        }
+    }
+
+    /// Puts into a request what is the request's to say.
+    func apply(to request: inout Request) {
+        request.deadline = deadline
+        request.idempotencyKey = idempotencyKey
+    }
+
+    /// Who authorises requests to the origin of `request`; nobody without `--auth`.
+    ///
+    /// - Throws: A usage error when there is no secret to be had.
+    func authorisers(
+        for request: Request,
+        askingBy prompt: PasswordPrompt
+    ) async throws(CommandError) -> [any Authoriser] {
+        guard let authorisation else { return [] }
+        guard !request.headers.contains("Authorization") else {
+            throw .usage("--auth and an Authorization field", advice: "Choose one of them.")
+        }
+        let question = Self.question(for: authorisation, request).escapedForDisplay()
+        let secret = try await SecretReader(source: secretSource, prompt: prompt).secret(asking: question)
+        let scopes = scopes
+        return try CommandError.translating { () throws(LoadingError) in
+            var scope = CredentialScope(origins: [Origin(request.url)].compactMap(\.self))
+            scope.allowsInsecure = request.url.isOnThisMachine
+            switch authorisation {
+            case .basic(let user): return [try BasicAuthoriser(user: user, password: secret, scope: scope)]
+            case .bearer: return [BearerAuthoriser(token: secret, scope: scope)]
+            case .oauth2(let endpoint, let client):
+                guard let url = URL(string: endpoint) else {
+                    throw .invalidSetting(name: "auth", reason: "the token endpoint is no address", ErrorContext())
+                }
+                var settings = OAuth2Settings(
+                    tokenEndpoint: url,
+                    grant: .clientCredentials,
+                    clientID: client,
+                    clientProof: .basic(secret)
+                )
+                settings.scopes = scopes
+                settings.allowsInsecureEndpoint = url.isOnThisMachine
+                return [OAuth2Authoriser(settings, scope: scope)]
+            }
+        }
+    }
+
+    private static func question(for authorisation: Authorisation, _ request: Request) -> String {
+        let host = request.url.host(percentEncoded: false) ?? ""
+        return switch authorisation {
+        case .basic(let user): "Password of \(user) at \(host): "
+        case .bearer: "Token for \(host): "
+        case .oauth2(let endpoint, let client):
+            "Secret of \(client) at \(URL(string: endpoint)?.host(percentEncoded: false) ?? endpoint): "
+        }
+    }
+}
+
+extension URL {
+    /// Whether the address names this machine, so that nobody can read along.
+    fileprivate var isOnThisMachine: Bool {
+        let host = host(percentEncoded: false)?.lowercased() ?? ""
+        return host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]"
+            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4 && host.allSatisfy { $0 != ":" })
+    }
+}
+
+extension CommandContext {
+    /// Makes the account that carries out the calls of a command; its service ends with `account.service.shutDown()`.
+    ///
+    /// It keeps no cookies: what is sent is what the command line says.
+    func account(
+        _ connection: ConnectionSettings,
+        _ policy: PolicySettings,
+        for work: PolicySettings.Work,
+        _ request: Request,
+        observers: [any EventSink]
+    ) async throws(CommandError) -> Account {
+        let prompt = PasswordPrompt(interruption: interruption)
+        var accountSettings = Account.Settings()
+        accountSettings.authorisers = try await policy.authorisers(for: request, askingBy: prompt)
+        accountSettings.cookies = .off
+        var settings = Service.Settings()
+        settings.transport = try connection.transportSettings()
+        settings.observers = observers
+        settings.time = time
+        settings.userAgent = nil
+        settings.languages = .none
+        // Whether a status is a success is decided once its body has been shown. Not by the request: what it accepts is
+        // never tried again.
+        if work == .call { settings.acceptableStatuses = 100..<1_000 }
+        try policy.apply(to: &settings, for: work)
+        let service = try CommandError.translating { [settings] () throws(LoadingError) in try makeService(settings) }
+        return service.account(accountSettings)
+    }
+}

@@ -1,0 +1,269 @@
+import Lade
+
+/// What happens besides the exchange itself: redirects, retries, rates, deadlines, credentials, other hosts
+/// (`spec/command.md` §3).
+///
+/// `lade get`, `lade pages` and `lade explain` have these options.
+struct PolicySettings: Sendable {
+    /// How requests are authorised.
+    enum Authorisation: Equatable, Sendable {
+        case basic(user: String)
+        case bearer
+        case oauth2(endpoint: String, client: String)
+    }
+
+    /// Where the secret of ``authorisation`` comes from; never from an argument, which everybody on the machine can read.
+    enum SecretSource: Equatable, Sendable {
+        case environment(String)
+        case descriptor(Int32)
+    }
+
+    /// What kind of work the defaults are for.
+    enum Work: Sendable {
+        /// One call, that does what its arguments say and no more.
+        case call
+        /// A whole list: what one call fails of must not end it.
+        case list
+    }
+
+    var followsRedirects = false
+    var redirectLimit: Int?
+    var retries: Int?
+    var repeatsUnsafe = false
+    var idempotencyKey: IdempotencyKey?
+    var deadline: Duration?
+    var pauseLimit: Duration?
+    var rate: Rate?
+    var authorisation: Authorisation?
+    var secretSource: SecretSource?
+    var scopes: [String] = []
+    var hosts: [String: [HostAddress]] = [:]
+
+    /// The options that fill this in.
+    static let rows: [OptionRow<PolicySettings>] = redirectRows + repeatRows + timeRows + signInRows + hostRows
+
+    private static let redirectRows: [OptionRow<PolicySettings>] = [
+        .flag(
+            "location",
+            letter: "L",
+            .policy,
+            "Follow redirects",
+            details:
+                "Credentials stay behind as soon as scheme, host or port change; nothing leads from https to http. "
+                + "Without it a redirect is the answer. lade pages follows them anyway."
+        ) { $0.followsRedirects = true },
+        .value(
+            "max-redirects",
+            "N",
+            .policy,
+            "How many redirects to follow (10); implies -L",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            settings.redirectLimit = try PagingSettings.count(value, of: "--max-redirects", from: 0)
+        },
+    ]
+
+    private static let repeatRows: [OptionRow<PolicySettings>] = [
+        .value(
+            "retry",
+            "N",
+            .policy,
+            "Try N times more what may pass (0; pages: 2)",
+            details: "After a lost connection, a time-out, and the statuses 408, 425, 429, 500, 502, 503 and 504. The "
+                + "pauses grow from up to 1 s to up to 20 s, and Retry-After comes on top. Methods that may do harm when "
+                + "repeated are not, unless --retry-unsafe or --idempotency-key say so."
+        ) { settings, value throws(CommandError) in
+            settings.retries = try PagingSettings.count(value, of: "--retry", from: 0)
+        },
+        .flag(
+            "retry-unsafe",
+            .policy,
+            "Repeat POST and PATCH as well",
+            isCommon: false
+        ) { $0.repeatsUnsafe = true },
+        .value(
+            "idempotency-key",
+            "KEY|auto",
+            .policy,
+            "Let the server recognise a repetition",
+            details: "Sent as Idempotency-Key on every attempt; with auto it is a new one for each call. Any method is "
+                + "repeated then.",
+            isCommon: false,
+            completion: .words(["auto"])
+        ) { settings, value throws(CommandError) in
+            guard !value.isEmpty else { throw .usage("--idempotency-key is empty", advice: "auto makes one.") }
+            settings.idempotencyKey = value == "auto" ? .generated : .value(value)
+        },
+    ]
+
+    private static let timeRows: [OptionRow<PolicySettings>] = [
+        .value(
+            "deadline",
+            "TIME",
+            .policy,
+            "How long waits, tries and answer may take",
+            details: "Unlike --max-time, which is for each try. For lade pages it is the time of a page."
+        ) { settings, value throws(CommandError) in
+            settings.deadline = try Quantity.duration(value, of: "--deadline")
+        },
+        .value(
+            "max-wait",
+            "TIME",
+            .policy,
+            "The longest pause a server may ask for (60s)",
+            details: "A call that is asked for more ends with exit code 10.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            settings.pauseLimit = try Quantity.duration(value, of: "--max-wait")
+        },
+        .value(
+            "rate",
+            "N/s[,BURST]",
+            .policy,
+            "At most so many requests a second; or N/m",
+            details: "For each host and first part of the path. BURST may start at once after a pause (1).",
+            isCommon: false
+        ) { settings, value throws(CommandError) in settings.rate = try Rate(argument: value) },
+    ]
+
+    private static let signInRows: [OptionRow<PolicySettings>] = [
+        .value(
+            "auth",
+            "KIND",
+            .policy,
+            "basic:USER, bearer or oauth2:TOKENURL",
+            details:
+                "The secret (password, token, client secret) comes from --secret-env, --secret-fd or a question on "
+                + "the terminal. OAuth 2 is by client credentials; the client stands before the host of the token "
+                + "endpoint: oauth2:https://CLIENT@auth.example.com/token. Credentials go to the origin of the address "
+                + "alone, and without TLS only on this machine."
+        ) { settings, value throws(CommandError) in settings.authorisation = try Authorisation(argument: value) },
+        .value(
+            "secret-env",
+            "NAME",
+            .policy,
+            "The variable that has the secret of --auth",
+            isCommon: false
+        ) { settings, value throws(CommandError) in try settings.setSecret(.environment(value)) },
+        .value(
+            "secret-fd",
+            "N",
+            .policy,
+            "The open file that has the secret of --auth",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            try settings.setSecret(
+                .descriptor(Int32(clamping: PagingSettings.count(value, of: "--secret-fd", from: 0)))
+            )
+        },
+        .value(
+            "scope",
+            "TEXT",
+            .policy,
+            "What the token of oauth2 is to allow",
+            isCommon: false
+        ) { $0.scopes += $1.split(separator: " ").map(String.init) },
+    ]
+
+    private static let hostRows: [OptionRow<PolicySettings>] = [
+        .value(
+            "host",
+            "NAME=A,B:PORT",
+            .policy,
+            "Where a host can be reached, the best first",
+            details:
+                "When one is dead, the next try goes to the next (with --retry). Name, certificate and credentials "
+                + "stay those of the host.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in try settings.addHost(value) }
+    ]
+
+    /// Checks what only the whole of the arguments can tell.
+    func validate(_ request: RequestSettings, _ connection: ConnectionSettings) throws(CommandError) {
+        if secretSource != nil, authorisation == nil {
+            throw .usage(
+                "a secret without --auth",
+                advice: "Say what it is for: --auth basic:USER, bearer or oauth2:URL."
+            )
+        }
+        if authorisation != nil, request.user != nil {
+            throw .usage("both --auth and --user", advice: "Choose one of them.")
+        }
+        if !scopes.isEmpty {
+            guard case .oauth2 = authorisation else {
+                throw .usage("--scope without --auth oauth2:…", advice: "Other credentials have no scope.")
+            }
+        }
+        if !hosts.isEmpty, connection.destination != nil {
+            throw .usage("--host with another destination", advice: "Leave out --connect-to or --unix-socket.")
+        }
+    }
+
+    private mutating func setSecret(_ source: SecretSource) throws(CommandError) {
+        guard secretSource == nil else {
+            throw .usage("the secret comes from two places", advice: "Give --secret-env or --secret-fd, once.")
+        }
+        secretSource = source
+    }
+
+    private mutating func addHost(_ text: String) throws(CommandError) {
+        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+            throw .usage("--host: “\(text)” names no host", advice: "Write it as NAME=ADDRESS,ADDRESS:PORT.")
+        }
+        var addresses: [HostAddress] = []
+        for part in text[text.index(after: equals)...].split(separator: ",", omittingEmptySubsequences: false) {
+            let (host, port) = try Quantity.hostAndPort(String(part), of: "--host")
+            addresses.append(HostAddress(host, port: port))
+        }
+        hosts[text[..<equals].lowercased(), default: []] += addresses
+    }
+}
+
+extension PolicySettings.Authorisation {
+    /// Reads `basic:USER`, `bearer` or `oauth2:TOKENURL`.
+    ///
+    /// - Throws: A usage error that does not show what might be a secret.
+    init(argument text: String) throws(CommandError) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let rest = parts.count > 1 ? parts[1] : ""
+        let noSecrets = "Give it by --secret-env, --secret-fd, or when it is asked for."
+        switch parts[0] {
+        case "basic" where !rest.isEmpty:
+            guard !rest.contains(":") else { throw .usage("--auth: a password is no argument", advice: noSecrets) }
+            self = .basic(user: rest)
+        case "bearer":
+            guard rest.isEmpty else { throw .usage("--auth: a token is no argument", advice: noSecrets) }
+            self = .bearer
+        case "oauth2" where !rest.isEmpty:
+            let address = Address(rest)
+            guard let client = address.user, !client.isEmpty else {
+                let advice = "Write the client before the host: oauth2:https://CLIENT@auth.example.com/token."
+                throw .usage("--auth: the token endpoint does not say who asks", advice: advice)
+            }
+            guard !client.contains(":") else {
+                throw .usage("--auth: a client's secret is no argument", advice: noSecrets)
+            }
+            self = .oauth2(endpoint: address.text, client: client)
+        default:
+            throw .usage("--auth: there is no such kind", advice: "Write basic:USER, bearer or oauth2:TOKENURL.")
+        }
+    }
+}
+
+extension Rate {
+    /// Reads `10/s`, `600/m` or `10/s,5`.
+    init(argument text: String) throws(CommandError) {
+        let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let units: [(String, Double)] = [("/s", 1), ("/m", 60), ("/h", 3_600), ("", 1)]
+        let burst = parts.count > 1 ? Int(parts[1]) : 1
+        for (unit, seconds) in units where parts[0].hasSuffix(unit) {
+            let digits = parts[0].dropLast(unit.count)
+            guard digits.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }), let count = Double(digits), count > 0,
+                let burst, burst > 0
+            else { break }
+            self = .perSecond(count / seconds, burst: burst)
+            return
+        }
+        throw .usage("--rate: “\(text)” is no rate", advice: "Write it as 10/s, 600/m or 10/s,5.")
+    }
+}

@@ -1,0 +1,63 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// Gets the secret of `--auth` from where it was said to be, or from the user.
+struct SecretReader: Sendable {
+    /// Where it is; nil to ask on the terminal.
+    let source: PolicySettings.SecretSource?
+    /// Who asks.
+    let prompt: PasswordPrompt
+
+    // What is longer is no secret but the wrong file.
+    private static let limit = 64 << 10
+
+    /// The secret.
+    ///
+    /// - Throws: A usage error when there is none; the quiet error of an interruption when the task is cancelled.
+    func secret(asking question: String) async throws(CommandError) -> Secret {
+        switch source {
+        case nil:
+            return try await prompt.ask(question, otherwise: "Give it by --secret-env NAME or --secret-fd N.")
+        case .environment(let name):
+            guard let value = Console.environment(name), !value.isEmpty else {
+                throw .usage("--secret-env: the variable \(name) is not set", advice: "Set and export it.")
+            }
+            return Secret(value)
+        case .descriptor(let number):
+            return try await read(Descriptor(number: number))
+        }
+    }
+
+    /// Everything up to the end, without the line end that most tools add.
+    private func read(_ descriptor: Descriptor) async throws(CommandError) -> Secret {
+        let result = await BlockingQueue(label: "lade.secret").run { () -> Result<Data, SystemError> in
+            var all = Data()
+            do throws(SystemError) {
+                while all.count <= Self.limit {
+                    let chunk = try descriptor.read(upTo: 4_096)
+                    if chunk.isEmpty { break }
+                    all.append(chunk)
+                }
+                return .success(all)
+            } catch {
+                return .failure(error)
+            }
+        }
+        switch result {
+        case nil: throw .interrupted
+        case .failure(let error):
+            throw .usage("--secret-fd \(descriptor.number): \(error.reason)", advice: "Open it in the shell: 3<FILE.")
+        case .success(let data):
+            let text = String(decoding: data, as: UTF8.self)
+            let secret = text.prefix { !$0.isNewline }
+            guard !secret.isEmpty, data.count <= Self.limit, text.dropFirst(secret.count).allSatisfy(\.isNewline) else {
+                throw .usage("--secret-fd \(descriptor.number) has no secret of one line", advice: "Check the file.")
+            }
+            return Secret(String(secret))
+        }
+    }
+}

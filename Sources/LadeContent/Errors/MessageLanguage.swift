@@ -1,0 +1,56 @@
+import Lade
+
+/// The languages that texts for users come in.
+public enum MessageLanguage: String, Sendable, Hashable, CaseIterable {
+    /// English.
+    case english = "en"
+    /// German.
+    case german = "de"
+    /// French.
+    case french = "fr"
+    /// Italian.
+    case italian = "it"
+    /// Romansh.
+    case romansh = "rm"
+
+    /// Finds the language of a tag such as `de-CH`; nil when there are no texts in it.
+    public init?(tag: String) {
+        self.init(rawValue: String(tag.prefix { $0 != "-" && $0 != "_" }).lowercased())
+    }
+
+    /// The first of the user's languages that there are texts in; English without one.
+    public static var preferred: MessageLanguage {
+        PreferredLanguages.system.tags.lazy.compactMap { MessageLanguage(tag: $0) }.first ?? .english
+    }
+}
+
+/// Texts that come in every language, one a line: a number, then the languages in the order of
+/// ``MessageLanguage/allCases``, between bars.
+struct MessageTable: Sendable {
+    private let rows: [Int: [String]]
+
+    init(_ lines: String) {
+        var rows: [Int: [String]] = [:]
+        for line in lines.split(separator: "\n") {
+            let columns = line.split(separator: "|").map { String($0.drop { $0 == " " }.trimmingBlanksAtEnd) }
+            guard let number = columns.first.flatMap({ Int($0) }) else { continue }
+            rows[number] = Array(columns.dropFirst())
+        }
+        self.rows = rows
+    }
+
+    /// The numbers that have texts.
+    var numbers: [Int] { rows.keys.sorted() }
+
+    /// The text of a number in a language.
+    func text(_ number: Int, in language: MessageLanguage) -> String? {
+        guard let row = rows[number], let column = MessageLanguage.allCases.firstIndex(of: language) else { return nil }
+        return row.indices.contains(column) ? row[column] : nil
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingBlanksAtEnd: Substring {
+        lastIndex { $0 != " " }.map { self[...$0] } ?? ""
+    }
+}

@@ -1,0 +1,252 @@
+import LadeCore
+public import Observation
+
+/// A group of requests that counts as one: it runs while any of them runs, joins their errors, and cancels them together.
+///
+/// ```swift
+/// queue = RequestQueue { change in
+///     switch change {
+///     case .started: showSpinner()
+///     case .finished(let error): hideSpinner(); show(error)
+///     }
+/// }
+/// queue.add(RequestHandle(loader, shows) { [queue] outcome in
+///     queue?.report(outcome.error)
+/// })
+/// ```
+///
+/// It orders nothing and limits nothing: that is the loader's. Requests are added whenever wanted, from any thread, also
+/// from the completion of another. Hand the queue to parts of the program that add their own.
+///
+/// Whoever made the queue keeps it: it does not keep itself, and when it goes away its requests are cancelled and it tells
+/// nothing more. A request that was added and not started yet is kept by the queue until it is started or the queue is
+/// cancelled; a running one keeps itself; one that has ended stays associated as long as somebody else keeps it. So a
+/// completion may hold the queue, once its request is started. Source: brief `srg-network.txt`,
+/// `requests-pages-queues.md` §4.
+public final class RequestQueue: Sendable, Observable {
+    /// What happened to the queue as a whole.
+    public enum Change: Sendable {
+        /// The first of its requests started.
+        case started
+        /// The last of its requests ended; with the error that was reported meanwhile, or
+        /// ``NetworkError/multiple(_:)`` for several.
+        case finished((any Error)?)
+    }
+
+    /// How a queue deals with errors.
+    public struct Options: OptionSet, Sendable, Hashable {
+        /// The bits.
+        public let rawValue: Int
+
+        /// Makes options from bits.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// An error that is reported while the queue runs cancels all its requests.
+        public static let cancelsOnError = Options(rawValue: 1)
+    }
+
+    private struct Member {
+        weak var request: (any GroupedRequest)?
+        /// Holds a request that was not started yet.
+        var kept: (any GroupedRequest)?
+        var observation: RunningObservation?
+        /// Nil until it is known.
+        var isRunning: Bool?
+        let number: Int
+    }
+
+    private struct State: ObservedState {
+        var isRunning = false
+        var observers = ObserverTable()
+        var members: [ObjectIdentifier: Member] = [:]
+        var lastNumber = 0
+        var runningCount = 0
+        var purgeCount = 32
+        var errors: [any Error] = []
+        /// What has happened and is not told yet.
+        var untoldChanges: [Change] = []
+
+        /// Takes in whether a member runs.
+        ///
+        /// - Returns: Whether the queue's own state has changed.
+        mutating func set(_ isRunning: Bool, for id: ObjectIdentifier) -> Bool {
+            let wasRunning = members[id]?.isRunning ?? false
+            members[id]?.isRunning = isRunning
+            if isRunning != wasRunning { runningCount += isRunning ? 1 : -1 }
+            return settle()
+        }
+
+        /// Takes out the members that are gone, to be let go of outside the lock.
+        mutating func removeGone(_ ids: [ObjectIdentifier]) -> [Member] {
+            ids.compactMap { id in
+                guard let member = members[id], member.request == nil else { return nil }
+                members[id] = nil
+                if member.isRunning == true { runningCount -= 1 }
+                return member
+            }
+        }
+
+        mutating func settle() -> Bool {
+            guard isRunning != (runningCount > 0) else { return false }
+            isRunning = runningCount > 0
+            if isRunning {
+                errors = []
+                untoldChanges.append(.started)
+            } else {
+                untoldChanges.append(.finished(Self.joined(errors)))
+            }
+            observers.note(isRunning)
+            return true
+        }
+
+        private static func joined(_ errors: [any Error]) -> (any Error)? {
+            errors.count > 1 ? NetworkError.multiple(errors) : errors.first
+        }
+    }
+
+    /// How it deals with errors; they are only collected by default.
+    public let options: Options
+
+    private let onChange: (@MainActor @Sendable (Change) -> Void)?
+    private let state = Locked(State())
+    private let registrar = ObservationRegistrar()
+
+    /// Makes an empty queue.
+    ///
+    /// - Parameters:
+    ///   - options: How it deals with errors.
+    ///   - onChange: Told on the main actor whenever the queue starts and ends running, any number of times: at once when
+    ///     the change is made there, otherwise soon after, and always in order.
+    public init(options: Options = [], onChange: (@MainActor @Sendable (Change) -> Void)? = nil) {
+        self.options = options
+        self.onChange = onChange
+    }
+
+    deinit {
+        for request in requests { request.cancel() }
+    }
+
+    /// Whether any of its requests runs.
+    public var isRunning: Bool {
+        registrar.access(self, keyPath: \.isRunning)
+        return state.withLock { $0.isRunning }
+    }
+
+    /// Another queue with the same closure, these options, and no requests.
+    public func with(options: Options) -> RequestQueue {
+        RequestQueue(options: options, onChange: onChange)
+    }
+
+    /// Adds a request, and starts it unless that is not wanted yet.
+    ///
+    /// Does nothing at all for a request that it has already.
+    ///
+    /// - Parameters:
+    ///   - request: The request, which may run already; it belongs to one queue at most.
+    ///   - resume: Whether to start it; ``isRunning`` is then true when this returns.
+    public func add(_ request: any GroupedRequest, resume: Bool = true) {
+        let id = ObjectIdentifier(request)
+        let (isNew, gone) = state.withLock { state -> (Bool, [Member]) in
+            var gone = state.removeGone([id])
+            // Now and then all are looked at, so that a long-lived queue does not collect the traces of ended requests.
+            if state.members.count >= state.purgeCount {
+                gone += state.removeGone(Array(state.members.keys))
+                state.purgeCount = max(32, 2 * state.members.count)
+            }
+            guard state.members[id] == nil else { return (false, gone) }
+            state.lastNumber += 1
+            state.members[id] = Member(request: request, kept: request, number: state.lastNumber)
+            return (true, gone)
+        }
+        withExtendedLifetime(gone) {}
+        guard isNew else { return }
+        let observation = request.observeRunning { [weak self] isRunning in
+            self?.take(isRunning, of: id)
+        }
+        state.withLock { $0.members[id]?.observation = observation }
+        take(observation.wasRunning, of: id, isInitial: true)
+        if resume { request.resume() }
+    }
+
+    /// Starts every request that it has, also those that have ended or were cancelled.
+    public func resume() {
+        for request in requests { request.resume() }
+    }
+
+    /// Cancels every request that it has, and lets go of those that were never started.
+    public func cancel() {
+        for request in requests { request.cancel() }
+        let kept = state.withLock { state in
+            state.members.keys.compactMap { id in
+                defer { state.members[id]?.kept = nil }
+                return state.members[id]?.kept
+            }
+        }
+        withExtendedLifetime(kept) {}
+    }
+
+    /// Takes an error to be told when the queue ends; nil, and any error while it does not run, is dropped.
+    public func report(_ error: (any Error)?) {
+        guard let error else { return }
+        let isTaken = state.withLock { state in
+            if state.isRunning { state.errors.append(error) }
+            return state.isRunning
+        }
+        if isTaken, options.contains(.cancelsOnError) { cancel() }
+    }
+
+    /// Tells every change of ``isRunning``, in order.
+    ///
+    /// - Parameter handler: Called synchronously where the change is made, on any thread.
+    /// - Returns: What ends the observation; keep it.
+    public func observeRunning(_ handler: @escaping @Sendable (_ isRunning: Bool) -> Void) -> RunningObservation {
+        let (id, wasRunning) = state.withLock { ($0.observers.add(handler), $0.isRunning) }
+        return RunningObservation(wasRunning: wasRunning) { [weak self] in
+            _ = self?.state.withLock { $0.observers.remove(id) }
+        }
+    }
+
+    /// Its requests, in the order in which they were added.
+    private var requests: [any GroupedRequest] {
+        state.withLock { state in
+            state.members.values.sorted { $0.number < $1.number }.compactMap(\.request)
+        }
+    }
+
+    private func take(_ isRunning: Bool, of id: ObjectIdentifier, isInitial: Bool = false) {
+        let (hasChanged, kept) = state.withLock { state -> (Bool, (any GroupedRequest)?) in
+            // What was told meanwhile is newer than what was found at the beginning.
+            if isInitial, state.members[id]?.isRunning != nil { return (false, nil) }
+            var kept: (any GroupedRequest)?
+            if isRunning {
+                // A running request keeps itself.
+                kept = state.members[id]?.kept
+                state.members[id]?.kept = nil
+            }
+            return (state.set(isRunning, for: id), kept)
+        }
+        withExtendedLifetime(kept) {}
+        guard hasChanged else { return }
+        registrar.withMutation(of: self, keyPath: \.isRunning) {}
+        state.tell()
+        MainDelivery.run { [weak self] in self?.tellChanges() }
+    }
+
+    @MainActor
+    private func tellChanges() {
+        while let change = state.withLock({ $0.untoldChanges.isEmpty ? nil : $0.untoldChanges.removeFirst() }) {
+            onChange?(change)
+        }
+    }
+}
+
+extension RequestQueue: CustomStringConvertible {
+    /// What it is, whether it runs, and its requests.
+    public var description: String {
+        let members = requests.map(\.description).joined(separator: "; ")
+        return "RequestQueue \(ObjectIdentifier(self).shortText): \(isRunning ? "running" : "not running")"
+            + (members.isEmpty ? "" : ", " + members)
+    }
+}

@@ -1,0 +1,85 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// What a request asks, and what becomes of the answer (`requests-pages-queues.md` §1.4).
+struct ResponsePipeline<Value: Sendable>: Sendable {
+    let request: Request
+    let access: LoaderAccess
+    private let acceptable: Range<Int>
+    private let answer: @Sendable () async throws(LoadingError) -> Response
+    private let parse: @Sendable (Response) throws(LoadingError) -> Value?
+
+    /// Makes the pipeline of an endpoint.
+    init(_ access: LoaderAccess, _ endpoint: Endpoint<Value>) {
+        self.init(access, endpoint) { response throws(LoadingError) in try access.value(of: endpoint, from: response) }
+    }
+
+    /// Makes the pipeline of a request whose body a parser turns into a value, or into nothing.
+    init(_ access: LoaderAccess, _ request: Request, parser: @escaping @Sendable (Data) throws -> Value?) {
+        let endpoint = Endpoint(request).map(parser)
+        self.init(access, endpoint) { response throws(LoadingError) in try access.value(of: endpoint, from: response) }
+    }
+
+    private init<Parsed>(
+        _ access: LoaderAccess,
+        _ endpoint: Endpoint<Parsed>,
+        parse: @escaping @Sendable (Response) throws(LoadingError) -> Value?
+    ) {
+        self.access = access
+        self.parse = parse
+        request = endpoint.request
+        acceptable = endpoint.request.acceptableStatuses ?? endpoint.acceptableStatuses ?? 0..<400
+        answer = { () async throws(LoadingError) in try await access.answer(to: endpoint) }
+    }
+
+    /// Asks once; nil when nobody is to be told (row 1).
+    func outcome(_ options: RequestOptions) async -> RequestOutcome<Value>? {
+        do throws(LoadingError) {
+            return judge(try await answer(), options)
+        } catch {
+            return judge(error, options)
+        }
+    }
+
+    /// What a run that was cancelled from here ends with (row 2).
+    var cancelled: RequestOutcome<Value> {
+        RequestOutcome(error: .transport(.cancelled(ErrorContext(request)), looksLikePublicWiFi: false))
+    }
+
+    private func judge(_ error: LoadingError, _ options: RequestOptions) -> RequestOutcome<Value>? {
+        if error.isCancellation, !options.contains(.cancellationErrors) { return nil }
+        let isHotspot = error.looksLikePublicWiFi && !options.contains(.friendlyWiFiMessagesDisabled)
+        return RequestOutcome(error: .transport(error, looksLikePublicWiFi: isHotspot))
+    }
+
+    private func judge(_ response: Response, _ options: RequestOptions) -> RequestOutcome<Value> {
+        let url = ErrorContext(response.request).url
+        guard !response.hasStatus || acceptable.contains(response.status.code) else {
+            let isError = !options.contains(.httpErrorsDisabled)
+            return RequestOutcome(response: response, error: isError ? .http(response.status, url: url) : nil)
+        }
+        do throws(LoadingError) {
+            return RequestOutcome(value: try parse(response), response: response)
+        } catch {
+            if case .decoding(let cause, _) = error {
+                return RequestOutcome(response: response, error: .invalidData(cause, url: url))
+            }
+            return RequestOutcome(response: response, error: .transport(error, looksLikePublicWiFi: false))
+        }
+    }
+}
+
+extension LoadingError {
+    /// Whether a login page of a public WiFi probably stood in the way of the server: it cannot have its certificate.
+    var looksLikePublicWiFi: Bool {
+        guard case .untrustedServer(let fault, _) = self else { return false }
+        return switch fault.cause {
+        case .selfSigned, .wrongHost, .untrustedRoot: true
+        default: false
+        }
+    }
+}

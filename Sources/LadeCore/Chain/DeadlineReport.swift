@@ -1,0 +1,121 @@
+/// Where the time of a call went: its waits and exchanges, in the order they first came up.
+public struct StageTimes: Sendable, Hashable {
+    /// A part of a call that takes time.
+    public enum Stage: Sendable, Hashable {
+        /// Waiting, for the reason given.
+        case wait(WaitReason)
+        /// Talking to the server.
+        case exchange
+        /// Everything else: the app's own links, and the scheduling of its tasks.
+        case other
+    }
+
+    /// A stage and the time that it took.
+    public struct Entry: Sendable, Hashable {
+        /// The stage.
+        public var stage: Stage
+        /// The sum of its times.
+        public var duration: Duration
+
+        /// Makes an entry.
+        public init(stage: Stage, duration: Duration) {
+            self.stage = stage
+            self.duration = duration
+        }
+    }
+
+    /// The stages, in the order they first came up.
+    public private(set) var entries: [Entry] = []
+
+    /// Makes an empty table.
+    public init() {}
+
+    /// The sum of all times.
+    public var total: Duration { entries.reduce(.zero) { $0 + $1.duration } }
+
+    /// The stage that took the most time.
+    public var longest: Entry? { entries.max { $0.duration < $1.duration } }
+
+    /// Adds time to a stage.
+    public mutating func add(_ duration: Duration, to stage: Stage) {
+        if let index = entries.firstIndex(where: { $0.stage == stage }) {
+            entries[index].duration += duration
+        } else {
+            entries.append(Entry(stage: stage, duration: duration))
+        }
+    }
+
+    /// The same table with the rest of a call's time as ``Stage/other``, so that the sum is the time that passed.
+    public func filled(to elapsed: Duration) -> StageTimes {
+        var filled = self
+        if elapsed > total { filled.add(elapsed - total, to: .other) }
+        return filled
+    }
+}
+
+/// What used up the time of a call.
+public struct DeadlineReport: Sendable, Hashable {
+    /// How long the call was allowed to take.
+    public var limit: Duration
+    /// How long it had taken when it was given up.
+    public var elapsed: Duration
+    /// Where that time went; the sum is ``elapsed``.
+    public var stages: StageTimes
+    /// The wait that could not have ended before the deadline, when that is why the call was given up early.
+    public var impossibleWait: StageTimes.Entry?
+
+    /// Makes a report.
+    public init(limit: Duration, elapsed: Duration, stages: StageTimes, impossibleWait: StageTimes.Entry? = nil) {
+        self.limit = limit
+        self.elapsed = elapsed
+        self.stages = stages.filled(to: elapsed)
+        self.impossibleWait = impossibleWait
+    }
+}
+
+extension StageTimes.Stage: CustomStringConvertible {
+    /// A few words.
+    public var description: String {
+        switch self {
+        case .wait(let reason): "waiting for \(reason)"
+        case .exchange: "talking to the server"
+        case .other: "elsewhere"
+        }
+    }
+}
+
+extension WaitReason: CustomStringConvertible {
+    /// A few words that follow “waiting for”.
+    public var description: String {
+        switch self {
+        case .connection(let host): "a connection to \(host)"
+        case .rateLimit(let key): "the rate limit of \(key)"
+        case .gate(let key): "\(key), which asked for a pause"
+        case .concurrency(let key): "another call to \(key) to end"
+        case .backoff(let attempt): "attempt \(attempt)"
+        case .authorisation(let authoriser): "credentials of \(authoriser)"
+        case .probe(let address): "news whether \(address) is back"
+        }
+    }
+}
+
+extension DeadlineReport: CustomStringConvertible {
+    /// One plain clause: the limit, and what used the time or would have.
+    public var description: String {
+        let head = "The call could not end within \(limit.shortText)"
+        if let wait = impossibleWait { return "\(head): \(wait.stage) would take \(wait.duration.shortText)" }
+        guard let longest = stages.longest else { return head }
+        return "\(head): \(longest.duration.shortText) went into \(longest.stage)"
+    }
+}
+
+extension Duration {
+    /// The duration for people: `350 ms`, `1.5 s`, `12 s`, `2 min 5 s`.
+    package var shortText: String {
+        let seconds = inSeconds
+        if seconds < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
+        if seconds < 10 { return "\(Double(Int((seconds * 10).rounded())) / 10) s" }
+        let whole = Int(min(seconds, 1e15).rounded())
+        return whole < 60 ? "\(whole) s" : "\(whole / 60) min" + (whole % 60 == 0 ? "" : " \(whole % 60) s")
+    }
+}

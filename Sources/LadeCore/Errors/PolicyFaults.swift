@@ -1,0 +1,70 @@
+/// Why a redirect was not followed.
+@nonexhaustive
+public enum RedirectFault: Sendable, Hashable {
+    /// There were more than the limit.
+    case tooMany(limit: Int)
+    /// An address came up a second time.
+    case loop(url: String)
+    /// It leads from https to http.
+    case insecure(url: String)
+    /// It leads to something that is no address to follow.
+    case invalidTarget(String)
+    /// The body would have to be sent again and cannot be.
+    case bodyNotReplayable
+}
+
+extension RedirectFault: CustomStringConvertible {
+    /// One plain clause naming the culprit.
+    public var description: String {
+        switch self {
+        case .tooMany(let limit): "There were more than \(limit) redirects"
+        case .loop(let url): "The redirects lead back to \(url)"
+        case .insecure(let url): "The redirect to \(url) leaves https"
+        case .invalidTarget(let target):
+            "The redirect leads to “\(target.escapedForDisplay(limit: 120))”, which cannot be followed"
+        case .bodyNotReplayable: "The redirect wants the body again, which can be sent only once"
+        }
+    }
+}
+
+/// Why a request could not be authorised.
+public struct AuthorisationFault: Sendable {
+    /// The cause.
+    @nonexhaustive
+    public enum Cause: Sendable {
+        /// The server refuses credentials that were just made.
+        case refused
+        /// Getting new credentials failed.
+        case refreshFailed(any Error)
+        /// There were too many refreshes in a short time.
+        case excessiveRefresh
+        /// There is nothing to make credentials from: the user has to sign in.
+        case signInRequired
+        /// The request would carry credentials over plain HTTP.
+        case insecure
+    }
+
+    /// The authoriser it happened to.
+    public let authoriser: String
+    /// The cause.
+    public let cause: Cause
+
+    /// Makes a fault.
+    public init(authoriser: String, cause: Cause) {
+        self.authoriser = authoriser
+        self.cause = cause
+    }
+}
+
+extension AuthorisationFault: CustomStringConvertible {
+    /// One plain clause naming the authoriser.
+    public var description: String {
+        switch cause {
+        case .refused: "The server refuses the credentials of \(authoriser)"
+        case .refreshFailed(let error): "\(authoriser) could not get new credentials: \(error)"
+        case .excessiveRefresh: "\(authoriser) had to get new credentials too often"
+        case .signInRequired: "\(authoriser) has nothing to make credentials from"
+        case .insecure: "\(authoriser) does not send its credentials without TLS"
+        }
+    }
+}

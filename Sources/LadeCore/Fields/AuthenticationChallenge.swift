@@ -1,0 +1,83 @@
+/// One challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.6.1): a scheme and what it needs.
+///
+/// ```swift
+/// let challenges = AuthenticationChallenge.all(in: response.headers)
+/// let realm = challenges.first { $0.scheme == "basic" }?["realm"]
+/// ```
+public struct AuthenticationChallenge: Sendable, Hashable {
+    /// The scheme, in lower case: `basic`, `bearer`, `digest`.
+    public let scheme: String
+    /// The single value of schemes that have no parameters, as `negotiate`; nil for others.
+    public let token: String?
+    /// The parameters in order, names in lower case, values without quotes.
+    public let parameters: [FieldParameter]
+
+    /// The value of the first parameter of that name.
+    public subscript(name: String) -> String? {
+        parameters.first { $0.name.equalsIgnoringASCIICase(name) }?.value
+    }
+
+    /// Every challenge of a header section, in order; what cannot be read is left out.
+    public static func all(
+        in headers: Headers,
+        name: String = "WWW-Authenticate"
+    ) -> [AuthenticationChallenge] {
+        headers.all(name).flatMap { parse($0) }
+    }
+
+    /// Every challenge of one field value, in order.
+    ///
+    /// Challenges and their parameters are both separated by commas; a name that is followed by neither `=` nor `,`
+    /// begins a new challenge.
+    public static func parse(_ value: String) -> [AuthenticationChallenge] {
+        var cursor = FieldCursor(value, field: "challenge")
+        var found: [AuthenticationChallenge] = []
+        while true {
+            cursor.skipEmptyMembers()
+            guard !cursor.isAtEnd else { return found }
+            guard let name = cursor.lowercasedToken() else {
+                cursor.skip(to: .comma)
+                continue
+            }
+            let hasSpace = cursor.next?.isFieldWhitespace == true
+            cursor.skipWhitespace()
+            if cursor.next == UInt8(ascii: "="), let last = found.popLast() {
+                found.append(last.adding(parameter(name, &cursor)))
+            } else {
+                let token = hasSpace ? token68(&cursor) : nil
+                found.append(AuthenticationChallenge(scheme: name, token: token, parameters: []))
+            }
+        }
+    }
+
+    private func adding(_ parameter: FieldParameter?) -> AuthenticationChallenge {
+        guard let parameter else { return self }
+        return AuthenticationChallenge(scheme: scheme, token: token, parameters: parameters + [parameter])
+    }
+
+    private static func parameter(_ name: String, _ cursor: inout FieldCursor) -> FieldParameter? {
+        _ = cursor.take("=")
+        cursor.skipWhitespace()
+        let value: String
+        if cursor.next == UInt8(ascii: "\"") {
+            value = cursor.quotedString().text
+        } else {
+            value = cursor.text(cursor.take { $0 != UInt8(ascii: ",") && !$0.isFieldWhitespace })
+        }
+        cursor.skip(to: .comma)
+        return value.isQuotable ? FieldParameter(checkedName: name, value: value) : nil
+    }
+
+    /// A value that ends its challenge: not a parameter's name, which `=` and a value would follow.
+    private static func token68(_ cursor: inout FieldCursor) -> String? {
+        var ahead = cursor
+        let range = ahead.take { $0 != UInt8(ascii: ",") && !$0.isFieldWhitespace }
+        let text = ahead.text(range)
+        let body = text.prefix { $0 != "=" }
+        ahead.skipWhitespace()
+        let endsHere = ahead.isAtEnd || ahead.next == UInt8(ascii: ",")
+        guard !text.isEmpty, endsHere, text.dropFirst(body.count).allSatisfy({ $0 == "=" }) else { return nil }
+        cursor = ahead
+        return text
+    }
+}

@@ -1,0 +1,142 @@
+import CCurl
+import LadeCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension EasyHandle {
+    /// Says whom the callbacks are about; set before each sending.
+    func carry(_ transfer: Transfer, on loop: CurlLoop) {
+        carried = Unmanaged.passUnretained(transfer)
+        self.loop = Unmanaged.passUnretained(loop)
+    }
+
+    /// Runs `body` for the transfer whose callback this is.
+    ///
+    /// The loop keeps handle, transfer and itself alive until the handle is removed from the multi handle, after which
+    /// no callback comes.
+    static func with<Result>(
+        _ context: UnsafeMutableRawPointer?,
+        _ body: (Transfer, CurlLoop) -> Result
+    ) -> Result {
+        guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
+        return Unmanaged<EasyHandle>.fromOpaque(context)._withUnsafeGuaranteedRef { handle in
+            guard let transfer = handle.carried, let loop = handle.loop else {
+                preconditionFailure("a callback came for a handle that carries nothing")
+            }
+            return transfer._withUnsafeGuaranteedRef { transfer in
+                loop._withUnsafeGuaranteedRef { body(transfer, $0) }
+            }
+        }
+    }
+
+    /// Connects libcurl's callbacks to this handle; needed after each reset.
+    func setCallbacks() {
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        set(pointer: CURLOPT_PRIVATE, context)
+        set(pointer: CURLOPT_HEADERDATA, context)
+        set(pointer: CURLOPT_WRITEDATA, context)
+        set(pointer: CURLOPT_PREREQDATA, context)
+        set(pointer: CURLOPT_OPENSOCKETDATA, context)
+        set(pointer: CURLOPT_RESOLVER_START_DATA, context)
+        // Connections outlive transfers and handles, so closing is the loop's.
+        if let loop { set(pointer: CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(loop.toOpaque())) }
+        lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            EasyHandle.with(context) { transfer, loop in
+                let line = UnsafeRawBufferPointer(start: bytes, count: size * count).bindMemory(to: UInt8.self)
+                return transfer.received(line: line, on: loop) ? size * count : 0
+            }
+        }
+        lade_easy_set_bytes_callback(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            EasyHandle.with(context) { transfer, loop in
+                transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
+            }
+        }
+        lade_easy_set_prereq(raw) { context, _, _, _, _ in
+            EasyHandle.with(context) { transfer, loop in
+                guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
+                loop.beginIdling(transfer)
+                return CURL_PREREQFUNC_OK
+            }
+        }
+        lade_easy_set_open(raw) { context, _, address in
+            EasyHandle.with(context) { transfer, loop in loop.openSocket(address, for: transfer) }
+        }
+        lade_easy_set_close(raw) { context, socket in
+            CurlLoop.from(context).closeSocket(socket)
+        }
+        lade_easy_set_resolver_start(raw) { _, _, context in
+            EasyHandle.with(context) { transfer, loop in
+                transfer.connectStarted = transfer.connectStarted ?? loop.now
+                return 0
+            }
+        }
+    }
+
+    /// Makes sure that a connection on which bytes follow the last chunk is not used again (TR-19).
+    ///
+    /// libcurl throws such bytes away and keeps the connection; the only sign of them is a line it writes for people.
+    /// What it writes is turned on for chunked answers alone, as it costs time.
+    func watchForSurplus() {
+        setup = nil
+        set(CURLOPT_VERBOSE, true)
+        lade_easy_set_debug(raw) { easy, kind, text, count, _ in
+            guard kind == CURLINFO_TEXT, let text, let easy else { return 0 }
+            let line = UnsafeRawBufferPointer(start: text, count: count)
+            if line.starts(with: "Leftovers after chunking".utf8) {
+                lade_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1)
+            }
+            return 0
+        }
+    }
+
+    /// Connects the callbacks of a request body.
+    func setBodyCallbacks(_ body: RequestBody) {
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        set(pointer: CURLOPT_READDATA, context)
+        lade_easy_set_bytes_callback(raw, CURLOPT_READFUNCTION) { bytes, size, count, context in
+            EasyHandle.with(context) { transfer, loop in
+                transfer.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), on: loop)
+            }
+        }
+        guard body.trailers != nil else { return }
+        set(pointer: CURLOPT_TRAILERDATA, context)
+        lade_easy_set_trailer(raw) { list, context in
+            EasyHandle.with(context) { transfer, _ in
+                for field in transfer.request.body?.trailers?() ?? Headers() {
+                    guard let longer = curl_slist_append(list?.pointee, field.name + ": " + field.value) else { break }
+                    list?.pointee = longer
+                }
+                return Int32(CURL_TRAILERFUNC_OK)
+            }
+        }
+    }
+}
+
+extension CurlLoop {
+    fileprivate func openSocket(
+        _ address: UnsafeMutablePointer<curl_sockaddr>?,
+        for transfer: Transfer
+    ) -> curl_socket_t {
+        transfer.connectStarted = transfer.connectStarted ?? now
+        guard let address = address?.pointee else { return CURL_SOCKET_BAD }
+        #if os(Linux)
+            let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        #else
+            let type = address.socktype
+        #endif
+        let descriptor = socket(address.family, type, address.`protocol`)
+        if descriptor >= 0 { poller.opened(descriptor) }
+        return descriptor
+    }
+
+    fileprivate func closeSocket(_ descriptor: curl_socket_t) -> Int32 {
+        poller.closing(descriptor)
+        return close(descriptor)
+    }
+}

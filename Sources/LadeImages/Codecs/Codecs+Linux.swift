@@ -1,0 +1,59 @@
+#if os(Linux)
+    import CImageCodecs
+
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
+
+    /// The codecs of the platform.
+    enum Codecs {
+        /// Decodes an image whose header was read and found within the limits.
+        ///
+        /// - Parameters:
+        ///   - data: The file.
+        ///   - header: What its beginning tells.
+        ///   - width: Pixels of a row to be made, at most as many as there are.
+        ///   - height: Rows to be made, at most as many as there are.
+        /// - Returns: The bitmap.
+        /// - Throws: What the codec found.
+        static func decode(
+            _ data: Data,
+            header: ImageHeader,
+            width: Int,
+            height: Int
+        ) throws(ImageFault) -> Bitmap {
+            var job = lade_image_job()
+            (job.width, job.height) = (UInt32(header.width), UInt32(header.height))
+            (job.outWidth, job.outHeight) = (UInt32(width), UInt32(height))
+            var status = Int32(LADE_IMAGE_CORRUPT.rawValue)
+            let size = width * height * 4
+            // The codec writes straight into the array. It writes every byte when it succeeds; otherwise none counts.
+            let bytes = [UInt8](unsafeUninitializedCapacity: size) { pixels, count in
+                data.withUnsafeBytes { source in
+                    job.bytes = source.bindMemory(to: UInt8.self).baseAddress
+                    job.count = source.count
+                    job.pixels = pixels.baseAddress
+                    switch header.format {
+                    case .png: status = lade_decode_png(&job)
+                    case .jpeg: status = lade_decode_jpeg(&job)
+                    case .webP: status = lade_decode_webp(&job)
+                    }
+                }
+                count = status == Int32(LADE_IMAGE_DECODED.rawValue) ? size : 0
+            }
+            switch lade_image_status(UInt32(status)) {
+            case LADE_IMAGE_DECODED: return Bitmap(width: width, height: height, checked: bytes)
+            case LADE_IMAGE_TRUNCATED: throw .truncated(header.format)
+            case LADE_IMAGE_UNSUPPORTED: throw .unsupported(header.format, text(of: job))
+            case LADE_IMAGE_NO_MEMORY: throw .outOfMemory(header.format)
+            default: throw .corrupt(header.format, text(of: job))
+            }
+        }
+
+        private static func text(of job: lade_image_job) -> String {
+            withUnsafeBytes(of: job.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        }
+    }
+#endif

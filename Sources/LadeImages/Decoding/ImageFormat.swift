@@ -1,0 +1,43 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A format of image files that ``ImageDecoder`` reads.
+@nonexhaustive
+public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
+    /// Portable Network Graphics (RFC 2083 and its third edition); of an animation, the image for those who show none.
+    case png = "PNG"
+    /// JPEG as libjpeg reads it: baseline and progressive, grey, colour and printing inks, 8 bits a sample.
+    case jpeg = "JPEG"
+    /// WebP, lossy and lossless, without animations (RFC 9649).
+    case webP = "WebP"
+
+    /// The format that the first bytes tell, whatever a name or `Content-Type` says; nil when it is none of these.
+    public init?(of data: Data) {
+        if data.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+            self = .png
+        } else if data.starts(with: [0xFF, 0xD8, 0xFF]) {
+            self = .jpeg
+        } else if data.starts(with: Array("RIFF".utf8)), data.dropFirst(8).starts(with: Array("WEBP".utf8)) {
+            self = .webP
+        } else {
+            return nil
+        }
+    }
+
+    /// The media type, as `image/png`.
+    public var mediaType: String {
+        switch self {
+        case .png: "image/png"
+        case .jpeg: "image/jpeg"
+        case .webP: "image/webp"
+        }
+    }
+}
+
+extension ImageFormat: CustomStringConvertible {
+    /// Its usual name.
+    public var description: String { rawValue }
+}

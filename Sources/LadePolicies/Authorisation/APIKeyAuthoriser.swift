@@ -1,0 +1,80 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// A fixed key with every request, in a header field or in the query.
+public struct APIKeyAuthoriser: Authoriser {
+    /// Where the key stands.
+    public enum Place: Sendable, Hashable {
+        /// In a header field of that name.
+        case header(String)
+        /// In a query item of that name, whose value errors and events then hide.
+        case query(String)
+    }
+
+    /// What it is called in events and errors; `API key` by default.
+    public let identifier: String
+    /// Where the key stands.
+    public let place: Place
+    private let key: Secret
+    private let scope: CredentialScope
+
+    /// Makes an authoriser.
+    public init(_ place: Place, key: Secret, scope: CredentialScope, identifier: String = "API key") {
+        self.identifier = identifier
+        self.place = place
+        self.key = key
+        self.scope = scope
+    }
+
+    /// Whether the request goes where the key may go.
+    public func claims(_ request: Request) -> Bool { scope.contains(request) }
+
+    /// Adds the key.
+    public func authorise(
+        _ request: Request,
+        in context: AuthorisationContext
+    ) async throws(LoadingError) -> Request {
+        try scope.check(request, for: identifier)
+        var request = request
+        switch place {
+        case .header(let name):
+            request.headers.set(name, secret: key)
+        case .query(let name):
+            request.url = Self.adding(name, key.reveal(), to: request.url)
+            request.secretQueryNames.insert(name)
+        }
+        return request
+    }
+
+    /// Adds an item to the query, in place of one of the same name; everything else stays as it was written.
+    private static func adding(_ name: String, _ value: String, to url: URL) -> URL {
+        let text = url.absoluteString
+        let fragment = text.firstIndex(of: "#").map { String(text[$0...]) } ?? ""
+        let address = text.prefix { $0 != "#" }
+        let base = address.prefix { $0 != "?" }
+        let query = base.endIndex < address.endIndex ? address[address.index(after: base.endIndex)...] : ""
+        let kept = query.split(separator: "&").filter { item in
+            String(decoding: item.prefix { $0 != "=" }.percentDecodedBytes, as: UTF8.self) != name
+        }
+        let items = kept.map(String.init) + ["\(name.formEncoded)=\(value.formEncoded)"]
+        return URL(string: base + "?" + items.joined(separator: "&") + fragment) ?? url
+    }
+}
+
+extension String {
+    /// The text with everything but letters, digits and `-._~` percent-encoded: safe in queries, forms and Basic.
+    var formEncoded: String {
+        var result: [UInt8] = []
+        for byte in utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: result.append(byte)
+            default: result += [UInt8(ascii: "%")] + [byte].hexadecimalText.uppercased().utf8
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

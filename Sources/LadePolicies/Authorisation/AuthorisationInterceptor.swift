@@ -1,0 +1,58 @@
+public import LadeCore
+
+/// Authorises each exchange, and sends a refused one once more with other credentials; one link per account.
+///
+/// Only an HTTP 401 is a refusal. The replay is not a retry: it has no pause and does not count as an attempt. A body
+/// that cannot be sent again is not replayed, though the authorisers learn of the refusal. A second 401 is the answer.
+/// Source: policies PL-40 to PL-46.
+public struct AuthorisationInterceptor: Interceptor {
+    /// Who authorises, in their order.
+    public let authorisers: [any Authoriser]
+    private let drawBudget: (@Sendable (ServiceKey) -> Bool)?
+
+    /// Makes the link.
+    ///
+    /// - Parameters:
+    ///   - authorisers: Who authorises, in their order.
+    ///   - drawBudget: Asked before each replay (PL-14); false makes the refusal the answer.
+    public init(authorisers: [any Authoriser], drawBudget: (@Sendable (ServiceKey) -> Bool)? = nil) {
+        self.authorisers = authorisers
+        self.drawBudget = drawBudget
+    }
+
+    /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        guard let first = authorisers.firstIndex(where: { $0.claims(request) }) else { return try await next(request) }
+        let context = AuthorisationContext(next)
+        let (authorised, acting) = try await authorise(request, from: first, context)
+        let response = try await next(authorised)
+        guard response.status == 401 else { return response }
+        // Every one is told, also when nothing can be replayed: the next call profits.
+        let willing = acting.filter { $0.wasRefused(authorised, by: response, in: context) }
+        guard let replaying = willing.first, request.body?.isReplayable ?? true,
+            drawBudget?(ServiceKey(request)) ?? true
+        else { return response }
+        await response.discardBody()
+        let (replay, _) = try await authorise(request, from: first, context)
+        next.call.record(.requestReplayed(authoriser: replaying.identifier))
+        return try await next(replay)
+    }
+
+    private func authorise(
+        _ request: Request,
+        from first: Int,
+        _ context: AuthorisationContext
+    ) async throws(LoadingError) -> (Request, acting: [any Authoriser]) {
+        var request = request
+        var acting: [any Authoriser] = []
+        // The first has said so already.
+        for (index, authoriser) in authorisers.enumerated().dropFirst(first)
+        where index == first || authoriser.claims(request) {
+            request = try await authoriser.authorise(request, in: context)
+            acting.append(authoriser)
+        }
+        // An authoriser of the app's own may not look: what was given up while it held the request is not sent.
+        guard !Task.isCancelled else { throw .cancelled(ErrorContext(request)) }
+        return (request, acting)
+    }
+}

@@ -1,0 +1,55 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// User name and password with every request, in UTF-8 (RFC 7617).
+public struct BasicAuthoriser: Authoriser {
+    /// What it is called in events and errors; `Basic` by default.
+    public let identifier: String
+    private let scope: CredentialScope
+    private let credentials: Secret
+
+    /// Makes an authoriser.
+    ///
+    /// - Parameters:
+    ///   - user: The user name; it cannot have a colon.
+    ///   - password: The password.
+    ///   - scope: Where they may go.
+    ///   - identifier: What it is called in events and errors.
+    /// - Throws: `LoadingError.invalidSetting` for a user name with a colon, which the server would cut there.
+    public init(
+        user: String,
+        password: Secret,
+        scope: CredentialScope,
+        identifier: String = "Basic"
+    ) throws(LoadingError) {
+        guard !user.contains(":") else {
+            throw .invalidSetting(name: "user", reason: "a user name for Basic cannot have a colon", ErrorContext())
+        }
+        self.identifier = identifier
+        self.scope = scope
+        credentials = Self.field(user: user, password: password)
+    }
+
+    /// The value of `Authorization`.
+    static func field(user: String, password: Secret) -> Secret {
+        Secret("Basic " + Data("\(user):\(password.reveal())".utf8).base64EncodedString())
+    }
+
+    /// Whether the request goes where the credentials may go.
+    public func claims(_ request: Request) -> Bool { scope.contains(request) }
+
+    /// Adds `Authorization`.
+    public func authorise(
+        _ request: Request,
+        in context: AuthorisationContext
+    ) async throws(LoadingError) -> Request {
+        try scope.check(request, for: identifier)
+        var request = request
+        request.headers.set("Authorization", secret: credentials)
+        return request
+    }
+}

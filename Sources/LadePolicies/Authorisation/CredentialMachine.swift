@@ -1,0 +1,170 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+import LadeCore
+
+/// How credentials are renewed.
+public struct RefreshSettings: Sendable, Hashable {
+    /// How long before their end they are renewed while they are still used; 30 s by default.
+    ///
+    /// Credentials that live for less than twice as long are renewed in the second half of their life.
+    public var ahead = Duration.seconds(30)
+    /// How long a refresh may take, whatever the deadline of the call that began it; 30 s by default.
+    public var deadline = Duration.seconds(30)
+    /// The most refreshes within ``window``; 5 by default.
+    public var limit = 5
+    /// In what time ``limit`` refreshes are too many; 30 s by default.
+    public var window = Duration.seconds(30)
+    /// How long a passing failure is remembered, 5 s by default.
+    ///
+    /// Meanwhile every call that needs the refresh fails with it. A failure that only the user can mend is remembered
+    /// until there are new credentials.
+    public var failureMemory = Duration.seconds(5)
+
+    /// Makes the default settings.
+    public init() {}
+}
+
+/// When credentials end.
+public enum CredentialEnd: Sendable, Hashable {
+    /// Never, as far as is known.
+    case never
+    /// So long after they were made.
+    case after(Duration)
+    /// At a date, as kept from an earlier run of the program.
+    case at(Date)
+}
+
+/// Who waits for credentials and who gets them: the state machine of ``RefreshingCredentials``.
+///
+/// No task, no clock: it is told what happens and when, and says what to do. Each set of credentials has a version, from
+/// 1 on, which only grows (policies PL-41, PL-43).
+struct CredentialMachine<Value: Sendable>: Sendable {
+    struct Held: Sendable {
+        var value: Value
+        var version: Int
+        var end: Instant?
+        var renewal: Instant?
+    }
+
+    /// What a call that needs credentials is to do.
+    enum Answer: Sendable {
+        /// Go on with these; a refresh of that number is to be started besides, when there is one.
+        case use(Value, version: Int, starting: Int?)
+        /// Wait for the refresh; one of that number is to be started first, when there is one.
+        case wait(starting: Int?)
+        /// Fail.
+        case fail(AuthorisationFault.Cause)
+    }
+
+    private let settings: RefreshSettings
+    private(set) var held: Held?
+    /// The greatest version ever held.
+    private var lastVersion = 0
+    /// The greatest version that a server refused or that was asked to be renewed.
+    private var refused = 0
+    private(set) var isRefreshing = false
+    /// The number of the last refresh; the result of any other is no longer wanted.
+    private var refresh = 0
+    private var starts: [Instant] = []
+    private var failure: (version: Int, cause: AuthorisationFault.Cause, until: Instant?)?
+
+    init(_ settings: RefreshSettings) { self.settings = settings }
+
+    /// Whether the present credentials can still be used.
+    private func isUsable(_ held: Held, at now: Instant) -> Bool {
+        held.version > refused && held.end.map { now < $0 } ?? true
+    }
+
+    /// A call needs credentials.
+    mutating func request(at now: Instant) -> Answer {
+        if let held, isUsable(held, at: now) {
+            let isDue = held.renewal.map { now >= $0 } ?? false
+            let starts = isDue && !isRefreshing && !isFailureFresh(at: now) && mayStart(at: now)
+            return .use(held.value, version: held.version, starting: starts ? start(at: now) : nil)
+        }
+        if isRefreshing { return .wait(starting: nil) }
+        if let failure, isFailureFresh(at: now) { return .fail(failure.cause) }
+        guard mayStart(at: now) else { return .fail(.excessiveRefresh) }
+        return .wait(starting: start(at: now))
+    }
+
+    private func isFailureFresh(at now: Instant) -> Bool {
+        guard let failure, failure.version == lastVersion else { return false }
+        return failure.until.map { now < $0 } ?? true
+    }
+
+    private mutating func mayStart(at now: Instant) -> Bool {
+        let window = settings.window
+        starts.removeAll { $0.advanced(by: window) <= now }
+        return starts.count < settings.limit
+    }
+
+    private mutating func start(at now: Instant) -> Int {
+        isRefreshing = true
+        starts.append(now)
+        refresh += 1
+        return refresh
+    }
+
+    /// Whether the result of a refresh is awaited.
+    func isAwaited(_ refresh: Int) -> Bool { isRefreshing && refresh == self.refresh }
+
+    /// A server refused credentials; an old version says nothing about the newer one.
+    mutating func refuse(_ version: Int) {
+        refused = max(refused, min(version, lastVersion))
+    }
+
+    /// The present credentials are not to be used again.
+    mutating func invalidate() {
+        refused = lastVersion
+        // Somebody asks for another attempt: what failed before is no reason not to make it.
+        failure = nil
+    }
+
+    /// The refresh has new credentials.
+    mutating func succeed(_ value: Value, end: CredentialEnd, refresh: Int, now: Instant, date: Date) {
+        guard isAwaited(refresh) else { return }
+        isRefreshing = false
+        hold(value, end, now, date)
+    }
+
+    /// The refresh failed; `isLasting` when only new credentials from outside can help.
+    mutating func fail(_ cause: AuthorisationFault.Cause, isLasting: Bool, refresh: Int, now: Instant) {
+        guard isAwaited(refresh) else { return }
+        isRefreshing = false
+        failure = (lastVersion, cause, isLasting ? nil : now.advanced(by: settings.failureMemory))
+    }
+
+    /// The app brings credentials of its own, or takes them away; a refresh under way is for nothing.
+    mutating func replace(with value: Value?, end: CredentialEnd, now: Instant, date: Date) {
+        isRefreshing = false
+        failure = nil
+        guard let value else {
+            held = nil
+            refused = lastVersion
+            return
+        }
+        hold(value, end, now, date)
+    }
+
+    private mutating func hold(_ value: Value, _ end: CredentialEnd, _ now: Instant, _ date: Date) {
+        lastVersion += 1
+        failure = nil
+        let life: Duration? =
+            switch end {
+            case .never: nil
+            case .after(let duration): duration
+            case .at(let then): .seconds(min(max(then.timeIntervalSince(date), 0), 1e9))
+            }
+        let ahead = life.map { max($0 - settings.ahead, $0 / 2) }
+        held = Held(
+            value: value,
+            version: lastVersion,
+            end: life.map { now.advanced(by: $0) },
+            renewal: ahead.map { now.advanced(by: $0) }
+        )
+    }
+}

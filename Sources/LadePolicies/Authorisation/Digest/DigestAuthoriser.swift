@@ -1,0 +1,114 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// Proof of a password without sending it (RFC 7616): MD5 and SHA-256, with `-sess`, `qop=auth`, `userhash`, UTF-8.
+///
+/// The first request goes out bare; the server's challenge is answered by the replay and remembered per origin, so that
+/// later requests answer at once. Of several challenges the strongest hash is taken.
+public final class DigestAuthoriser: Authoriser {
+    private struct Session {
+        var challenge: DigestChallenge
+        var version: Int
+        var count = 0
+    }
+
+    /// What it is called in events and errors; `Digest` by default.
+    public let identifier: String
+    private let user: String
+    private let password: Secret
+    private let scope: CredentialScope
+    private let sessions = Locked<[Origin: Session]>([:])
+
+    /// Makes an authoriser.
+    ///
+    /// - Parameters:
+    ///   - user: The user name.
+    ///   - password: The password; it never leaves the machine.
+    ///   - scope: Where the proof may go.
+    ///   - identifier: What it is called in events and errors.
+    public init(user: String, password: Secret, scope: CredentialScope, identifier: String = "Digest") {
+        self.identifier = identifier
+        self.user = user
+        self.password = password
+        self.scope = scope
+    }
+
+    /// Whether the request goes where the proof may go.
+    public func claims(_ request: Request) -> Bool { scope.contains(request) }
+
+    /// Adds `Authorization` when a challenge of the origin is known.
+    public func authorise(
+        _ request: Request,
+        in context: AuthorisationContext
+    ) async throws(LoadingError) -> Request {
+        try scope.check(request, for: identifier)
+        guard let origin = Origin(request.url) else { return request }
+        let session: Session? = sessions.withLock { sessions in
+            // The count is the server's way to notice a replay: no two requests may have the same.
+            sessions[origin]?.count += 1
+            return sessions[origin]
+        }
+        guard let session else { return request }
+        let clientNonce = [context.call.random.next(), context.call.random.next()].map { String($0, radix: 16) }
+            .joined()
+        var request = request
+        request.headers.set(
+            "Authorization",
+            secret: session.challenge.answer(
+                user: user,
+                password: password,
+                method: request.method,
+                target: Self.target(of: request.url),
+                count: session.count,
+                clientNonce: clientNonce
+            )
+        )
+        request.setCredentialVersion(session.version, of: identifier)
+        return request
+    }
+
+    /// Remembers the challenge; answering it helps unless this very password was refused.
+    public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+        guard let origin = Origin(request.url), let challenge = DigestChallenge.best(in: response.headers) else {
+            return false
+        }
+        let answered = request.credentialVersion(of: identifier)
+        return sessions.withLock { sessions in
+            let known = sessions[origin]
+            if let known, let answered, answered < known.version { return true }
+            let isFirst = answered == nil
+            // A nonce that served before has ended, though some servers do not call it stale.
+            let hasServed = (known?.count ?? 0) > 1 && challenge.nonce != known?.challenge.nonce
+            guard isFirst || challenge.isStale || hasServed || challenge.realm != known?.challenge.realm else {
+                // Right challenge, wrong proof: nothing else can be said next time.
+                sessions[origin] = nil
+                return false
+            }
+            // Others may have been challenged at the same time: their nonce does as well.
+            if isFirst, let known, known.challenge.realm == challenge.realm, !challenge.isStale { return true }
+            sessions[origin] = Session(challenge: challenge, version: (known?.version ?? 0) + 1)
+            return true
+        }
+    }
+
+    /// Forgets the challenges.
+    public func forget() { sessions.withLock { $0.removeAll() } }
+
+    /// Path and query as they are sent.
+    private static func target(of url: URL) -> String {
+        let path = url.path(percentEncoded: true)
+        return (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+    }
+}
+
+extension DigestAuthoriser: CustomStringConvertible, CustomReflectable {
+    /// What it is called.
+    public var description: String { identifier }
+
+    /// A mirror that shows neither password nor challenges.
+    public var customMirror: Mirror { Mirror(self, children: ["identifier": identifier]) }
+}

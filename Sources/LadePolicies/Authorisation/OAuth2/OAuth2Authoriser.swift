@@ -1,0 +1,86 @@
+public import LadeCore
+
+/// Access tokens of an OAuth 2 server, renewed as needed (RFC 6749, RFC 6750).
+///
+/// Claims requests to its scope, adds `Authorization`, holds them while a token is got, and gets a new one when a token
+/// ends or is refused: one at a time, however many calls wait (policies PL-41 to PL-45; `service-loader.md` §12.5).
+///
+/// ```swift
+/// var settings = OAuth2Settings(tokenEndpoint: tokenURL, grant: .refreshToken(secret), clientID: "app")
+/// let authoriser = OAuth2Authoriser(settings, scope: try CredentialScope("https://api.example.com")) { tokens in
+///     keychain.store(tokens.refreshToken)
+/// }
+/// ```
+public struct OAuth2Authoriser: Authoriser {
+    /// What it is called in events and errors; `OAuth` by default.
+    public let identifier: String
+    /// The tokens and how they are renewed.
+    public let credentials: RefreshingCredentials<OAuth2Tokens>
+    private let scope: CredentialScope
+    private let source: TokenSource
+
+    /// Makes an authoriser.
+    ///
+    /// - Parameters:
+    ///   - settings: Where tokens come from, and by what right.
+    ///   - scope: Where they may go.
+    ///   - transport: The way to the token endpoint; nil takes the links below the authorisation, which add no
+    ///     credentials. Never an authorised chain: a refresh would wait for itself.
+    ///   - identifier: What it is called in events and errors.
+    ///   - onTokens: Told of each new set of tokens before it is used, to keep them for the next run.
+    public init(
+        _ settings: OAuth2Settings,
+        scope: CredentialScope,
+        transport: (any Transport)? = nil,
+        identifier: String = "OAuth",
+        onTokens: (@Sendable (OAuth2Tokens) async -> Void)? = nil
+    ) {
+        self.identifier = identifier
+        self.scope = scope
+        let source = TokenSource(settings: settings, identifier: identifier, transport: transport)
+        self.source = source
+        credentials = RefreshingCredentials(
+            identifier: identifier,
+            initial: settings.tokens.map { .init($0, end: $0.end) },
+            settings: settings.refresh
+        ) { (last, context) async throws(LoadingError) in
+            let tokens = try await source.tokens(after: last, context)
+            await onTokens?(tokens)
+            return .init(tokens, end: tokens.end)
+        }
+    }
+
+    /// Whether the request goes where the tokens may go.
+    public func claims(_ request: Request) -> Bool { scope.contains(request) }
+
+    /// Adds `Authorization`, after a refresh when there is no token that holds.
+    public func authorise(
+        _ request: Request,
+        in context: AuthorisationContext
+    ) async throws(LoadingError) -> Request {
+        try scope.check(request, for: identifier)
+        let tokens = try await credentials.current(in: context)
+        var request = request
+        let field = "\(tokens.value.tokenType) \(tokens.value.accessToken.reveal())"
+        request.headers.set("Authorization", secret: Secret(field))
+        request.setCredentialVersion(tokens.version, of: identifier)
+        return request
+    }
+
+    /// Gives up the token that was refused.
+    public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+        credentials.refuse(version: request.credentialVersion(of: identifier) ?? 0)
+    }
+
+    /// Gets another token before the next use.
+    public func refresh() { credentials.refresh() }
+
+    /// Forgets every token and does not use the refresh token or password of the settings again.
+    ///
+    /// From then on requests fail with the cause `signInRequired`, until ``RefreshingCredentials/replace(with:)`` brings
+    /// new tokens. A client that acts for itself (client credentials) gets another token.
+    public func forget() {
+        source.isSignedOut.withLock { $0 = true }
+        credentials.forget()
+    }
+}

@@ -1,0 +1,81 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// What an answer of a token endpoint means (RFC 6749 §5.1, §5.2).
+enum TokenAnswer {
+    case tokens(OAuth2Tokens)
+    /// The endpoint says why not: `invalid_grant`, `invalid_client` …
+    case refused(code: String)
+    /// Nothing that can be understood.
+    case unusable(reason: String)
+
+    /// Why a token could not be had; holds nothing of the answer but its error code.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private struct Fields: Decodable {
+        var accessToken: String?
+        var tokenType: String?
+        var refreshToken: String?
+        var seconds: Double?
+        var error: String?
+
+        enum Key: String, CodingKey {
+            case accessToken = "access_token"
+            case tokenType = "token_type"
+            case refreshToken = "refresh_token"
+            case expiresIn = "expires_in"
+            case error
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            accessToken = try container.decodeIfPresent(String.self, forKey: .accessToken)
+            tokenType = try container.decodeIfPresent(String.self, forKey: .tokenType)
+            refreshToken = try container.decodeIfPresent(String.self, forKey: .refreshToken)
+            error = try container.decodeIfPresent(String.self, forKey: .error)
+            // Some servers write the number as a text. What is neither is no number, and the token has no known end.
+            if let number = try? container.decodeIfPresent(Double.self, forKey: .expiresIn) {
+                seconds = number
+            } else {
+                seconds = (try? container.decodeIfPresent(String.self, forKey: .expiresIn)).flatMap { Double($0) }
+            }
+        }
+    }
+
+    /// Reads an answer.
+    init(status: Status, body: Data) {
+        let fields: Fields
+        do {
+            fields = try JSONDecoder().decode(Fields.self, from: body)
+        } catch {
+            // The decoder's own words may quote the tokens.
+            self = .unusable(reason: "its answer with status \(status) is not understood")
+            return
+        }
+        if let code = fields.error, !status.isSuccessful {
+            self = .refused(code: code.escapedForDisplay(limit: 60))
+        } else if status.isSuccessful, let token = fields.accessToken, !token.isEmpty {
+            self = .tokens(Self.tokens(token, fields))
+        } else {
+            self = .unusable(reason: "its answer with status \(status) has no token")
+        }
+    }
+
+    private static func tokens(_ token: String, _ fields: Fields) -> OAuth2Tokens {
+        let type = fields.tokenType ?? "Bearer"
+        // A life of nothing means that the server does not say: such a token would never be used.
+        let life = fields.seconds.flatMap { $0 > 0 ? Duration.seconds(min($0, 1e9)) : nil }
+        return OAuth2Tokens(
+            accessToken: Secret(token),
+            tokenType: type.lowercased() == "bearer" ? "Bearer" : type,
+            end: life.map { .after($0) } ?? .never,
+            refreshToken: fields.refreshToken.map { Secret($0) }
+        )
+    }
+}

@@ -1,0 +1,110 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// Asks a token endpoint.
+struct TokenSource: Sendable {
+    let settings: OAuth2Settings
+    let identifier: String
+    let transport: (any Transport)?
+    /// Set when the user signs out: what the user gave is not used again.
+    let isSignedOut = Locked(false)
+
+    private static let answerLimit = 1 << 20
+
+    /// Tokens by the refresh token of the last ones where there is one, else by the grant.
+    func tokens(after last: OAuth2Tokens?, _ context: AuthorisationContext) async throws(LoadingError) -> OAuth2Tokens {
+        if let refreshToken = last?.refreshToken {
+            switch try await ask(.refreshToken(refreshToken), context) {
+            case .tokens(var tokens):
+                // A server that gives no new one means the old one to go on.
+                tokens.refreshToken = tokens.refreshToken ?? refreshToken
+                return tokens
+            case .refused("invalid_grant") where hasOtherGrant:
+                // The refresh token has ended; what the app gave at first may still do.
+                break
+            case let other:
+                throw failure(other)
+            }
+        }
+        guard settings.grant == .clientCredentials || !isSignedOut.withLock({ $0 }) else {
+            throw .authorisationFailed(.init(authoriser: identifier, cause: .signInRequired), ErrorContext())
+        }
+        let answer = try await ask(settings.grant, context)
+        guard case .tokens(var tokens) = answer else { throw failure(answer) }
+        if case .refreshToken(let token) = settings.grant, tokens.refreshToken == nil { tokens.refreshToken = token }
+        return tokens
+    }
+
+    /// Whether the grant can be used again: a refresh token that was replaced would look like a thief's.
+    private var hasOtherGrant: Bool {
+        if case .refreshToken = settings.grant { false } else { true }
+    }
+
+    private func failure(_ answer: TokenAnswer) -> LoadingError {
+        switch answer {
+        case .refused("invalid_grant"):
+            return .authorisationFailed(.init(authoriser: identifier, cause: .signInRequired), ErrorContext())
+        case .refused(let code):
+            let fault = TokenAnswer.Fault(description: "the token endpoint refused with \(code)")
+            return .authorisationFailed(.init(authoriser: identifier, cause: .refreshFailed(fault)), ErrorContext())
+        case .unusable(let reason):
+            return .decoding(TokenAnswer.Fault(description: "the token endpoint: \(reason)"), ErrorContext())
+        case .tokens:
+            return .decoding(TokenAnswer.Fault(description: "the token endpoint gave tokens unasked"), ErrorContext())
+        }
+    }
+
+    private func ask(
+        _ grant: OAuth2Settings.Grant,
+        _ context: AuthorisationContext
+    ) async throws(LoadingError) -> TokenAnswer {
+        let request = makeRequest(grant)
+        guard settings.allowsInsecureEndpoint || Origin(request.url)?.isSecure == true else {
+            throw .authorisationFailed(.init(authoriser: identifier, cause: .insecure), ErrorContext(request))
+        }
+        let response = try await context.using(transport).send(request, call: context.call)
+        let status = response.status
+        // A server in trouble says nothing about the grant, whatever stands in its body.
+        guard status.code != 429, status.statusClass != .serverError else {
+            response.body.cancel()
+            var context = ErrorContext(request)
+            context.status = status
+            throw .unacceptableStatus(status, context)
+        }
+        return TokenAnswer(status: status, body: try await response.body.collect(limit: Self.answerLimit))
+    }
+
+    private func makeRequest(_ grant: OAuth2Settings.Grant) -> Request {
+        var fields: [(String, String)]
+        switch grant {
+        case .clientCredentials:
+            fields = [("grant_type", "client_credentials")]
+        case .refreshToken(let token):
+            fields = [("grant_type", "refresh_token"), ("refresh_token", token.reveal())]
+        case .password(let user, let password):
+            fields = [("grant_type", "password"), ("username", user), ("password", password.reveal())]
+        }
+        if !settings.scopes.isEmpty { fields.append(("scope", settings.scopes.joined(separator: " "))) }
+        fields += settings.parameters.map { ($0.name, $0.value.reveal()) }
+        var request = Request(.post, settings.tokenEndpoint, delivery: .buffered(limit: Self.answerLimit))
+        request.headers["Accept"] = "application/json"
+        switch settings.clientProof {
+        case .none:
+            if let id = settings.clientID { fields.append(("client_id", id)) }
+        case .form(let secret):
+            fields += [("client_id", settings.clientID ?? ""), ("client_secret", secret.reveal())]
+        case .basic(let secret):
+            // Both are form-encoded first, so that a colon in one does not cut the other (RFC 6749 §2.3.1).
+            let encoded = Secret(secret.reveal().formEncoded)
+            let user = (settings.clientID ?? "").formEncoded
+            request.headers.set("Authorization", secret: BasicAuthoriser.field(user: user, password: encoded))
+        }
+        let form = fields.map { "\($0.0.formEncoded)=\($0.1.formEncoded)" }.joined(separator: "&")
+        request.body = .bytes(Data(form.utf8), contentType: "application/x-www-form-urlencoded")
+        return request
+    }
+}

@@ -1,0 +1,146 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import LadeCore
+
+/// The file of a jar; an actor because writing blocks, and so that the newest state is written last.
+actor CookieFile {
+    private let path: String
+    private var written = 0
+
+    init(path: String) { self.path = path }
+
+    /// Writes the newest state, unless a writer before this one did.
+    func write(_ snapshot: @Sendable () -> (version: Int, cookies: [Cookie])) throws(LoadingError) {
+        let (version, cookies) = snapshot()
+        guard version != written else { return }
+        let entries = cookies.filter { $0.expires != nil }
+            .sorted { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) }
+            .map(Entry.init)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let bytes: Data
+        do {
+            bytes = try encoder.encode(Contents(cookies: entries))
+        } catch {
+            throw Self.fault(path, .write, "its contents cannot be encoded")
+        }
+        try replace(with: bytes)
+        written = version
+    }
+
+    /// Writes a new file beside the old one and moves it there, so that a reader never sees half of it.
+    private func replace(with bytes: Data) throws(LoadingError) {
+        let part = path + ".part"
+        unlink(part)
+        // Created with its final rights: there is no moment at which others could open it.
+        let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.fault(path, .write) }
+        let isWritten = bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = Self.writeSome(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                rest = rest.dropFirst(count)
+            }
+            return fsync(descriptor) == 0
+        }
+        let fault = Self.fault(path, .write)
+        close(descriptor)
+        guard isWritten else {
+            unlink(part)
+            throw fault
+        }
+        guard rename(part, path) == 0 else { throw Self.fault(path, .write) }
+    }
+
+    private static func writeSome(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        // The system's function; within this type its name would mean the method.
+        #if canImport(Glibc)
+            Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+        #elseif canImport(Musl)
+            Musl.write(descriptor, bytes.baseAddress, bytes.count)
+        #elseif canImport(Darwin)
+            Darwin.write(descriptor, bytes.baseAddress, bytes.count)
+        #endif
+    }
+
+    /// What the file holds; nothing when there is none.
+    static func read(_ path: String) throws(LoadingError) -> [Cookie] {
+        guard access(path, F_OK) == 0 else { return [] }
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw fault(path, .read, "it cannot be opened")
+        }
+        do {
+            return try JSONDecoder().decode(Contents.self, from: bytes).cookies.map(\.cookie)
+        } catch {
+            throw fault(path, .read, "it is no cookie jar")
+        }
+    }
+
+    private static func fault(_ path: String, _ operation: FileFault.Operation, _ reason: String? = nil) -> LoadingError
+    {
+        let reason = reason ?? String(cString: strerror(errno))
+        return .file(FileFault(path: path, operation: operation, reason: reason), ErrorContext())
+    }
+
+    private struct Contents: Codable {
+        var cookies: [Entry]
+    }
+
+    /// A cookie as it is written; the only place where its value is a plain text.
+    private struct Entry: Codable {
+        var name: String
+        var value: String
+        var domain: String
+        var hostOnly: Bool
+        var path: String
+        var expires: Double
+        var secure: Bool
+        var httpOnly: Bool
+        var created: Double
+        var lastAccess: Double
+
+        init(_ cookie: Cookie) {
+            name = cookie.name
+            value = cookie.value.reveal()
+            domain = cookie.domain
+            hostOnly = cookie.isHostOnly
+            path = cookie.path
+            expires = (cookie.expires ?? .distantPast).timeIntervalSince1970
+            secure = cookie.isSecure
+            httpOnly = cookie.isHTTPOnly
+            created = cookie.created.timeIntervalSince1970
+            lastAccess = cookie.lastAccess.timeIntervalSince1970
+        }
+
+        var cookie: Cookie {
+            var cookie = Cookie(
+                name: name,
+                value: Secret(value),
+                domain: domain,
+                isHostOnly: hostOnly,
+                path: path,
+                expires: Date(timeIntervalSince1970: expires),
+                isSecure: secure
+            )
+            cookie.isHTTPOnly = httpOnly
+            cookie.created = Date(timeIntervalSince1970: created)
+            cookie.lastAccess = Date(timeIntervalSince1970: lastAccess)
+            return cookie
+        }
+    }
+}

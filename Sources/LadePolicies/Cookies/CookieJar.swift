@@ -1,0 +1,158 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+public import LadeCore
+
+/// The cookies of one account, in memory or in a file (RFC 6265bis).
+///
+/// One jar belongs to one account: hand it to the ``CookieInterceptor`` of that account's chain and to no other. May be
+/// used from any thread. Expiry is measured in the time of the calls.
+public final class CookieJar: Sendable {
+    /// How much a jar holds; when it is full, expired cookies go first, then those used longest ago.
+    public struct Limits: Sendable, Hashable {
+        /// The most cookies of one domain; 50 by default.
+        public var perDomain = 50
+        /// The most cookies in all; 3,000 by default.
+        public var total = 3000
+
+        /// Makes the default limits.
+        ///
+        /// A cookie has at most 4,096 bytes of name and value in any case.
+        public init() {}
+    }
+
+    private let locked: Locked<CookieStorage>
+    private let file: CookieFile?
+
+    /// Makes an empty jar in memory.
+    ///
+    /// - Parameters:
+    ///   - limits: How much it holds.
+    ///   - isPublicSuffix: Whether a domain is shared by strangers, so that no cookie may be set for it.
+    public convenience init(
+        limits: Limits = Limits(),
+        isPublicSuffix: @escaping @Sendable (String) -> Bool = PublicSuffixes.contains
+    ) {
+        self.init(storage: CookieStorage(limits: limits, isPublicSuffix: isPublicSuffix), file: nil)
+    }
+
+    /// Makes a jar that keeps its cookies in a file, and reads what that holds.
+    ///
+    /// The file is written as a whole, by a new file that takes the old one's place, and can be read by its owner alone.
+    /// Session cookies are not kept.
+    ///
+    /// - Parameters:
+    ///   - path: The file; it need not exist, its folder must.
+    ///   - limits: How much it holds.
+    ///   - isPublicSuffix: Whether a domain is shared by strangers, so that no cookie may be set for it.
+    /// - Throws: `LoadingError.file` when the file exists and is no cookie jar or cannot be read.
+    public convenience init(
+        file path: String,
+        limits: Limits = Limits(),
+        isPublicSuffix: @escaping @Sendable (String) -> Bool = PublicSuffixes.contains
+    ) throws(LoadingError) {
+        var storage = CookieStorage(limits: limits, isPublicSuffix: isPublicSuffix)
+        for cookie in try CookieFile.read(path) { storage.insert(cookie, at: cookie.lastAccess) }
+        self.init(storage: storage, file: CookieFile(path: path))
+    }
+
+    private init(storage: CookieStorage, file: CookieFile?) {
+        locked = Locked(storage)
+        self.file = file
+    }
+
+    // MARK: - Looking and changing
+
+    /// Every cookie, ordered by domain, path and name.
+    public var cookies: [Cookie] {
+        locked.withLock { $0.all }
+            .sorted { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) }
+    }
+
+    /// Puts a cookie of the app's own into the jar.
+    ///
+    /// - Parameters:
+    ///   - cookie: The cookie.
+    ///   - date: Now, against which its end is measured.
+    public func insert(_ cookie: Cookie, at date: Date) {
+        var cookie = cookie
+        cookie.created = date
+        cookie.lastAccess = date
+        locked.withLock { $0.insert(cookie, at: date) }
+    }
+
+    /// Removes the cookies that satisfy a predicate; all of them by default, as when a user signs out.
+    ///
+    /// Call ``save()`` when the file is to know at once.
+    public func removeAll(where predicate: (Cookie) -> Bool = { _ in true }) {
+        // Chosen outside the lock: the predicate is the caller's.
+        let chosen = Set(cookies.filter(predicate).map(\.identity))
+        locked.withLock { storage in storage.remove { chosen.contains($0.identity) } }
+    }
+
+    /// Ends the session: removes the cookies that have no end of their own.
+    public func removeSessionCookies() {
+        removeAll { $0.expires == nil }
+    }
+
+    /// Writes the file, if there is one and it is not up to date.
+    ///
+    /// The link does it by itself after each answer that changed what the file holds.
+    ///
+    /// - Throws: `LoadingError.file` when it cannot be written; the jar goes on in memory.
+    public func save() async throws(LoadingError) {
+        guard let file else { return }
+        try await file.write { [locked] in locked.withLock { ($0.version, $0.all) } }
+    }
+
+    // MARK: - The link's part
+
+    /// Whether there is no cookie at all.
+    private var isEmpty: Bool { locked.withLock { $0.count == 0 } }
+
+    /// The value of `Cookie` for a request; nil without cookies.
+    ///
+    /// A cookie whose name is in `written` is left out.
+    func header(for url: URL, at date: Date, without written: Set<String> = []) -> Secret? {
+        let found = locked.withLock { $0.matching(url, at: date) }.filter { !written.contains($0.name) }
+        guard !found.isEmpty else { return nil }
+        return Secret(
+            found.map { ($0.name.isEmpty ? "" : $0.name + "=") + $0.value.reveal() }.joined(separator: "; ")
+        )
+    }
+
+    /// Adds the cookies for its address to a request; those the request brings itself come first and win.
+    func add(to request: inout Request, at date: @autoclosure () -> Date) {
+        guard !isEmpty else { return }
+        let written = request.headers.all("Cookie").joined(separator: "; ")
+        let names = written.split(separator: ";").map { pair in
+            String(pair.prefix { $0 != "=" }.drop { $0 == " " })
+        }
+        guard let cookies = header(for: request.url, at: date(), without: Set(names)) else { return }
+        request.headers.set(
+            "Cookie",
+            secret: Secret(written.isEmpty ? cookies.reveal() : written + "; " + cookies.reveal())
+        )
+    }
+
+    /// Takes what an answer sets; returns whether a file is out of date.
+    func take(_ headers: Headers, from url: URL, at date: Date) -> Bool {
+        let values = headers.all("Set-Cookie").compactMap(SetCookie.init)
+        guard !values.isEmpty else { return false }
+        return locked.withLock { storage in
+            let version = storage.version
+            for value in values { storage.take(value, from: url, at: date) }
+            return storage.version != version
+        } && file != nil
+    }
+}
+
+extension CookieJar: CustomStringConvertible, CustomReflectable {
+    /// How many cookies there are.
+    public var description: String { "a jar of \(locked.withLock { $0.count }) cookies" }
+
+    /// A mirror that shows no cookie.
+    public var customMirror: Mirror { Mirror(self, children: ["jar": description]) }
+}

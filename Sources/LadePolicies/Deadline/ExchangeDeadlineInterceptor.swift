@@ -1,0 +1,116 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// The link that bounds each exchange by its own limit and by what the call has left.
+///
+/// It stands below the rate limit, so that waiting for a slot is not counted as talking to the server. The transport keeps
+/// the time: the bound travels as `timeouts.whole`, and no task is made to watch a clock. The time of the exchange, with a
+/// streamed body up to its end, is booked in the account of the call. Source: policies PL-01 to PL-04.
+public struct ExchangeDeadlineInterceptor: Interceptor {
+    /// How long calls may take.
+    public let settings: DeadlineSettings
+
+    /// Makes the link.
+    public init(_ settings: DeadlineSettings = DeadlineSettings()) {
+        self.settings = settings
+    }
+
+    /// Passes the request on with its bound.
+    ///
+    /// - Throws: `LoadingError.deadlineExceeded` when nothing is left, or when the exchange used up what was left.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        let call = next.call
+        let start = call.time.now
+        let remaining = call.deadline.map { start.duration(to: $0) }
+        if let remaining, remaining <= .zero {
+            throw .deadlineExceeded(call.deadlineReport(at: start), ErrorContext(request))
+        }
+        let bound = settings.bound(for: request, remaining: remaining)
+        var bounded = request
+        if bound.limit != request.timeouts.whole { bounded.timeouts.whole = bound.limit }
+        if let name = settings.remainingField, let remaining { bounded.headers[name] = Self.seconds(remaining) }
+        do throws(LoadingError) {
+            var response = try await next(bounded)
+            // The bound was for this exchange; whoever sends the request again is to get a new one.
+            if response.request.timeouts.whole != request.timeouts.whole {
+                response.request.timeouts.whole = request.timeouts.whole
+            }
+            if response.body.bytes == nil, call.ledger != nil {
+                response.body = response.body.wrapped { source in
+                    DeadlineBody(source, request: request, call: call, start: start, bound: bound)
+                }
+            } else {
+                call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
+            }
+            return response
+        } catch {
+            call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
+            throw bound.translated(error, request, call)
+        }
+    }
+
+    /// The seconds with three digits after the point.
+    private static func seconds(_ duration: Duration) -> String {
+        let milliseconds = max(0, duration.wholeNanoseconds / 1_000_000)
+        let fraction = String(milliseconds % 1000)
+        return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - fraction.count) + fraction
+    }
+}
+
+extension ExchangeBound {
+    /// The transport's time-out as what it was: the end of the call's time, or only of the exchange's.
+    func translated(_ error: LoadingError, _ request: Request, _ call: Call) -> LoadingError {
+        guard isDeadline, case .timedOut(.whole, let context) = error else { return error }
+        return LoadingError.deadlineExceeded(call.deadlineReport(at: call.time.now), context).filled(with: request)
+    }
+}
+
+/// A streamed body whose end is booked and whose time-out is told as the deadline's.
+private final class DeadlineBody: ResponseBodySource {
+    private let source: any ResponseBodySource
+    private let request: Request
+    private let call: Call
+    private let start: Instant
+    private let bound: ExchangeBound
+    // Guarded by its lock: whether the time has been booked.
+    private let isBooked = Locked(false)
+
+    init(_ source: any ResponseBodySource, request: Request, call: Call, start: Instant, bound: ExchangeBound) {
+        self.source = source
+        self.request = request
+        self.call = call
+        self.start = start
+        self.bound = bound
+    }
+
+    func next() async throws(LoadingError) -> Data? {
+        do throws(LoadingError) {
+            let chunk = try await source.next()
+            if chunk == nil { book() }
+            return chunk
+        } catch {
+            book()
+            throw bound.translated(error, request, call)
+        }
+    }
+
+    func cancel() {
+        book()
+        source.cancel()
+    }
+
+    var trailers: Headers { source.trailers }
+    var metrics: Metrics { source.metrics }
+
+    private func book() {
+        let isFirst = isBooked.withLock { isBooked in
+            defer { isBooked = true }
+            return !isBooked
+        }
+        if isFirst { call.ledger?.add(start.duration(to: call.time.now), to: .exchange) }
+    }
+}

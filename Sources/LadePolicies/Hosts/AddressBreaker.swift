@@ -1,0 +1,172 @@
+import LadeCore
+
+/// How addresses are marked, and for how long.
+public struct HostMarking: Sendable, Hashable {
+    /// What is asked when every address of a list is marked.
+    public enum Fallback: Sendable, Hashable {
+        /// The one marked longest ago (PL-32).
+        case markedLongestAgo
+        /// The host itself, as the brief's resolver does.
+        case hostItself
+    }
+
+    /// How long the first mark lasts; 30 s by default.
+    public var interval = Duration.seconds(30)
+    /// How long a mark lasts at most, however often the address failed; 5 min by default.
+    public var maximumInterval = Duration.seconds(300)
+    /// How many suspicious failures in a row mark an address; 5 by default.
+    public var failuresInRow = 5
+    /// What is asked when every address is marked.
+    public var fallback = Fallback.markedLongestAgo
+
+    /// Makes the default settings.
+    public init() {}
+
+    /// The settings of the brief's resolver: one hour for every mark, and the host itself when all are marked.
+    public static var reference: HostMarking {
+        var marking = HostMarking()
+        marking.interval = .seconds(3600)
+        marking.maximumInterval = .seconds(3600)
+        marking.fallback = .hostItself
+        return marking
+    }
+}
+
+/// What is known of one address: a circuit breaker (policies PL-31).
+///
+/// | state | what happens | next state |
+/// | --- | --- | --- |
+/// | closed | evidence that it is down, or a row of suspicious failures | open |
+/// | open | its time is over and a call picks the address | half-open, that call is the probe |
+/// | half-open | the probe says that it works | closed |
+/// | half-open | the probe fails | open, for twice as long |
+/// | half-open | the probe is given up | open, the next call is the probe |
+struct AddressBreaker: Equatable {
+    enum State: Equatable {
+        case closed(failuresInRow: Int)
+        case open(since: Instant, until: Instant)
+        case halfOpen(since: Instant, probe: Int)
+    }
+
+    /// A pick of the address; says later whether what came of it is still news.
+    struct Ticket: Equatable, Sendable {
+        var generation: Int
+        var isProbe: Bool
+    }
+
+    enum Change: Equatable {
+        case none
+        case marked(reason: String, for: Duration)
+        case recovered
+    }
+
+    private(set) var state = State.closed(failuresInRow: 0)
+    /// How many marks came in a row.
+    private(set) var marks = 0
+    /// Counts the changes of state.
+    private var generation = 0
+
+    /// Whether calls pass the address by.
+    ///
+    /// A mark that begins in the future is none: the clock was set back.
+    func isMarked(at now: Instant) -> Bool {
+        switch state {
+        case .closed: false
+        case .open(let since, let until): since <= now && now < until
+        case .halfOpen(let since, _): since <= now
+        }
+    }
+
+    /// When the mark began; nil without one.
+    var markedSince: Instant? {
+        switch state {
+        case .closed: nil
+        case .open(let since, _), .halfOpen(let since, _): since
+        }
+    }
+
+    /// Whether a pick now finds out whether the address is back.
+    private func isDue(at now: Instant) -> Bool {
+        guard case .open = state else { return false }
+        return !isMarked(at: now)
+    }
+
+    /// Takes the address for one exchange.
+    mutating func pick(at now: Instant) -> Ticket {
+        guard isDue(at: now) else { return Ticket(generation: generation, isProbe: false) }
+        generation += 1
+        state = .halfOpen(since: min(markedSince ?? now, now), probe: generation)
+        return Ticket(generation: generation, isProbe: true)
+    }
+
+    /// Takes in what came of an exchange.
+    ///
+    /// - Parameters:
+    ///   - evidence: What came of it.
+    ///   - ticket: What the pick gave.
+    ///   - now: When it ended.
+    ///   - settings: How addresses are marked.
+    ///   - jitter: A number in 0 ..< 1.
+    /// - Returns: What changed by it.
+    mutating func note(
+        _ evidence: HostEvidence,
+        of ticket: Ticket,
+        at now: Instant,
+        _ settings: HostMarking,
+        jitter: Double
+    ) -> Change {
+        // What began before the last change of state says nothing about the address since.
+        guard ticket.generation == generation else { return .none }
+        switch (state, evidence) {
+        case (.closed, .works):
+            state = .closed(failuresInRow: 0)
+            return .none
+        case (_, .works):
+            return clear() ? .recovered : .none
+        case (_, .down(let reason)):
+            return mark(reason, at: now, settings, jitter)
+        case (.closed(let failures), .suspicious(let reason)):
+            guard failures + 1 >= settings.failuresInRow else {
+                state = .closed(failuresInRow: failures + 1)
+                return .none
+            }
+            return mark(reason, at: now, settings, jitter)
+        case (.open, .suspicious(let reason)), (.halfOpen, .suspicious(let reason)):
+            return mark(reason, at: now, settings, jitter)
+        case (.halfOpen(let since, let probe), .none):
+            if ticket.isProbe, probe == ticket.generation { state = .open(since: since, until: now) }
+            return .none
+        case (_, .none):
+            return .none
+        }
+    }
+
+    /// Marks it by hand, or by evidence: 30 s, 1 min, 2 min, 4 min, 5 min …, less up to a quarter of jitter.
+    private mutating func mark(
+        _ reason: String,
+        at now: Instant,
+        _ settings: HostMarking,
+        _ jitter: Double
+    ) -> Change {
+        let doublings = min(marks, 20)
+        let whole = min(settings.interval * (1 << doublings), settings.maximumInterval)
+        let duration = Duration.nanoseconds(Int64(Double(whole.wholeNanoseconds) * (1 - jitter / 4)))
+        mark(at: now, for: duration)
+        return .marked(reason: reason, for: duration)
+    }
+
+    mutating func mark(at now: Instant, for duration: Duration) {
+        marks += 1
+        generation += 1
+        state = .open(since: now, until: now.advanced(by: duration))
+    }
+
+    /// Forgets everything; returns whether there was a mark.
+    mutating func clear() -> Bool {
+        let wasMarked = markedSince != nil
+        if wasMarked { generation += 1 }
+        marks = 0
+        state = .closed(failuresInRow: 0)
+        return wasMarked
+    }
+}

@@ -1,0 +1,33 @@
+/// One place where a host can be reached: a name or a numeric address, and a port.
+public struct HostAddress: Sendable, Hashable {
+    /// The host name or numeric address, in lower case, IPv6 without brackets.
+    public let host: String
+    /// The port; nil for the port of the request's address.
+    public let port: Int?
+    /// Whether it is a host of its own: asked under its own name, with its own credentials and cookies.
+    ///
+    /// False by default: then only the connection goes there, and `Host`, the TLS name, the certificate check, cookies,
+    /// cache key, authorisation and rate limit stay those of the host that the request names.
+    public let isHostOfItsOwn: Bool
+
+    /// Makes an address.
+    public init(_ host: String, port: Int? = nil, isHostOfItsOwn: Bool = false) {
+        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        self.host = bare.lowercased()
+        self.port = port
+        self.isHostOfItsOwn = isHostOfItsOwn
+    }
+}
+
+extension HostAddress: ExpressibleByStringLiteral {
+    /// Makes an address from a host name or numeric address without a port.
+    public init(stringLiteral value: String) { self.init(value) }
+}
+
+extension HostAddress: CustomStringConvertible {
+    /// The host, with the port when one is given.
+    public var description: String {
+        guard let port else { return host }
+        return host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

@@ -1,0 +1,147 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// The lists of addresses under which hosts can be reached, and which of them work.
+///
+/// ```swift
+/// let hosts = HostDirectory(["api.example.com": ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]])
+/// ```
+///
+/// One directory serves a whole service; lists and marks may be changed from any thread while it does. An address that
+/// several hosts list is marked for all of them. Source: policies PL-30 to PL-34, `service-loader.md` §11.
+public final class HostDirectory: Sendable {
+    /// Where an exchange goes.
+    struct Choice: Sendable {
+        var address: HostAddress
+        var ticket: AddressBreaker.Ticket
+    }
+
+    private struct Place: Hashable {
+        var host: String
+        var port: Int?
+
+        init(_ address: HostAddress) {
+            host = address.host
+            port = address.port
+        }
+    }
+
+    private struct State {
+        var lists: [String: [HostAddress]] = [:]
+        var breakers: [Place: AddressBreaker] = [:]
+    }
+
+    /// How addresses are marked.
+    public let marking: HostMarking
+    private let locked: Locked<State>
+
+    /// Makes a directory.
+    ///
+    /// - Parameters:
+    ///   - lists: The addresses of each host, the preferred first; the host itself may be among them.
+    ///   - marking: How addresses are marked, and for how long.
+    public init(_ lists: [String: [HostAddress]] = [:], marking: HostMarking = HostMarking()) {
+        self.marking = marking
+        var state = State()
+        for (host, list) in lists { state.lists[host.lowercased()] = list }
+        locked = Locked(state)
+    }
+
+    // MARK: - Lists
+
+    /// Replaces the list of a host; an empty one removes it.
+    ///
+    /// What is known of an address stays known.
+    public func setAddresses(_ addresses: [HostAddress], for host: String) {
+        locked.withLock { $0.lists[host.lowercased()] = addresses.isEmpty ? nil : addresses }
+    }
+
+    /// The list of a host, the preferred address first; empty without one.
+    public func addresses(for host: String) -> [HostAddress] {
+        locked.withLock { $0.lists[host.lowercased()] ?? [] }
+    }
+
+    /// The address that the next call for a host would use; the host itself without a list.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - instant: Now, in the time of the service.
+    /// - Returns: The address, which is not taken: no probe begins.
+    public func address(for host: String, at instant: Instant = SystemTime().now) -> HostAddress {
+        let host = host.lowercased()
+        return locked.withLock { preferred(host, at: instant, $0) } ?? HostAddress(host)
+    }
+
+    // MARK: - Marks by hand
+
+    /// Marks an address as not to be used; one that no list has is ignored.
+    ///
+    /// - Parameters:
+    ///   - address: The address, as it is listed.
+    ///   - duration: How long; the first interval of ``HostMarking`` unless given.
+    ///   - instant: Since when, in the time of the service.
+    public func mark(_ address: HostAddress, for duration: Duration? = nil, at instant: Instant = SystemTime().now) {
+        let place = Place(address)
+        locked.withLock { state in
+            guard state.lists.values.contains(where: { $0.contains { Place($0) == place } }) else { return }
+            state.breakers[place, default: AddressBreaker()].mark(at: instant, for: duration ?? marking.interval)
+        }
+    }
+
+    /// Takes the mark off an address: the next call may use it.
+    public func unmark(_ address: HostAddress) {
+        locked.withLock { _ = $0.breakers[Place(address)]?.clear() }
+    }
+
+    /// Whether calls pass an address by.
+    public func isMarked(_ address: HostAddress, at instant: Instant = SystemTime().now) -> Bool {
+        locked.withLock { $0.breakers[Place(address)]?.isMarked(at: instant) ?? false }
+    }
+
+    // MARK: - The link's part
+
+    /// Whether there is no list at all: the usual case, in which the link does nothing.
+    var isEmpty: Bool { locked.withLock { $0.lists.isEmpty } }
+
+    /// Takes the address for one exchange; nil when the host has no list.
+    func choose(_ host: String, at now: Instant) -> Choice? {
+        locked.withLock { state in
+            guard let address = preferred(host, at: now, state) else { return nil }
+            let ticket = state.breakers[Place(address), default: AddressBreaker()].pick(at: now)
+            return Choice(address: address, ticket: ticket)
+        }
+    }
+
+    /// Takes in what came of an exchange.
+    func note(_ evidence: HostEvidence, of choice: Choice, at now: Instant, jitter: Double) -> AddressBreaker.Change {
+        locked.withLock { state in
+            state.breakers[Place(choice.address), default: AddressBreaker()]
+                .note(evidence, of: choice.ticket, at: now, marking, jitter: jitter)
+        }
+    }
+
+    /// The first address that is not marked; with all marked, the fallback.
+    private func preferred(_ host: String, at now: Instant, _ state: State) -> HostAddress? {
+        guard let list = state.lists[host] else { return nil }
+        let breakers = list.map { state.breakers[Place($0)] ?? AddressBreaker() }
+        if let index = breakers.firstIndex(where: { !$0.isMarked(at: now) }) { return list[index] }
+        switch marking.fallback {
+        case .hostItself:
+            return HostAddress(host)
+        case .markedLongestAgo:
+            let since = breakers.map { $0.markedSince ?? now }
+            return since.indices.min { since[$0] < since[$1] }.map { list[$0] }
+        }
+    }
+}
+
+extension HostDirectory: CustomStringConvertible {
+    /// The hosts that have lists.
+    public var description: String {
+        "lists for " + locked.withLock { $0.lists.keys.sorted() }.joined(separator: ", ")
+    }
+}

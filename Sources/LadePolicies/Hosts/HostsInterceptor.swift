@@ -1,0 +1,78 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// Sends each attempt to the best address of its host, and learns from what comes of it.
+///
+/// The request keeps its address: only `LadeCore.Request.destination` is set, so `Host`, TLS name, certificate check,
+/// credentials and keys stay those of the host. A request that has a destination already goes there. Stands below the
+/// retries, so that each attempt picks anew. Source: policies PL-30 to PL-34.
+public struct HostsInterceptor: Interceptor {
+    /// The lists.
+    public let directory: HostDirectory
+    /// The cookies for addresses that are hosts of their own; nil sends them none.
+    public let jar: CookieJar?
+
+    /// Makes the link.
+    public init(directory: HostDirectory, jar: CookieJar? = nil) {
+        self.directory = directory
+        self.jar = jar
+    }
+
+    /// Picks an address, sends the request there and notes how it went.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        guard !directory.isEmpty, request.destination == nil,
+            let host = request.url.host()?.lowercased(),
+            let choice = directory.choose(host, at: next.call.time.now)
+        else { return try await next(request) }
+        do {
+            let response = try await next(aim(request, host, at: choice.address, next.call))
+            note(HostEvidence(response), choice, host, next.call)
+            return response
+        } catch {
+            note(HostEvidence(error), choice, host, next.call)
+            throw error
+        }
+    }
+
+    private func aim(_ request: Request, _ host: String, at address: HostAddress, _ call: Call) -> Request {
+        let isItself = address.host == host && (address.port == nil || address.port == Origin(request.url)?.port)
+        guard !isItself else { return request }
+        call.record(.hostChosen(host: host, address: address.description))
+        var aimed = request
+        guard address.isHostOfItsOwn, let url = Self.renamed(request.url, address) else {
+            aimed.destination = .host(address.host, port: address.port)
+            return aimed
+        }
+        aimed.url = url
+        // They were made for the other host; authorisers below look at the new name.
+        aimed.headers.removeCredentials()
+        aimed.headers.remove("Host")
+        jar?.add(to: &aimed, at: call.time.date)
+        return aimed
+    }
+
+    private static func renamed(_ url: URL, _ address: HostAddress) -> URL? {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return nil }
+        parts.host = address.host.contains(":") ? "[\(address.host)]" : address.host
+        if let port = address.port { parts.port = port }
+        return parts.url
+    }
+
+    private func note(_ evidence: HostEvidence, _ choice: HostDirectory.Choice, _ host: String, _ call: Call) {
+        let jitter = evidence.isFailure ? call.random.unit() : 0
+        let change = directory.note(evidence, of: choice, at: call.time.now, jitter: jitter)
+        switch change {
+        case .none:
+            break
+        case .marked(let reason, let duration):
+            let address = choice.address.description
+            call.record(.hostMarked(host: host, address: address, reason: reason, for: duration))
+        case .recovered:
+            call.record(.hostRecovered(host: host, address: choice.address.description))
+        }
+    }
+}

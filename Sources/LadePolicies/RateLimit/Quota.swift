@@ -1,0 +1,155 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// What a server says is left of its quota.
+///
+/// | fields | source |
+/// | --- | --- |
+/// | `RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60` | IETF draft, structured fields |
+/// | `RateLimit: limit=100, remaining=50, reset=30` | earlier IETF draft |
+/// | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | earlier IETF drafts |
+/// | `X-RateLimit-…`, with the seconds or the date of the reset | many services |
+struct QuotaReading: Sendable, Hashable {
+    /// The calls that are left.
+    var remaining: Int
+    /// When there are new ones, from now on.
+    var reset: Duration
+    /// The time per call over a whole window, when the server told both its length and its quota.
+    var windowInterval: Duration?
+
+    /// Reads the fields of an answer; nil when there are none that can be used.
+    init?(_ headers: Headers, now: Date) {
+        if headers.contains("RateLimit"), let reading = Self.structured(headers) ?? Self.dictionary(headers) {
+            self = reading
+        } else if headers.contains("RateLimit-Remaining"), let reading = Self.three("RateLimit", headers, now) {
+            self = reading
+        } else if headers.contains("X-RateLimit-Remaining"), let reading = Self.three("X-RateLimit", headers, now) {
+            self = reading
+        } else {
+            return nil
+        }
+    }
+
+    private init?(remaining: Double, reset: Double, limit: Double? = nil, window: Double? = nil) {
+        guard remaining.isFinite, remaining >= 0, reset.isFinite else { return nil }
+        self.remaining = Int(min(remaining, 1e12))
+        // A month is the longest window anybody has; what is longer is a misread date.
+        self.reset = .seconds(min(max(0, reset), 31 * 86_400))
+        if let limit, let window, limit >= 1, window > 0 { windowInterval = .seconds(min(window, 1e9) / limit) }
+    }
+
+    /// Of several policies the one that allows the least.
+    private static func structured(_ headers: Headers) -> QuotaReading? {
+        guard let limits = try? StructuredField.List(parsing: headers.all("RateLimit")) else { return nil }
+        let policies = try? StructuredField.List(parsing: headers.all("RateLimit-Policy"))
+        var strictest: QuotaReading?
+        for member in limits.members {
+            guard let name = member.item?.value.text, let remaining = member.parameters["r"]?.number else { continue }
+            let policy = policies?.members.first { $0.item?.value.text == name }?.parameters
+            let window = policy?["w"]?.number
+            // Without a time the whole window is the careful guess.
+            guard let reset = member.parameters["t"]?.number ?? window else { continue }
+            let quota = policy?["q"]?.number
+            guard let reading = QuotaReading(remaining: remaining, reset: reset, limit: quota, window: window) else {
+                continue
+            }
+            if strictest.map({ reading.secondsPerCall > $0.secondsPerCall }) ?? true { strictest = reading }
+        }
+        return strictest
+    }
+
+    private var secondsPerCall: Double { remaining > 0 ? reset.inSeconds / Double(remaining) : .infinity }
+
+    private static func dictionary(_ headers: Headers) -> QuotaReading? {
+        guard let fields = try? StructuredField.Dictionary(parsing: headers.all("RateLimit")),
+            let remaining = fields["remaining"]?.item?.value.number, let reset = fields["reset"]?.item?.value.number
+        else { return nil }
+        return QuotaReading(remaining: remaining, reset: reset, limit: fields["limit"]?.item?.value.number)
+    }
+
+    private static func three(_ prefix: String, _ headers: Headers, _ now: Date) -> QuotaReading? {
+        guard let remaining = number(headers[prefix + "-Remaining"]), var reset = number(headers[prefix + "-Reset"])
+        else { return nil }
+        if reset >= 1e9 {
+            // A date: seconds since 1970 are beyond 10⁹ since 2001, milliseconds beyond 10¹².
+            let date = reset >= 1e12 ? reset / 1000 : reset
+            let server = headers["Date"].flatMap { try? HTTPDate($0, now: now) }?.date ?? now
+            reset = date - server.timeIntervalSince1970
+        }
+        return QuotaReading(remaining: remaining, reset: reset)
+    }
+
+    /// The number at the beginning of a value; `100, 100;w=60` is 100.
+    private static func number(_ text: String?) -> Double? {
+        guard let text else { return nil }
+        return Double(text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") })
+    }
+}
+
+/// How an announced quota is spent: what is left, evenly over what is left of the window.
+///
+/// Worked example: 30 calls left and 12 s to go → one each 0.4 s; none left → nothing until the reset.
+struct QuotaPace: Sendable {
+    /// When the next call may start.
+    private(set) var next: Instant
+    /// The time from one call to the next.
+    private(set) var interval: Int64 = 0
+    /// The reset is not before this.
+    ///
+    /// Servers tell whole seconds, cut off or rounded up: `low` is the latest that was told, `high` the earliest plus
+    /// the second that may have been cut off.
+    private var low: Instant
+    private(set) var high: Instant
+    private var lastStart: Instant?
+    /// The pace that was last told to the sinks.
+    private var announced: Double?
+
+    init(_ now: Instant) {
+        (next, low, high) = (now, now, now)
+    }
+
+    mutating func start(at now: Instant) {
+        lastStart = now
+        next = max(next, now).advanced(nanoseconds: interval)
+    }
+
+    /// Takes a reading; `inFlight` calls that the server may not have counted yet are taken for spent.
+    ///
+    /// - Returns: The new pace in calls per second when it differs from the last that was told by a tenth.
+    mutating func observe(_ reading: QuotaReading, inFlight: Int, now: Instant) -> Double? {
+        let told = now.advanced(by: reading.reset)
+        let latest = told.advanced(by: .seconds(1))
+        if told < low.advanced(by: .milliseconds(1500)), low < latest.advanced(by: .milliseconds(500)) {
+            low = max(low, told)
+            high = max(low, min(high, latest))
+        } else {
+            (low, high) = (told, latest)
+        }
+        let available = reading.remaining - inFlight
+        var rate = 0.0
+        if available > 0 {
+            interval = max(0, now.duration(to: low).wholeNanoseconds) / Int64(available)
+            // Never later than the reset, which brings new calls.
+            next = min((lastStart ?? now).advanced(nanoseconds: interval), max(high, now))
+            rate = interval > 0 ? 1e9 / Double(interval) : .infinity
+        } else {
+            if let whole = reading.windowInterval { interval = whole.wholeNanoseconds }
+            next = max(now, high)
+        }
+        if let announced, abs(rate - announced) <= announced * 0.1 { return nil }
+        announced = rate
+        return rate
+    }
+}
+
+extension Instant {
+    /// The instant so many nanoseconds later; saturates.
+    func advanced(nanoseconds count: Int64) -> Instant {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(count)
+        return Instant(nanoseconds: overflow ? (count < 0 ? .min : .max) : sum)
+    }
+}

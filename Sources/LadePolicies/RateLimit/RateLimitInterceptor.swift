@@ -1,0 +1,91 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+import Synchronization
+
+/// The link that waits for a slot of the ``RateLimiter`` before each exchange, and tells it what servers say.
+///
+/// The last wait before the wire: it stands below retry, hosts and authorisation, so that every exchange has a slot of its
+/// own, and takes its key from the address that was asked for, not from the one that is dialled. The slot of a streamed
+/// answer is handed back when its body ends. Source: policies PL-20 to PL-25.
+public struct RateLimitInterceptor: Interceptor {
+    /// Who gives the slots.
+    public let limiter: RateLimiter
+
+    /// Makes the link.
+    public init(_ limiter: RateLimiter) {
+        self.limiter = limiter
+    }
+
+    /// Waits for a slot, passes the request on, and observes the answer.
+    ///
+    /// - Throws: What ``RateLimiter/start(_:call:)`` throws, and what the links below do.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        let slot: RateLimiter.Slot
+        do throws(LoadingError) {
+            slot = try await limiter.start(request, call: next.call)
+        } catch {
+            throw error.filled(with: request)
+        }
+        do throws(LoadingError) {
+            var response = try await next(request)
+            limiter.observe(response.status, response.headers, of: request, call: next.call)
+            if slot.key == nil || response.body.bytes != nil {
+                limiter.finish(slot)
+            } else {
+                response.body = response.body.wrapped { SlotBody($0, slot: slot, limiter: limiter) }
+            }
+            return response
+        } catch {
+            // A head may have come before the body broke.
+            if let status = error.context.status {
+                limiter.observe(status, error.context.headers, of: request, call: next.call)
+            }
+            limiter.finish(slot)
+            throw error
+        }
+    }
+}
+
+/// A streamed body that hands its slot back when it ends.
+private final class SlotBody: ResponseBodySource {
+    private let source: any ResponseBodySource
+    private let slot: RateLimiter.Slot
+    private let limiter: RateLimiter
+    private let isFinished = Atomic(false)
+
+    init(_ source: any ResponseBodySource, slot: RateLimiter.Slot, limiter: RateLimiter) {
+        self.source = source
+        self.slot = slot
+        self.limiter = limiter
+    }
+
+    deinit { finish() }
+
+    func next() async throws(LoadingError) -> Data? {
+        do throws(LoadingError) {
+            let chunk = try await source.next()
+            if chunk == nil { finish() }
+            return chunk
+        } catch {
+            finish()
+            throw error
+        }
+    }
+
+    func cancel() {
+        source.cancel()
+        finish()
+    }
+
+    var trailers: Headers { source.trailers }
+    var metrics: Metrics { source.metrics }
+
+    private func finish() {
+        guard !isFinished.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        limiter.finish(slot)
+    }
+}

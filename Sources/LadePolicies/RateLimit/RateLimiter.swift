@@ -1,0 +1,303 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+public import LadeCore
+
+/// Sees to it that services are not asked more often than they want, by the program's word or by theirs.
+///
+/// Whoever holds the limiter may change it at any time:
+///
+/// ```swift
+/// try service.rateLimiter.setRate(1, for: URL(string: "https://api.example.com/search")!)
+/// service.rateLimiter.closeGate(of: key, for: .seconds(30))
+/// ```
+///
+/// A call asks for a slot before its exchange starts and reserves it there and then, in order of arrival within its
+/// priority; what happens to other calls later does not take it away. A call that waits holds no thread; one that is
+/// cancelled gives its place or slot back. Gates are closed by time and opened by nothing else.
+///
+/// Services are told apart by ``ServiceKey``. Source: policies PL-20 to PL-25, `service-loader.md` §9.
+public final class RateLimiter: Sendable {
+    /// Leave to carry out one exchange; hand it back with ``finish(_:isUnused:)`` when the exchange has ended.
+    public struct Slot: Sendable {
+        /// The service it is for; nil when nothing limits it.
+        let key: ServiceKey?
+    }
+
+    private let time: any TimeSource
+    /// Which requests share a rate.
+    public let keyRule: ServiceKey.Rule
+    private let gateStatuses: Set<Int>?
+    private let respectsQuotas: Bool
+    // Guarded by its lock.
+    private let state: Locked<RateLimiterState>
+
+    /// Makes a limiter.
+    ///
+    /// - Parameters:
+    ///   - limits: What it starts with.
+    ///   - time: Where its waits come from; the same as that of the calls.
+    ///   - random: Where the blur after a gate comes from.
+    /// - Throws: `LoadingError.invalidSetting` for a negative rate, a burst or a number of exchanges below one.
+    public init(
+        _ limits: RateLimits = RateLimits(),
+        time: any TimeSource = SystemTime(),
+        random: any RandomSource = SystemRandom()
+    ) throws(LoadingError) {
+        try limits.default?.validate()
+        for rate in limits.rates.values { try rate.validate() }
+        try Self.validate(limits.concurrency)
+        try Self.validate(limits.totalConcurrency)
+        self.time = time
+        keyRule = limits.keyRule
+        gateStatuses = limits.gateStatuses
+        respectsQuotas = limits.respectsQuotas
+        state = Locked(RateLimiterState(limits, seed: random.next()))
+    }
+
+    // MARK: - Rates
+
+    /// Sets the rate of a service; those who wait go by it at once.
+    ///
+    /// - Parameters:
+    ///   - perSecond: Starts per second; zero holds every call until the rate is changed.
+    ///   - burst: How many may start at once after a pause.
+    ///   - key: The service.
+    /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
+    public func setRate(_ perSecond: Double, burst: Int = 1, for key: ServiceKey) throws(LoadingError) {
+        let rate = Rate(perSecond: perSecond, burst: burst)
+        try rate.validate()
+        let now = time.now
+        wake(state.withLock { $0.setRate(rate, of: key, now: now) })
+    }
+
+    /// Sets the rate of the service that an address belongs to; see ``setRate(_:burst:for:)-(_,_,ServiceKey)``.
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
+    public func setRate(_ perSecond: Double, burst: Int = 1, for url: URL) throws(LoadingError) {
+        try setRate(perSecond, burst: burst, for: key(of: url))
+    }
+
+    /// Takes the rate of its own from a service, which then has the default.
+    public func removeRate(for key: ServiceKey) {
+        let now = time.now
+        wake(state.withLock { $0.setRate(nil, of: key, now: now) })
+    }
+
+    /// Sets the rate of services that have none of their own; nil for no limit.
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
+    public func setDefaultRate(_ rate: Rate?) throws(LoadingError) {
+        try rate?.validate()
+        let now = time.now
+        wake(state.withLock { $0.setDefaultRate(rate, now: now) })
+    }
+
+    /// The rate of a service, its own or the default; nil for no limit.
+    public func rate(for key: ServiceKey) -> Rate? { state.withLock { $0.rate(of: key) } }
+
+    /// The rate of the service that an address belongs to, its own or the default; nil for no limit.
+    public func rate(for url: URL) -> Rate? { rate(for: key(of: url)) }
+
+    // MARK: - Gates, caps, priorities
+
+    /// Closes the gate of a service: nothing is sent to it for a while.
+    ///
+    /// A gate that is closed for longer stays so. The time is cut at ``RateLimits/gateLimit``.
+    public func closeGate(of key: ServiceKey, for pause: Duration) {
+        _ = close(key, for: pause)
+    }
+
+    /// Sets how many exchanges with a service may run at a time; nil for the default.
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a number below one.
+    public func setConcurrency(_ count: Int?, for key: ServiceKey) throws(LoadingError) {
+        try Self.validate(count)
+        let now = time.now
+        wake(state.withLock { $0.setConcurrency(count, of: key, now: now) })
+    }
+
+    /// Sets how many exchanges may run at a time in all; nil for no limit.
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a number below one.
+    public func setTotalConcurrency(_ count: Int?) throws(LoadingError) {
+        try Self.validate(count)
+        let now = time.now
+        wake(state.withLock { $0.setTotalConcurrency(count, now: now) })
+    }
+
+    /// Changes the priority of a call that waits, as when a prefetched page scrolls into view.
+    ///
+    /// Among those of its new priority it takes the place of its arrival. A call that does not wait is not affected.
+    public func setPriority(_ priority: Request.Priority, of call: Call.ID) {
+        let now = time.now
+        wake(state.withLock { $0.setPriority(priority, of: call, now: now) })
+    }
+
+    // MARK: - Looking
+
+    /// How long a call of normal priority that came now would wait; nil when nobody knows.
+    public func wait(for key: ServiceKey) -> Duration? {
+        let now = time.now
+        return state.withLock { $0.wait(of: key, now: now) }
+    }
+
+    /// How many calls wait.
+    public var waitingCount: Int { state.withLock(\.waitingCount) }
+
+    /// How many services it remembers.
+    public var keyCount: Int { state.withLock(\.buckets.count) }
+
+    // MARK: - Slots
+
+    /// Reserves a slot for an exchange, waiting for it if need be.
+    ///
+    /// - Parameters:
+    ///   - request: What is to be sent.
+    ///   - call: The call it belongs to; its deadline bounds the wait.
+    /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)``.
+    /// - Throws: `LoadingError.deadlineExceeded` when the wait could not end before the deadline, or has not;
+    ///   `LoadingError.rateLimited` when the server wants a longer pause than ``RateLimits/pauseLimit``;
+    ///   `LoadingError.cancelled` as soon as the task is cancelled.
+    public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot {
+        guard !state.withLock(\.isUnlimited) else { return Slot(key: nil) }
+        let key = keyRule(request)
+        let now = time.now
+        let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
+        let (arrival, wakes) = state.withLock {
+            $0.arrive(key, request.priority, deadline: deadline, call: call.id, now: now)
+        }
+        wake(wakes)
+        switch arrival {
+        case .started(let isTracked): return Slot(key: isTracked ? key : nil)
+        case .waiting(let id, let reason): return try await wait(id, key, reason, call)
+        case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
+        case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
+        }
+    }
+
+    /// Hands a slot back.
+    ///
+    /// - Parameters:
+    ///   - slot: The slot.
+    ///   - isUnused: Whether nothing was sent, so that the next call may start in its place.
+    public func finish(_ slot: Slot, isUnused: Bool = false) {
+        guard let key = slot.key else { return }
+        let now = time.now
+        wake(state.withLock { $0.finish(key, isUnused: isUnused, now: now) })
+    }
+
+    /// Takes what a server says about its limits with an answer.
+    ///
+    /// A 429 or 503 with `Retry-After` closes the gate of the service; an announced quota is spent evenly. Source:
+    /// policies PL-22, PL-23.
+    public func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call) {
+        if gateStatuses?.contains(status.code) ?? true, let pause = headers.pause(now: call.time.date) {
+            let key = keyRule(request)
+            if let closed = close(key, for: pause) {
+                call.record(.gateClosed(key: key.description, for: closed, status: status))
+            }
+        }
+        guard respectsQuotas, let reading = QuotaReading(headers, now: call.time.date) else { return }
+        let key = keyRule(request)
+        let now = time.now
+        let (pace, wakes) = state.withLock { $0.observe(reading, key, now: now) }
+        wake(wakes)
+        if let pace { call.record(.rateAdjusted(key: key.description, perSecond: pace.isFinite ? pace : nil)) }
+    }
+
+    // MARK: - Waiting
+
+    private func wait(
+        _ id: UInt64,
+        _ key: ServiceKey,
+        _ reason: WaitReason,
+        _ call: Call
+    ) async throws(LoadingError) -> Slot {
+        // Thrown only after the wait is booked, so that a deadline's report has it.
+        let news = try await call.wait(for: reason) { () async throws(LoadingError) in
+            await lastNews(of: id, key)
+        }
+        switch news {
+        case .granted, .lead:
+            guard Task.isCancelled else { return Slot(key: key) }
+            finish(Slot(key: key), isUnused: true)
+            throw .cancelled(ErrorContext())
+        case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
+        case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
+        case .expired: throw .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
+        case .cancelled: throw .cancelled(ErrorContext())
+        }
+    }
+
+    /// Waits for what ends the wait, keeping the alarm when asked to.
+    private func lastNews(of id: UInt64, _ key: ServiceKey) async -> RateWake {
+        var news = await nextNews(of: id)
+        while case .lead = news {
+            news = await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.keepAlarm(of: key, leader: id) }
+                let news = await self.nextNews(of: id)
+                group.cancelAll()
+                return news
+            }
+        }
+        return news
+    }
+
+    private func nextNews(of id: UInt64) async -> RateWake {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // A handler that ran before this has removed the waiter, which settle sees.
+                if let news = state.withLock({ $0.settle(id, continuation) }) { continuation.resume(returning: news) }
+            }
+        } onCancel: {
+            let now = time.now
+            wake(state.withLock { $0.cancel(id, now: now) })
+        }
+    }
+
+    /// Sleeps to the next slot of a service and starts whoever is due, until its leader is told otherwise.
+    private func keepAlarm(of key: ServiceKey, leader: UInt64) async {
+        while let alarm = nextAlarm(of: key, leader: leader) {
+            do throws(LoadingError) {
+                try await time.sleep(until: alarm)
+            } catch {
+                return
+            }
+            let now = time.now
+            wake(state.withLock { $0.ring(key, due: alarm, now: now) })
+        }
+    }
+
+    private func nextAlarm(of key: ServiceKey, leader: UInt64) -> Instant? {
+        let now = time.now
+        return state.withLock { $0.alarm(of: key, leader: leader, now: now) }
+    }
+
+    private func close(_ key: ServiceKey, for pause: Duration) -> Duration? {
+        let now = time.now
+        guard let (closed, wakes) = state.withLock({ $0.close(key, for: pause, now: now) }) else {
+            return nil
+        }
+        wake(wakes)
+        return closed
+    }
+
+    private func wake(_ wakes: RateLimiterState.Wakes) {
+        for (continuation, news) in wakes { continuation.resume(returning: news) }
+    }
+
+    private func key(of url: URL) -> ServiceKey { keyRule(Request(url)) }
+
+    private static func impossible(_ wait: Duration, _ reason: WaitReason, _ call: Call) -> LoadingError {
+        let entry = StageTimes.Entry(stage: .wait(reason), duration: wait)
+        return .deadlineExceeded(call.deadlineReport(at: call.time.now, impossible: entry), ErrorContext())
+    }
+
+    private static func validate(_ concurrency: Int?) throws(LoadingError) {
+        guard let concurrency, concurrency < 1 else { return }
+        throw .invalidSetting(name: "concurrency", reason: "\(concurrency) is less than one", ErrorContext())
+    }
+}

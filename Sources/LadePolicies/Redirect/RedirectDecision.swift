@@ -1,0 +1,120 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// What is to be done with an answer that may be a redirect (RFC 9110 §15.4).
+public enum RedirectDecision: Sendable {
+    /// It is the answer of the call.
+    case deliver
+    /// The request to send instead; `isRepeat` tells that its address was asked before in this call.
+    case follow(Request, isRepeat: Bool)
+    /// The call fails.
+    case refuse(RedirectFault)
+}
+
+/// The redirects of one call: what was asked, and what each answer leads to.
+///
+/// | status | POST becomes | others |
+/// | --- | --- | --- |
+/// | 301, 302 | GET without body | stay |
+/// | 303 | GET without body | GET without body; GET and HEAD stay |
+/// | 307, 308 | POST with its body | stay |
+struct RedirectTrail {
+    private let policy: RedirectPolicy
+    private var hops = 0
+    /// Method and address, without fragment, of everything asked since a server last set a cookie.
+    private var asked: Set<String> = []
+    /// The same since the start of the call.
+    private var everAsked: Set<String> = []
+
+    init(_ policy: RedirectPolicy) { self.policy = policy }
+
+    /// Decides about one answer to one request.
+    mutating func decide(_ status: Status, _ headers: Headers, to request: Request) -> RedirectDecision {
+        guard Self.isRedirect(status), let location = headers["Location"] else { return .deliver }
+        let limit = request.redirectLimit ?? policy.limit
+        guard limit > 0 else { return .deliver }
+        guard hops < limit else { return .refuse(.tooMany(limit: limit)) }
+        guard let target = Self.target(location, from: request.url) else {
+            // What stands behind the question mark may be a secret.
+            return .refuse(.invalidTarget(String(location.prefix { $0 != "?" && $0 != "#" })))
+        }
+        if let fault = fault(of: target, from: request) { return .refuse(fault) }
+        let next = makeRequest(target, status, request)
+        guard next.body?.isReplayable ?? true else { return .refuse(.bodyNotReplayable) }
+
+        // An address that sets a cookie and leads back to itself is a usual way to see whether cookies are kept.
+        if headers.contains("Set-Cookie") { asked.removeAll() } else { note(request) }
+        let key = Self.key(next)
+        guard !asked.contains(key) else {
+            return .refuse(.loop(url: target.redacted(secretQueryNames: request.secretQueryNames)))
+        }
+        hops += 1
+        everAsked.insert(Self.key(request))
+        return .follow(next, isRepeat: everAsked.contains(key))
+    }
+
+    private static func isRedirect(_ status: Status) -> Bool {
+        switch status.code {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    private mutating func note(_ request: Request) { asked.insert(Self.key(request)) }
+
+    private static func key(_ request: Request) -> String {
+        "\(request.method) \(request.url.absoluteString.prefix { $0 != "#" })"
+    }
+
+    /// The address a `Location` means: resolved against the one asked, whose fragment it inherits (RFC 9110 §10.2.2).
+    static func target(_ location: String, from base: URL) -> URL? {
+        // An empty reference is the address itself (RFC 3986 §5.2.2), which `URL` does not parse.
+        let resolved = location.isEmpty ? base : URL(string: location, relativeTo: base)?.absoluteURL
+        guard let resolved else { return nil }
+        let text = resolved.absoluteString
+        if text.contains("#") { return resolved }
+        guard let hash = base.absoluteString.firstIndex(of: "#") else { return resolved }
+        return URL(string: text + base.absoluteString[hash...])
+    }
+
+    private func fault(of target: URL, from request: Request) -> RedirectFault? {
+        let shown = target.redacted(secretQueryNames: request.secretQueryNames)
+        guard let origin = Origin(target), ["http", "https"].contains(origin.scheme),
+            (1...65_535).contains(origin.port)
+        else { return .invalidTarget(shown) }
+        let asked = Origin(request.url)
+        // A user name in a reference from elsewhere is an error (RFC 9110 §4.2.4): it mostly hides who the host is. That
+        // of the caller's own address stays with a relative one.
+        let isCallers = asked == origin && target.user == request.url.user
+        guard target.user == nil || isCallers else { return .invalidTarget(shown) }
+        let wasSecure = asked?.isSecure == true
+        return wasSecure && !origin.isSecure && !policy.allowsInsecure ? .insecure(url: shown) : nil
+    }
+
+    private func makeRequest(_ target: URL, _ status: Status, _ request: Request) -> Request {
+        var next = request.moved(to: target, trusting: policy.credentialOrigins)
+        let changesMethod =
+            switch status.code {
+            case 301, 302: request.method == .post
+            case 303: request.method != .get && request.method != .head
+            default: false
+            }
+        if changesMethod {
+            next.method = .get
+            next.body = nil
+            for name in Self.contentFields { next.headers.remove(name) }
+        }
+        return next
+    }
+
+    /// What describes a body that is no longer there (RFC 9110 §15.4).
+    private static let contentFields = [
+        "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location", "Content-Digest",
+        "Content-Disposition", "Content-Range", "Repr-Digest", "Digest", "Last-Modified", "Transfer-Encoding",
+        "Expect", "Trailer",
+    ]
+}

@@ -1,0 +1,72 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+/// Follows redirects: each hop runs through the links below, with its own cookies, cache key and credentials.
+///
+/// Source: policies PL-50, PL-46; RFC 9110 §15.4, §10.2.2.
+public struct RedirectInterceptor: Interceptor {
+    /// How redirects are followed.
+    public let policy: RedirectPolicy
+    private let drawBudget: (@Sendable (ServiceKey) -> Bool)?
+
+    /// Makes the link.
+    ///
+    /// - Parameters:
+    ///   - policy: How redirects are followed.
+    ///   - drawBudget: Asked before an address is asked a second time in one call (PL-14); false refuses it as a loop.
+    ///     A redirect to somewhere new costs nothing.
+    public init(
+        policy: RedirectPolicy = RedirectPolicy(),
+        drawBudget: (@Sendable (ServiceKey) -> Bool)? = nil
+    ) {
+        self.policy = policy
+        self.drawBudget = drawBudget
+    }
+
+    /// Sends the request and whatever its answers lead to.
+    ///
+    /// - Throws: `LoadingError.redirectRefused` with status and headers of the redirect that is not followed.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        var response = try await next(request)
+        // Most answers are none: no trail is kept for them.
+        guard response.status.statusClass == .redirection else { return response }
+        var trail = RedirectTrail(policy)
+        var request = request
+        while true {
+            switch trail.decide(response.status, response.headers, to: request) {
+            case .deliver:
+                return response
+            case .refuse(let fault):
+                throw refused(fault, response, request)
+            case .follow(let target, let isRepeat):
+                if isRepeat, let drawBudget, !drawBudget(ServiceKey(target)) {
+                    let url = target.url.redacted(secretQueryNames: target.secretQueryNames)
+                    throw refused(.loop(url: url), response, request)
+                }
+                next.call.record(
+                    .redirectFollowed(
+                        status: response.status,
+                        from: request.url.redacted(secretQueryNames: request.secretQueryNames),
+                        to: target.url.redacted(secretQueryNames: target.secretQueryNames),
+                        method: target.method
+                    )
+                )
+                await response.discardBody()
+                request = target
+                response = try await next(request)
+            }
+        }
+    }
+
+    private func refused(_ fault: RedirectFault, _ response: Response, _ request: Request) -> LoadingError {
+        response.body.cancel()
+        var context = ErrorContext(request)
+        context.status = response.status
+        context.headers = response.headers
+        return .redirectRefused(fault, context)
+    }
+}

@@ -1,0 +1,69 @@
+public import LadeCore
+
+/// How long to pause before each further attempt.
+///
+/// A value; the randomness comes from the call. Each call takes its delays from a sequence of its own.
+public struct Backoff: Sendable, Hashable {
+    enum Shape: Sendable, Hashable {
+        case fullJitter(base: Duration, maximum: Duration)
+        case timer(ExponentialTimer)
+        case none
+    }
+
+    let shape: Shape
+
+    /// Uniform between zero and a bound that doubles with each try: base × 2ⁿ before the n-th further try.
+    ///
+    /// With the defaults: n = 1 → up to 1 s, 2 → up to 2 s, 5 → up to 16 s, 6 and more → up to 20 s. Clients that failed
+    /// together come back spread over the whole interval. Source: policies PL-10.
+    public static func fullJitter(
+        base: Duration = .milliseconds(500),
+        maximum: Duration = .seconds(20)
+    ) -> Backoff {
+        Backoff(shape: .fullJitter(base: max(.zero, base), maximum: max(.zero, maximum)))
+    }
+
+    /// The intervals of an ``ExponentialTimer``, the first one blurred too.
+    public static func exponentialTimer(
+        initial: Duration = .seconds(1),
+        maximum: Duration = .seconds(60),
+        growth: Double = ExponentialTimer.defaultGrowth,
+        jitter: Double = ExponentialTimer.defaultJitter
+    ) -> Backoff {
+        Backoff(
+            shape: .timer(ExponentialTimer(initial: initial, maximum: maximum, growth: growth, jitter: jitter))
+        )
+    }
+
+    /// No pause at all.
+    public static var none: Backoff { Backoff(shape: .none) }
+
+    /// Starts the delays of one call.
+    public func makeDelays() -> Delays { Delays(shape: shape) }
+
+    /// The delays of one call, in order.
+    public struct Delays: Sendable {
+        private var shape: Shape
+        private var count = 0
+
+        init(shape: Shape) { self.shape = shape }
+
+        /// The delay before the next further try.
+        public mutating func next(_ random: some RandomSource) -> Duration {
+            count += 1
+            switch shape {
+            case .fullJitter(let base, let maximum):
+                // 2⁶² half seconds are beyond any maximum.
+                let bound = base.inSeconds * Double(UInt64(1) << UInt64(min(count, 62)))
+                return random.duration(below: .seconds(min(bound, maximum.inSeconds)))
+            case .timer(var timer):
+                if count == 1 { timer.blur(random) }
+                let delay = timer.takeAndAdvance(random)
+                shape = .timer(timer)
+                return delay
+            case .none:
+                return .zero
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+import Synchronization
+
+/// The link that repeats failed attempts: back-off with jitter, `Retry-After` as a floor, a budget per service.
+///
+/// What is repeated is decided by a ``RetryPolicy``. The link stands below the cache and above hosts, authorisation and
+/// rate limit, so each attempt picks its address, credentials and slot anew. Bodies of `buffered` requests are collected
+/// below it, so a body that breaks is repeated like a head that failed; a `streamed` answer is the caller's once its head
+/// was handed over. Source: policies PL-10 to PL-17.
+public struct RetryInterceptor: Interceptor {
+    /// What decides.
+    public let policy: RetryPolicy
+    /// What limits all repeating of a service; nil for no such limit.
+    public let budget: RetryBudget?
+    private let keyRule: ServiceKey.Rule
+    private let keys: IdempotencyKeys
+
+    /// Makes the link.
+    ///
+    /// - Parameters:
+    ///   - policy: What decides.
+    ///   - budget: The purse of each service, shared with other links that repeat; nil for none.
+    ///   - keyRule: Which requests share a purse.
+    ///   - random: Where the idempotency keys of this link begin.
+    public init(
+        _ policy: RetryPolicy = RetryPolicy(),
+        budget: RetryBudget? = RetryBudget(),
+        keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) },
+        random: any RandomSource = SystemRandom()
+    ) {
+        self.policy = policy
+        self.budget = budget
+        self.keyRule = keyRule
+        keys = IdempotencyKeys(random)
+    }
+
+    /// Sends the request until it succeeds, fails for good, or may not be repeated.
+    ///
+    /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.rateLimited` when the server asks
+    ///   for a longer pause than allowed; `LoadingError.deadlineExceeded` when the pause could not end in time;
+    ///   `LoadingError.cancelled` as soon as the task is cancelled.
+    public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        let (request, hasKey, spent) = prepared(request, next.call)
+        var next = next
+        var delays: Backoff.Delays?
+        var drawn = 0
+        while true {
+            let call = next.call
+            call.record(.attemptStarted(call.attempt))
+            let outcome = await Self.outcome(of: request, next)
+            if case .success(let response) = outcome, response.status.code < 400 {
+                budget?.giveBack(for: keyRule(request), drawn)
+                return counted(response, call.attempt)
+            }
+            var attempt = RetryPolicy.Attempt(request, Self.ending(outcome, call))
+            attempt.number = call.attempt
+            attempt.hasIdempotencyKey = hasKey
+            attempt.isBodySpent = spent?.isTouched ?? false
+            if attempt.number > policy.immediateTries {
+                if delays == nil { delays = policy.backoff.makeDelays() }
+                attempt.delay = delays?.next(AnyRandom(call.random)) ?? .zero
+            }
+            attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
+            var decision = policy.decision(attempt)
+            if case .retry = decision.action, let budget {
+                let cost =
+                    RetryPolicy.isTimeout(attempt.outcome) ? budget.settings.timeoutCost : budget.settings.retryCost
+                if budget.draw(for: keyRule(request), cost: cost) {
+                    drawn += cost
+                } else {
+                    decision = RetryDecision(action: .giveUp, rule: .budgetEmpty)
+                }
+            }
+            if case .failure(let error) = outcome, error.isCancellation { throw error }
+            tell(decision, attempt, call)
+            guard case .retry(let delay) = decision.action else {
+                if Self.isAnswered(decision.rule) { budget?.giveBack(for: keyRule(request), drawn) }
+                return try finish(decision, outcome, attempt, call)
+            }
+            if case .success(let response) = outcome { await Self.release(response) }
+            next.call.attempt += 1
+            do throws(LoadingError) {
+                try await next.call.wait(
+                    until: call.time.now.advanced(by: delay),
+                    for: .backoff(attempt: attempt.number + 1)
+                )
+            } catch {
+                throw Self.described(error, request, outcome, attempt.number)
+            }
+        }
+    }
+
+    // MARK: - The request
+
+    private func prepared(_ request: Request, _ call: Call) -> (Request, hasKey: Bool, TouchMark?) {
+        var prepared = request
+        var hasKey = request.headers.contains(policy.idempotencyField)
+        if !hasKey, let key = request.idempotencyKey {
+            switch key {
+            case .generated: prepared.headers[policy.idempotencyField] = keys.key(for: call)
+            case .value(let value): prepared.headers[policy.idempotencyField] = value
+            }
+            hasKey = true
+        }
+        guard let body = request.body, !body.isReplayable, case .stream(let write) = body.content else {
+            return (prepared, hasKey, nil)
+        }
+        let mark = TouchMark()
+        var watched = RequestBody.writer(length: body.length, contentType: body.contentType) { writer in
+            mark.touch()
+            try await write(writer)
+        }
+        watched.trailers = body.trailers
+        prepared.body = watched
+        return (prepared, hasKey, mark)
+    }
+
+    /// Whether a body that can be sent once was asked for.
+    private final class TouchMark: Sendable {
+        private let flag = Atomic(false)
+        var isTouched: Bool { flag.load(ordering: .acquiring) }
+        func touch() { flag.store(true, ordering: .releasing) }
+    }
+
+    // MARK: - The outcome
+
+    private static func outcome(of request: Request, _ next: Next) async -> Result<Response, LoadingError> {
+        do throws(LoadingError) {
+            return .success(try await next(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func ending(_ outcome: Result<Response, LoadingError>, _ call: Call) -> RetryPolicy.Attempt.Outcome {
+        switch outcome {
+        case .success(let response):
+            .answer(response.status, pause: response.headers.pause(now: call.time.date))
+        case .failure(let error): .failure(error)
+        }
+    }
+
+    /// Whether the service gave an answer, if not the one that was wished for: it works.
+    private static func isAnswered(_ rule: RetryRule) -> Bool {
+        switch rule {
+        case .acceptedStatus, .finalStatus: true
+        default: false
+        }
+    }
+
+    private func tell(_ decision: RetryDecision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
+        guard decision.action != .accept, call.isObserved else { return }
+        var record = RetryRecord(attempt: attempt.number, rule: decision.rule.description)
+        if case .answer(let status, _) = attempt.outcome { record.status = status }
+        if case .failure(let error) = attempt.outcome { record.status = error.context.status }
+        record.budget = budget?.left(for: keyRule(attempt.request))
+        if case .retry(let delay) = decision.action {
+            record.delay = delay
+            call.record(.retryScheduled(record))
+        } else {
+            call.record(.retryRefused(record))
+        }
+    }
+
+    private func finish(
+        _ decision: RetryDecision,
+        _ outcome: Result<Response, LoadingError>,
+        _ attempt: RetryPolicy.Attempt,
+        _ call: Call
+    ) throws(LoadingError) -> Response {
+        switch decision.action {
+        case .accept, .giveUp, .retry:
+            switch outcome {
+            case .success(let response): return counted(response, attempt.number)
+            case .failure(let error): throw Self.described(error, attempt.request, outcome, attempt.number)
+            }
+        case .refusePause(let pause):
+            let key = keyRule(attempt.request).description
+            let error = LoadingError.rateLimited(key: key, wait: pause, ErrorContext())
+            throw Self.described(error, attempt.request, outcome, attempt.number)
+        case .exceedDeadline(let wait):
+            let stage = StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
+            let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
+            let error = LoadingError.deadlineExceeded(report, ErrorContext())
+            throw Self.described(error, attempt.request, outcome, attempt.number)
+        }
+    }
+
+    private func counted(_ response: Response, _ attempts: Int) -> Response {
+        guard attempts > 1 else { return response }
+        var response = response
+        response.attempts = attempts
+        return response
+    }
+
+    /// The error with the request, the number of attempts, and what the last answer was.
+    private static func described(
+        _ error: LoadingError,
+        _ request: Request,
+        _ outcome: Result<Response, LoadingError>,
+        _ attempts: Int
+    ) -> LoadingError {
+        var error = error.filled(with: request)
+        error.context.attempts = attempts
+        if error.context.status == nil {
+            switch outcome {
+            case .success(let response):
+                error.context.status = response.status
+                error.context.headers = response.headers
+                error.context.body = response.body.bytes?.prefix(errorBodyLimit)
+            case .failure(let last):
+                error.context.status = last.context.status
+                error.context.headers = last.context.headers
+            }
+        }
+        return error
+    }
+
+    /// The most bytes of a refused answer's body that an error of this link keeps: 64 KiB.
+    private static let errorBodyLimit = 64 << 10
+    /// The most bytes of a refused streamed answer that are read so that its connection can be used again: 16 KiB.
+    private static let drainLimit = 16 << 10
+
+    /// Gives the connection of a refused streamed answer back: by reading what little is left, or by ending it.
+    private static func release(_ response: Response) async {
+        guard response.body.bytes == nil else { return }
+        let announced = response.headers["Content-Length"].flatMap { Int($0) }
+        guard let announced, announced <= drainLimit else { return response.body.cancel() }
+        // A body that breaks or turns out too long has ended its exchange by itself.
+        _ = try? await response.body.collect(limit: drainLimit)
+    }
+}
+
+/// A random source of unknown type as one of a known type.
+struct AnyRandom: RandomSource {
+    private let base: any RandomSource
+    init(_ base: any RandomSource) { self.base = base }
+    func next() -> UInt64 { base.next() }
+}
+
+extension Headers {
+    /// How long `Retry-After` asks to wait, measured against the answer's own `Date`; nil without a valid field.
+    func pause(now: Date) -> Duration? {
+        guard let text = self["Retry-After"] else { return nil }
+        // A field that cannot be read asks for nothing (service-loader.md §7.3).
+        guard let field = try? RetryAfter(text, now: now) else { return nil }
+        let serverDate = self["Date"].flatMap { try? HTTPDate($0, now: now) }?.date
+        return field.delay(serverDate: serverDate, now: now)
+    }
+}
+
+extension LoadingError {
+    /// The error with a context of the request, unless it has one.
+    func filled(with request: Request) -> LoadingError {
+        guard context.method == nil else { return self }
+        var context = ErrorContext(request)
+        let old = self.context
+        context.status = old.status
+        context.headers = old.headers
+        context.body = old.body
+        context.attempts = old.attempts
+        context.detail = old.detail
+        var copy = self
+        copy.context = context
+        return copy
+    }
+}

@@ -1,0 +1,166 @@
+public import LadeCore
+
+/// Decides whether an attempt is repeated, and when.
+///
+/// Pure: everything it needs comes in an ``Attempt``.
+///
+/// | what | repeated |
+/// | --- | --- |
+/// | status 408 425 429 500 502 503 504 | yes |
+/// | status 413 | with `Retry-After` |
+/// | other statuses | no |
+/// | time-out, no connection, name not resolved, connection lost, body cut short | yes |
+/// | certificate or pin, malformed answer, too large, cancelled, anything else | no |
+///
+/// All of that only for idempotent methods (RFC 9110 §9.2.2), requests with an idempotency key, or when
+/// ``methods`` says so; a request that certainly never left is sent again whatever its method. Source: policies PL-10 to
+/// PL-13, `service-loader.md` §8, D-04, D-23, D-43.
+public struct RetryPolicy: Sendable, Hashable {
+    /// Which methods are repeated.
+    public enum Methods: Sendable, Hashable {
+        /// The idempotent ones, and any with an idempotency key.
+        case idempotent
+        /// All of them: the service takes every request twice without harm.
+        case all
+    }
+
+    /// How many further tries follow the first unless the request says otherwise; 2 by default.
+    public var limit = 2
+    /// The pauses between attempts; full jitter by default.
+    public var backoff = Backoff.fullJitter()
+    /// How many of the first further tries follow without a pause; none by default.
+    public var immediateTries = 0
+    /// The statuses after which a later attempt may succeed.
+    public var statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+    /// The statuses that are repeated only when the answer says when.
+    public var statusesWithPause: Set<Int> = [413]
+    /// Which methods are repeated; the idempotent ones by default.
+    public var methods = Methods.idempotent
+    /// The longest pause a server may ask for.
+    ///
+    /// 60 s by default. A call that is asked for more fails at once.
+    public var pauseLimit = Duration.seconds(60)
+    /// The field that carries idempotency keys; `Idempotency-Key` by default.
+    public var idempotencyField = "Idempotency-Key"
+
+    /// Makes the default policy.
+    public init() {}
+
+    /// What SPTDataLoader documents: no further try unless the request asks for it, the first at once, then those of the
+    /// exponential timer from 1 s to 60 s; pauses of up to an hour are respected.
+    ///
+    /// Its faults are not reproduced: statuses and methods are those of the default policy.
+    public static var dataLoader: RetryPolicy {
+        var policy = RetryPolicy()
+        policy.limit = 0
+        policy.immediateTries = 1
+        policy.backoff = .exponentialTimer()
+        policy.pauseLimit = .seconds(3600)
+        return policy
+    }
+
+    /// Everything that is known when an attempt has ended.
+    public struct Attempt: Sendable {
+        /// How it ended.
+        public enum Outcome: Sendable {
+            /// With an answer, and the pause its `Retry-After` asks for.
+            case answer(Status, pause: Duration?)
+            /// With an error.
+            case failure(LoadingError)
+        }
+
+        /// What was sent.
+        public var request: Request
+        /// How it ended.
+        public var outcome: Outcome
+        /// Its number, from 1 on.
+        public var number = 1
+        /// Whether the request carries an idempotency key.
+        public var hasIdempotencyKey = false
+        /// Whether a body that cannot be sent again was touched.
+        public var isBodySpent = false
+        /// The pause that the back-off would make.
+        public var delay = Duration.zero
+        /// How long the call may still take; nil for as long as it likes.
+        public var remaining: Duration?
+
+        /// Describes the end of an attempt.
+        public init(_ request: Request, _ outcome: Outcome) {
+            self.request = request
+            self.outcome = outcome
+        }
+    }
+
+    /// Decides about one attempt; the retry budget is asked after that.
+    public func decision(_ attempt: Attempt) -> RetryDecision {
+        let rule: RetryRule
+        var pause: Duration?
+        switch attempt.outcome {
+        case .answer(let status, let asked):
+            pause = asked
+            guard status.code >= 400 else { return RetryDecision(action: .accept, rule: .acceptedStatus(status)) }
+            if let accepted = attempt.request.acceptableStatuses, accepted.contains(status.code) {
+                return RetryDecision(action: .accept, rule: .acceptedStatus(status))
+            }
+            guard statuses.contains(status.code) || (statusesWithPause.contains(status.code) && asked != nil) else {
+                return giveUp(.finalStatus(status))
+            }
+            rule = .status(status)
+        case .failure(let error):
+            switch Self.kind(of: error, attempt.request) {
+            case .final: return giveUp(.finalFailure)
+            case .unsent: rule = .neverSent
+            case .passing: rule = .transportFailure
+            }
+        }
+        let limit = max(0, attempt.request.retryLimit ?? limit)
+        guard attempt.number <= limit else { return giveUp(.limitReached(limit)) }
+        if rule != .neverSent, methods == .idempotent, !attempt.request.method.isIdempotent,
+            !attempt.hasIdempotencyKey
+        {
+            return giveUp(.notIdempotent(attempt.request.method))
+        }
+        guard !attempt.isBodySpent else { return giveUp(.bodyNotReplayable) }
+        if let pause, pause > pauseLimit {
+            return RetryDecision(action: .refusePause(pause), rule: .pauseTooLong(pause))
+        }
+        // What the server asks for is a floor; jitter is only added, so that nobody comes early.
+        let wait = attempt.delay + (pause ?? .zero)
+        if let remaining = attempt.remaining, wait > remaining {
+            return RetryDecision(action: .exceedDeadline(wait), rule: .deadline)
+        }
+        return RetryDecision(action: .retry(after: wait), rule: rule)
+    }
+
+    private func giveUp(_ rule: RetryRule) -> RetryDecision {
+        RetryDecision(action: .giveUp, rule: rule)
+    }
+
+    private enum FailureKind {
+        /// The next attempt would end the same way, or must not be made.
+        case final
+        /// Nothing of the request left this machine.
+        case unsent
+        /// The next attempt may succeed.
+        case passing
+    }
+
+    private static func kind(of error: LoadingError, _ request: Request) -> FailureKind {
+        switch error {
+        case .nameNotResolved, .cannotConnect, .timedOut(.nameLookup, _), .timedOut(.connect, _),
+            .proxy(.nameNotResolved, _), .proxy(.cannotConnect, _):
+            .unsent
+        case .timedOut, .connectionLost, .incompleteBody: .passing
+        default: .final
+        }
+    }
+
+    /// Whether an attempt that ended like this cost its server or its caller a whole time-out.
+    static func isTimeout(_ outcome: Attempt.Outcome) -> Bool {
+        switch outcome {
+        case .answer(let status, _): status == 408 || status == 504
+        case .failure(.timedOut): true
+        case .failure: false
+        }
+    }
+}

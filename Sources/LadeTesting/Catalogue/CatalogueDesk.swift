@@ -1,0 +1,309 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import LadeCore
+
+/// Answers the requests of a ``LocalCatalogue``, on the threads of its connections.
+final class CatalogueDesk: Sendable {
+    private struct State {
+        var counts = LocalCatalogue.Counts()
+        /// When each access token ends.
+        var tokens: [String: Instant] = [:]
+        var refreshTokens: Set<String> = []
+        var issued = 0
+        var listRequests = 0
+        /// How often each address with a bounded fault was asked for.
+        var asked: [String: Int] = [:]
+        var second: Int64 = 0
+        var inSecond = 0
+    }
+
+    private struct Reset: Error {}
+
+    let stock: CatalogueStock
+    private let options: LocalCatalogue.Options
+    private let state = Locked(State())
+
+    init(_ options: LocalCatalogue.Options) {
+        self.options = options
+        stock = CatalogueStock(seed: options.seed, shows: options.shows, medias: options.medias)
+    }
+
+    var counts: LocalCatalogue.Counts { state.withLock { $0.counts } }
+
+    func expireTokens() {
+        state.withLock { $0.tokens.removeAll() }
+    }
+
+    func answer(_ request: ServerRequest) throws -> ServerResponse {
+        state.withLock { $0.counts.requests += 1 }
+        if let latency = options.latency { Self.pause(latency) }
+        let path = request.path
+        if path == "/oauth2/token" { return token(request) }
+        let (refusal, fields) = limit()
+        if let refusal { return refusal }
+        guard let list = CatalogueList(path) else {
+            return .json(#"{"status":{"code":404,"msg":"not found"}}"#, status: 404, fields)
+        }
+        guard request.method == "GET" || request.method == "HEAD" else { return .status(405, fields) }
+        let fault = fault(for: request)
+        if fault == .expired || (options.requiresToken && !isAuthorised(request)) { return unauthorised(fields) }
+        var response = page(list, request)
+        response.fields += fields
+        return try spoil(response, fault)
+    }
+
+    private static func pause(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        var rest = timespec()
+        while nanosleep(&left, &rest) != 0, errno == EINTR { left = rest }
+    }
+
+    // MARK: - Limits and faults
+
+    /// Counts a request in its second (draft-ietf-httpapi-ratelimit-headers, and the older fields that most clients know).
+    private func limit() -> (ServerResponse?, [ServerField]) {
+        guard let most = options.requestsPerSecond else { return (nil, []) }
+        let now = options.time.now.nanoseconds
+        let left = state.withLock { state -> Int in
+            let second = now / 1_000_000_000
+            if second != state.second {
+                state.second = second
+                state.inSecond = 0
+            }
+            state.inSecond += 1
+            if state.inSecond > most { state.counts.limited += 1 }
+            return most - state.inSecond
+        }
+        let fields = [
+            ServerField("RateLimit-Policy", "\"second\";q=\(most);w=1"),
+            ServerField("RateLimit", "\"second\";r=\(max(left, 0));t=1"),
+        ]
+        guard left < 0 else { return (nil, fields) }
+        let body = #"{"status":{"code":429,"msg":"too many requests"}}"#
+        return (.json(body, status: 429, [ServerField("Retry-After", "1")] + fields), fields)
+    }
+
+    private func fault(for request: ServerRequest) -> LocalCatalogue.Fault? {
+        state.withLock { state -> LocalCatalogue.Fault? in
+            state.listRequests += 1
+            var fault: LocalCatalogue.Fault?
+            if let wish = request.queryItem("fault") {
+                let parts = wish.split(separator: ":")
+                fault = parts.first.flatMap { LocalCatalogue.Fault(rawValue: String($0)) }
+                if parts.count > 1, let times = Int(parts[1]) {
+                    state.asked[request.target, default: 0] += 1
+                    if state.asked[request.target, default: 0] > times { fault = nil }
+                }
+            } else {
+                // Not at the multiples themselves: several kinds would always come together there.
+                for (index, kind) in LocalCatalogue.Fault.allCases.enumerated() {
+                    guard let every = options.faults[kind], every > 0 else { continue }
+                    let number = state.listRequests + options.earlierRequests
+                    if number % every == (index + 1) % every { fault = kind }
+                }
+            }
+            if let fault { state.counts.faults[fault, default: 0] += 1 }
+            return fault
+        }
+    }
+
+    private func spoil(_ response: ServerResponse, _ fault: LocalCatalogue.Fault?) throws -> ServerResponse {
+        guard let fault, case .bytes(let bytes) = response.body else {
+            state.withLock { $0.counts.pages += 1 }
+            return response
+        }
+        var spoilt = response
+        switch fault {
+        case .expired: break
+        case .reset: throw Reset()
+        case .unavailable:
+            let body = #"{"status":{"code":503,"msg":"try again"}}"#
+            return .json(body, status: 503, [ServerField("Retry-After", "0")])
+        case .limited:
+            let body = #"{"status":{"code":429,"msg":"too many requests"}}"#
+            return .json(body, status: 429, [ServerField("Retry-After", "1")])
+        case .stall, .truncate:
+            spoilt.fields.append(ServerField("Content-Length", String(bytes.count)))
+            spoilt.body = .raw { connection in
+                try connection.send(Data(bytes.prefix(bytes.count / 2)))
+                if fault == .stall { try connection.stall() }
+            }
+        }
+        return spoilt
+    }
+
+    // MARK: - Tokens
+
+    private func isAuthorised(_ request: ServerRequest) -> Bool {
+        guard let field = request["Authorization"], field.lowercased().hasPrefix("bearer ") else { return false }
+        let token = String(field.dropFirst(7))
+        let now = options.time.now
+        return state.withLock { state in state.tokens[token].map { now < $0 } ?? false }
+    }
+
+    private func unauthorised(_ fields: [ServerField]) -> ServerResponse {
+        state.withLock { $0.counts.unauthorised += 1 }
+        let challenge = #"Bearer realm="catalogue", error="invalid_token", error_description="The token has expired""#
+        return .json(
+            #"{"status":{"code":401,"msg":"unauthorised"}}"#,
+            status: 401,
+            [ServerField("WWW-Authenticate", challenge)] + fields
+        )
+    }
+
+    private func token(_ request: ServerRequest) -> ServerResponse {
+        let noStore = [ServerField("Cache-Control", "no-store")]
+        guard request.method == "POST" else { return .status(405) }
+        let form = Self.form(request.text)
+        guard isClient(request, form) else {
+            let fields = noStore + [ServerField("WWW-Authenticate", "Basic realm=\"catalogue\"")]
+            return .json(#"{"error":"invalid_client"}"#, status: 401, fields)
+        }
+        let isKnown: Bool
+        switch form["grant_type"] {
+        case "client_credentials": isKnown = true
+        case "refresh_token":
+            let old = form["refresh_token"] ?? ""
+            // Each refresh token works once (RFC 9700 §4.14.2); the first is the client's secret, for demonstrations.
+            isKnown =
+                old == LocalCatalogue.client.secret || state.withLock { $0.refreshTokens.remove(old) != nil }
+        default: return .json(#"{"error":"unsupported_grant_type"}"#, status: 400, noStore)
+        }
+        guard isKnown else { return .json(#"{"error":"invalid_grant"}"#, status: 400, noStore) }
+        let now = options.time.now
+        let (access, refresh) = state.withLock { state in
+            state.issued += 1
+            state.counts.tokens += 1
+            state.tokens = state.tokens.filter { now < $0.value }
+            state.tokens["access-\(state.issued)"] = now.advanced(by: options.tokenLifetime)
+            state.refreshTokens.insert("refresh-\(state.issued)")
+            return ("access-\(state.issued)", "refresh-\(state.issued)")
+        }
+        let seconds = options.tokenLifetime.components.seconds
+        let body =
+            #"{"access_token":"\#(access)","token_type":"Bearer","expires_in":\#(seconds),"refresh_token":"\#(refresh)"}"#
+        return .json(body, noStore)
+    }
+
+    private func isClient(_ request: ServerRequest, _ form: [String: String]) -> Bool {
+        let client = LocalCatalogue.client
+        if let field = request["Authorization"], field.hasPrefix("Basic "),
+            let decoded = Data(base64Encoded: String(field.dropFirst(6)))
+        {
+            return String(decoding: decoded, as: UTF8.self) == "\(client.identifier):\(client.secret)"
+        }
+        return form["client_id"] == client.identifier && form["client_secret"] == client.secret
+    }
+
+    private static func form(_ text: String) -> [String: String] {
+        var form: [String: String] = [:]
+        for item in text.split(separator: "&") {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count > 1 ? String(parts[1].map { $0 == "+" ? " " : $0 }) : ""
+            form[String(parts[0])] = String(decoding: value.percentDecodedBytes, as: UTF8.self)
+        }
+        return form
+    }
+
+    // MARK: - Pages
+
+    private func page(_ list: CatalogueList, _ request: ServerRequest) -> ServerResponse {
+        switch list {
+        case .plain: plainPage(request)
+        case .medias(let unit):
+            linkedPage("mediaList", count: options.medias, request) { self.stock.media($0, unit) }
+        case .shows(let unit):
+            linkedPage("showList", count: options.shows, request) { self.stock.show($0, unit) }
+        }
+    }
+
+    private func size(_ text: String?) -> Int {
+        min(max(text.flatMap { Int($0) } ?? 10, 1), options.maximumPageSize)
+    }
+
+    private func linkedPage(
+        _ name: String,
+        count: Int,
+        _ request: ServerRequest,
+        _ item: (Int) -> Data
+    ) -> ServerResponse {
+        let size = size(request.queryItem("pageSize"))
+        let token = request.queryItem("next").flatMap { $0.hasPrefix("token-") ? Int($0.dropFirst(6)) : nil }
+        let start = min(max(token ?? 0, 0), count)
+        let end = min(start + size, count)
+        var body = Data("{\"\(name)\":".utf8)
+        body.append(Self.array(start..<end, item))
+        if end < count {
+            var target = request.path + "?"
+            for part in (request.query ?? "").split(separator: "&") where !part.hasPrefix("next=") {
+                target += part + "&"
+            }
+            body.append(contentsOf: ",\"next\":\"http://\(request["Host"] ?? "")\(target)next=token-\(end)\"".utf8)
+        }
+        body.append(contentsOf: "}".utf8)
+        return .bytes(body, [ServerField("Content-Type", "application/json")])
+    }
+
+    private func plainPage(_ request: ServerRequest) -> ServerResponse {
+        let count = options.medias
+        let isByOffset = request.queryItem("offset") != nil || request.queryItem("limit") != nil
+        let size = size(request.queryItem(isByOffset ? "limit" : "per_page"))
+        let page = max(request.queryItem("page").flatMap { Int($0) } ?? 1, 1)
+        let offset = request.queryItem("offset").flatMap { Int($0) } ?? 0
+        let (product, isHuge) = (page - 1).multipliedReportingOverflow(by: size)
+        let start = min(max(isByOffset ? offset : isHuge ? count : product, 0), count)
+        let end = min(start + size, count)
+        var fields = [
+            ServerField("Content-Type", "application/json"), ServerField("X-Total-Count", String(count)),
+        ]
+        if end < count {
+            let next = isByOffset ? "offset=\(end)&limit=\(size)" : "page=\(page + 1)&per_page=\(size)"
+            fields.append(ServerField("Link", "<\(request.path)?\(next)>; rel=\"next\""))
+        }
+        return .bytes(Self.array(start..<end) { self.stock.media($0, "rts") }, fields)
+    }
+
+    private static func array(_ range: Range<Int>, _ item: (Int) -> Data) -> Data {
+        var array = Data([0x5B])
+        for index in range {
+            if index > range.lowerBound { array.append(0x2C) }
+            array.append(item(index))
+        }
+        array.append(0x5D)
+        return array
+    }
+}
+
+/// The lists there are.
+private enum CatalogueList {
+    case plain
+    case medias(String)
+    case shows(String)
+
+    init?(_ path: String) {
+        if path == "/medias" {
+            self = .plain
+            return
+        }
+        let parts = path.split(separator: "/").map(String.init)
+        guard parts.count >= 4, parts[0] == "integrationlayer", parts[1] == "2.0",
+            CatalogueStock.businessUnits.contains(parts[2])
+        else { return nil }
+        switch parts[3] {
+        case "mediaList": self = .medias(parts[2])
+        case "showList": self = .shows(parts[2])
+        default: return nil
+        }
+    }
+}

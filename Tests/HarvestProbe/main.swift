@@ -1,0 +1,58 @@
+import Lade
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// Harvests a list into a file, again and again until it is complete: HarvestProbe URL FILE PREFETCH SAVE-INTERVAL-MS
+//
+// A program of its own, for the tests that kill it, fill its disk and measure it. Ends with 0 when complete, 14 when it
+// cannot write. On Linux it says at its end how many kilobytes of memory it had at most.
+
+let arguments = CommandLine.arguments
+guard arguments.count == 5, let prefetch = Int(arguments[3]), let interval = Int(arguments[4]) else { exit(1) }
+// Without these the system would end the program where it should get an error.
+signal(SIGPIPE, SIG_IGN)
+signal(SIGXFSZ, SIG_IGN)
+
+var harvest = Harvest(try Request(arguments[1]))
+harvest.items = ["items"]
+harvest.rules = [.body(["next"])]
+harvest.prefetch = prefetch
+harvest.saveInterval = .milliseconds(interval)
+harvest.request.timeouts.idle = .seconds(2)
+// Every fault is to end the harvest and not only an attempt.
+var settings = Service.Settings()
+settings.retries.limit = 0
+let loader = try Service(settings).anonymous.makeLoader()
+
+attempts: for _ in 0..<10_000 {
+    do throws(HarvestError) {
+        let summary = try await harvest.run(with: loader, to: .file(arguments[2]))
+        if summary.ending == .complete {
+            // Not by getrusage, whose peak begins with that of the process which started this one.
+            let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+            for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") { print(line.filter(\.isNumber)) }
+            exit(0)
+        }
+    } catch {
+        switch error {
+        case .page: continue attempts
+        case .diskFull, .file: exit(14)
+        default:
+            print(error)
+            exit(1)
+        }
+    }
+}
+exit(12)

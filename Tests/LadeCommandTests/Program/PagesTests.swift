@@ -1,0 +1,171 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import Lade
+@testable import LadeCommand
+
+/// The built program against the local catalogue.
+@Suite("lade pages and lade serve")
+struct PagesTests {
+    private static let list = "/integrationlayer/2.0/rts/mediaList/video/latestEpisodes"
+
+    private func catalogue(medias: Int = 35, _ change: (inout LocalCatalogue.Options) -> Void = { _ in })
+        throws -> LocalCatalogue
+    {
+        var options = LocalCatalogue.Options()
+        options.medias = medias
+        change(&options)
+        return try LocalCatalogue(options)
+    }
+
+    private func lines(_ catalogue: LocalCatalogue, _ count: Int) -> String {
+        (0..<count).map { String(decoding: catalogue.media($0), as: UTF8.self) + "\n" }.joined()
+    }
+
+    @Test(
+        "pages PA-20 writes a whole list to the pipe, byte for byte",
+        arguments: [
+            [list, "--items", "/mediaList"],
+            [list, "--items", "/mediaList", "--size", "20", "--size-query", "pageSize"],
+            ["/medias", "--next", "page:page", "--prefetch", "3", "--total", "header:X-Total-Count"],
+            ["/medias", "--next", "offset:offset", "--size", "9", "--size-query", "limit", "--prefetch", "2"],
+            ["/medias"],
+        ]
+    )
+    func wholeList(arguments: [String]) async throws {
+        let catalogue = try catalogue()
+        let outcome = try await LadeProcess(
+            ["pages", catalogue.address(arguments[0])] + arguments.dropFirst()
+        ).outcome()
+
+        #expect(outcome.talk == "")
+        #expect(outcome.status == 0)
+        #expect(outcome.output == lines(catalogue, 35))
+    }
+
+    @Test("pages PA-22 goes on where a failure ended it, and command CM-03 says so with 12")
+    func resumes() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let catalogue = try catalogue { $0.faults = [.unavailable: 3] }
+        let arguments = ["pages", catalogue.address(Self.list), "--items", "/mediaList", "-o", "all", "--retry", "0"]
+
+        var outcomes: [LadeProcess.Outcome] = []
+        for _ in 0..<3 { outcomes.append(try await LadeProcess(arguments, in: folder.path).outcome()) }
+
+        // Requests 1, 4 and 7 fail: the first run has nothing to go on from, the second ends after two pages.
+        #expect(outcomes.map(\.status) == [5, 12, 0])
+        #expect(outcomes.map(\.talkLines.count) == [2, 2, 0])
+        #expect(folder.text(of: "all") == lines(catalogue, 35))
+    }
+
+    @Test("pages PA-23 refuses other arguments and what is not its own, and begins anew with --restart")
+    func arguments() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let catalogue = try catalogue()
+        let address = catalogue.address("/medias")
+        _ = try folder.file("mine", "mine")
+
+        #expect(try await LadeProcess.run("pages", address, "-o", "all", in: folder.path).status == 0)
+        let other = try await LadeProcess.run("pages", address, "-o", "all", "--identity", "/id", in: folder.path)
+        let foreign = try await LadeProcess.run("pages", address, "-o", "mine", in: folder.path)
+        let anew = try await LadeProcess.run(
+            "pages",
+            address,
+            "-o",
+            "all",
+            "--identity",
+            "/id",
+            "--restart",
+            in: folder.path
+        )
+
+        #expect(other.status == 1)
+        #expect(other.talk.contains("identity was not given and is /id"))
+        #expect(foreign.status == 14)
+        #expect(folder.text(of: "mine") == "mine")
+        #expect(anew.status == 0)
+        #expect(folder.text(of: "all") == lines(catalogue, 35))
+    }
+
+    @Test("pages PA-24 finishes the page at the first interrupt, saves, and ends with 12")
+    func interrupt() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let signal = Signal()
+        let server = try LoopbackServer { request in
+            let page = request.queryItem("p").flatMap { Int($0) } ?? 0
+            if page == 1 { signal.waitOnThread() }
+            return .json("[\(page)]", [ServerField("Link", "</?p=\(page + 1)>; rel=next")])
+        }
+        let process = try LadeProcess(["pages", server.address(), "-o", "all"], in: folder.path)
+        _ = try await server.head(at: 1)
+        process.send(SIGINT)
+        // The answer may come once the program has said that it heard.
+        try await process.talk(atLeast: 10)
+        signal.raise()
+
+        let outcome = try await process.outcome()
+
+        #expect(outcome.status == 12)
+        #expect(outcome.talk.contains("The same command goes on from there."))
+        #expect(folder.text(of: "all") == "0\n1\n")
+    }
+
+    @Test("command CM-05 ends quietly with 0 when nobody reads any more")
+    func brokenPipe() async throws {
+        let catalogue = try catalogue(medias: 5_000)
+        let outcome = try await LadeProcess(["pages", catalogue.address("/medias")], to: .brokenPipe).outcome()
+
+        #expect(outcome.status == 0)
+        #expect(outcome.talk == "")
+    }
+
+    @Test(
+        "says what is wrong with paging options",
+        arguments: [
+            ["--next", "nonsense"], ["--next", "cursor:/a"], ["--items", "a"], ["--size", "0"], ["--prefetch", "-1"],
+            ["--unique"], ["--restart"], ["--next", "page:p=x"],
+        ]
+    )
+    func usage(arguments: [String]) async throws {
+        let outcome = try await LadeProcess(["pages", "http://127.0.0.1:1/"] + arguments).outcome()
+
+        #expect(outcome.status == 1)
+        #expect(outcome.talkLines.count == 2)
+    }
+
+    @Test(
+        "reads every form of --next",
+        arguments: [
+            ("link", PageRule.link(relation: "next")), ("link:more", .link(relation: "more")),
+            ("body:/a/b", .body(["a", "b"])), ("cursor:/c=after", .bodyCursor(["c"], query: "after")),
+            ("header:X-C=after", .headerCursor("X-C", query: "after")), ("page:p", .pageNumber(query: "p", first: 1)),
+            ("page:p=0", .pageNumber(query: "p", first: 0)), ("offset:o", .offset(query: "o")),
+        ]
+    )
+    func rules(text: String, rule: PageRule) throws {
+        #expect(try PagingSettings.rule(text) == rule)
+    }
+
+    @Test("shows no control characters on a terminal, and the same JSON")
+    func controlCharacters() {
+        #expect(PagesRun.shown(Data("{\"a\":\"\u{7F}\u{9B}é\"}\n".utf8)) == Array("{\"a\":\"\\u007f\\u009bé\"}\n".utf8))
+    }
+
+    @Test("serves a catalogue, prints its address, and ends well when interrupted")
+    func serve() async throws {
+        let process = try LadeProcess(["serve", "--medias", "12"])
+        try await process.output(atLeast: 20)
+        let pages = try await LadeProcess.run("pages", "\(process.outputSoFar().dropLast())medias")
+        process.send(SIGINT)
+        let outcome = try await process.outcome()
+
+        #expect(pages.status == 0)
+        #expect(pages.output.split(separator: "\n").count == 12)
+        #expect(outcome.status == 0)
+        #expect(outcome.talk == "")
+    }
+}

@@ -1,0 +1,306 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import Lade
+@testable import LadeCommand
+
+/// The built program's policies against a server on loopback.
+@Suite("lade get with policies")
+struct PolicyTests {
+    private func server(
+        _ answer: @escaping @Sendable (ServerRequest) -> ServerResponse
+    ) throws -> LoopbackServer {
+        try LoopbackServer(handler: answer)
+    }
+
+    /// Runs a command in this process, in virtual time, on a scripted transport.
+    private func run(
+        _ arguments: [String],
+        on transport: ScriptedTransport,
+        _ change: @escaping @Sendable (inout Service.Settings) -> Void = { _ in }
+    ) async throws -> (code: ExitCode, output: String) {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let time = VirtualTime()
+        var console = Console()
+        console.output = try Descriptor.open(folder.file("out", ""), O_WRONLY)
+        console.isOutputTerminal = false
+        console.isTalkTerminal = false
+        var context = CommandContext(table: .standard, console: console, interruption: Interruption(), time: time)
+        context.makeService = { settings throws(LoadingError) in
+            var settings = settings
+            change(&settings)
+            return Service(settings, transport: transport)
+        }
+        let code = await time.runAutomatically { [context] in
+            do throws(CommandError) {
+                return try await context.table.run(arguments, in: context)
+            } catch {
+                return error.code
+            }
+        }
+        return (code, folder.text(of: "out") ?? "")
+    }
+
+    // MARK: - Without options
+
+    @Test("follows no redirect, keeps no cookie and repeats nothing unless it is told to")
+    func plain() async throws {
+        let server = try server { request in
+            request.path == "/to"
+                ? .text("there")
+                : .status(
+                    request.path == "/moved" ? 302 : 503,
+                    [ServerField("Location", "/to"), ServerField("Set-Cookie", "a=b")]
+                )
+        }
+
+        let moved = try await LadeProcess.run("get", server.address("/moved"))
+        let failing = try await LadeProcess.run("get", server.address("/fails"))
+
+        #expect(moved.status == 3)
+        #expect(failing.status == 5)
+        #expect(server.requestCount == 2)
+        #expect(try await server.request(at: 1)["Cookie"] == nil)
+    }
+
+    // MARK: - Redirects
+
+    @Test("follows redirects with -L, and leaves credentials behind on another origin")
+    func redirects() async throws {
+        let other = try server { .text($0["Authorization"] ?? "nobody") }
+        let server = try server { request in
+            .status(302, [ServerField("Location", request.path == "/a" ? "/b" : other.address("/c"))])
+        }
+
+        let outcome = try await LadeProcess.run("get", "-L", "-u", "me:pw", server.address("/a"))
+
+        #expect(outcome.status == 0)
+        #expect(outcome.output == "nobody")
+        #expect(try await server.request(at: 1)["Authorization"] != nil)
+    }
+
+    @Test(
+        "command CM-03 ends with 6 when there are too many redirects or they lead nowhere new",
+        arguments: [(["--max-redirects", "2"], "/n", 3), (["-L"], "/loop", 1)]
+    )
+    func redirectLimits(arguments: [String], path: String, count: Int) async throws {
+        let server = try server { request in
+            let number = request.queryItem("n").flatMap { Int($0) } ?? 0
+            return .status(302, [ServerField("Location", path == "/loop" ? "/loop" : "/n?n=\(number + 1)")])
+        }
+
+        let outcome = try await LadeProcess(["get", server.address(path)] + arguments).outcome()
+
+        #expect(outcome.status == 6)
+        #expect(outcome.talkLines.count == 2)
+        #expect(server.requestCount == count)
+    }
+
+    // MARK: - CM-07
+
+    @Test(
+        "command CM-07 never repeats an unsafe method without --retry-unsafe or an idempotency key",
+        arguments: [
+            (["-X", "POST"], 1), (["-X", "PATCH", "-d", "x"], 1), (["-X", "POST", "--retry-unsafe"], 3),
+            (["-X", "POST", "--idempotency-key", "auto"], 3), (["-X", "POST", "--idempotency-key", "k1"], 3),
+            (["-X", "POST", "Idempotency-Key:k1"], 3), (["-X", "PUT", "-d", "x"], 3), (["-X", "DELETE"], 3), ([], 3),
+        ]
+    )
+    func unsafeMethods(arguments: [String], count: Int) async throws {
+        let transport = ScriptedTransport()
+        transport.onAnyRequest().respond(.status(503))
+
+        let code = try await run(["get", "http://h/x", "--retry", "2"] + arguments, on: transport).code
+
+        #expect(code == .serverError)
+        #expect(transport.requests.count == count)
+        let keys = Set(transport.requests.map { $0.headers["Idempotency-Key"] })
+        #expect(keys.count == 1)
+    }
+
+    @Test("repeats what may pass, and says nothing of it when it passes")
+    func retry() async throws {
+        let transport = ScriptedTransport(
+            answering: .status(503, headers: ["Retry-After": "2"]),
+            .connectionLost(),
+            .text("there")
+        )
+
+        let outcome = try await run(["get", "--retry", "2", "http://h/x"], on: transport)
+
+        #expect(outcome.code == .success)
+        #expect(outcome.output == "there")
+    }
+
+    // MARK: - Time, rates, hosts
+
+    @Test("command CM-03 ends with 2 at the deadline, whatever the time is spent on")
+    func deadline() async throws {
+        let stalling = try LoopbackServer(script: [.readRequest, .stall])
+        let outcome = try await LadeProcess.run("get", "--deadline", "50ms", stalling.address())
+        #expect(outcome.status == 2)
+        #expect(outcome.talk.contains("--deadline"))
+
+        let transport = ScriptedTransport()
+        transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "20"]))
+        let waiting = try await run(["get", "--deadline", "10s", "--retry", "2", "http://h/"], on: transport)
+        #expect(waiting.code == .timedOut)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test("command CM-03 ends with 10 when the server asks for a longer pause than --max-wait")
+    func rateLimited() async throws {
+        let server = try server { _ in .status(429, [ServerField("Retry-After", "30")]) }
+
+        let outcome = try await LadeProcess.run("get", "--retry", "1", "--max-wait", "5s", server.address())
+
+        #expect(outcome.status == 10)
+        #expect(outcome.talk.contains("may not be asked for another 30 s"))
+        #expect(server.requestCount == 1)
+        #expect(try await LadeProcess.run("get", server.address()).status == 4)
+    }
+
+    @Test("keeps to --rate")
+    func rate() async throws {
+        let transport = ScriptedTransport()
+        for page in 1...5 {
+            transport.on(.get, "/list?p=\(page)").respond(
+                .json("[\(page)]").adding("Link", "</list?p=\(page + 1)>; rel=next")
+            )
+        }
+        transport.on(.get, "/list?p=6").respond(.json("[6]"))
+        let times = Locked<[Instant]>([])
+
+        let code = try await run(["pages", "http://h/list?p=1", "--rate", "2/s"], on: transport) {
+            $0.attemptInterceptors = [Clock(times: times)]
+        }.code
+
+        #expect(code == .success)
+        let starts = times.withLock(\.self)
+        #expect(starts.count == 6)
+        #expect(zip(starts, starts.dropFirst()).allSatisfy { $0.duration(to: $1) >= .milliseconds(499) })
+    }
+
+    private struct Clock: Interceptor {
+        let times: Locked<[Instant]>
+
+        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+            let now = next.call.time.now
+            times.withLock { $0.append(now) }
+            return try await next(request)
+        }
+    }
+
+    @Test("goes to the next address of --host when one is dead")
+    func hosts() async throws {
+        let server = try server { .text($0["Host"] ?? "") }
+        let dead = try LoopbackServer(script: [])
+        dead.stopAccepting()
+        let list = "api.example=\(dead.authority),\(server.authority)"
+
+        let outcome = try await LadeProcess.run("get", "--retry", "1", "--host", list, "http://api.example/x")
+
+        #expect(outcome.status == 0)
+        #expect(outcome.output == "api.example")
+    }
+
+    @Test("command CM-03 ends with 11 when no address of --host answers")
+    func hostDown() async throws {
+        let dead = try LoopbackServer(script: [])
+        dead.stopAccepting()
+
+        let outcome = try await LadeProcess.run(
+            "get",
+            "--host",
+            "api.example=\(dead.authority)",
+            "http://api.example/x"
+        )
+
+        #expect(outcome.status == 11)
+        #expect(outcome.talkLines.count == 2)
+    }
+
+    // MARK: - Credentials
+
+    @Test(
+        "signs in with a secret from the environment",
+        arguments: [("basic:me", "Basic bWU6aHVzaA=="), ("bearer", "Bearer hush")]
+    )
+    func environmentSecret(kind: String, field: String) async throws {
+        let server = try server { .text($0["Authorization"] ?? "") }
+
+        let outcome = try await LadeProcess.run(
+            "get",
+            "-v",
+            "--auth",
+            kind,
+            "--secret-env",
+            "HUSH",
+            server.address(),
+            environment: ["HUSH": "hush"]
+        )
+
+        #expect(outcome.status == 0)
+        #expect(outcome.output == field)
+        #expect(!outcome.talk.contains("hush") && !outcome.talk.contains("bWU6"))
+    }
+
+    @Test("signs in with OAuth 2 and a secret from an open file")
+    func descriptorSecret() async throws {
+        var options = LocalCatalogue.Options()
+        options.medias = 3
+        options.requiresToken = true
+        let catalogue = try LocalCatalogue(options)
+        let endpoint = "http://lade@127.0.0.1:\(catalogue.port)/oauth2/token"
+        let line = "lade pages \(catalogue.address("/medias")) --auth oauth2:\(endpoint) --secret-fd 3 3<<<demo-secret"
+
+        let outcome = try await LadeProcess.run("-c", line, program: "/bin/bash")
+
+        #expect(outcome.talk == "")
+        #expect(outcome.status == 0)
+        #expect(outcome.output.split(separator: "\n").count == 3)
+    }
+
+    @Test("command CM-03 ends with 9 when it cannot sign in, and with 1 when there is no secret")
+    func refused() async throws {
+        let catalogue = try LocalCatalogue()
+        let arguments = ["get", catalogue.address("/medias"), "--auth"]
+        let oauth = arguments + ["oauth2:http://lade@127.0.0.1:\(catalogue.port)/oauth2/token"]
+
+        let wrong = try await LadeProcess(oauth + ["--secret-env", "HUSH"], environment: ["HUSH": "x"]).outcome()
+        let unset = try await LadeProcess(arguments + ["bearer", "--secret-env", "HUSH"]).outcome()
+        let insecure = try await LadeProcess(
+            ["get", "http://api.example/", "--connect-to", "127.0.0.1:\(catalogue.port)", "--auth", "bearer"]
+                + ["--secret-env", "HUSH"],
+            environment: ["HUSH": "x"]
+        ).outcome()
+
+        #expect(wrong.status == 9)
+        #expect(unset.status == 1)
+        #expect(insecure.status == 9)
+        #expect(insecure.talk.contains("without TLS"))
+    }
+
+    @Test(
+        "command CM-01 asks for the secret of --auth on the terminal itself, unseen",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: setsid))
+    )
+    func prompt() async throws {
+        let server = try server { _ in .status(204) }
+        let arguments = ["--wait", "--ctty", LadeProcess.path, "get", "--auth", "bearer", server.address()]
+        let process = try LadeProcess(arguments, program: Self.setsid, to: .terminal)
+        let question = "Token for 127.0.0.1: "
+        try await process.output(atLeast: question.count)
+        try process.type("hush\n")
+
+        let outcome = try await process.outcome()
+
+        #expect(outcome.status == 0)
+        #expect(outcome.output == question + "\r\n")
+        #expect(try await server.request(at: 0)["Authorization"] == "Bearer hush")
+    }
+
+    private static let setsid = "/usr/bin/setsid"
+}

@@ -1,0 +1,323 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeContent
+
+typealias Object = [String: JSONValue]
+
+@MainActor
+struct PageHandleTests {
+    let rig = Rig()
+    let told = Told<PageOutcome<Object>>()
+    let sized = Told<Int>()
+
+    init() {
+        // Ten numbers, `limit` (2 by default) at a time from `offset`; `next` while there are more.
+        rig.transport.on(.get, "/list").respond(
+            .computed { (request, _) async throws(LoadingError) in
+                let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+                let values = Dictionary(items.map { ($0.name, Int($0.value ?? "") ?? 0) }) { first, _ in first }
+                let (offset, limit) = (values["offset"] ?? 0, values["limit"] ?? 2)
+                let end = min(10, offset + limit)
+                let list = (offset..<max(offset, end)).map(String.init).joined(separator: ",")
+                let next = end < 10 ? #", "next": "/list?offset=\#(end)&limit=\#(limit)""# : ""
+                return .json("{\"items\": [\(list)]\(next)}")
+            }
+        )
+        rig.transport.on(.get, "/array").respond(
+            .computed { (request, _) async throws(LoadingError) in
+                let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+                let size = items.first { $0.name == "pageSize" }.flatMap { Int($0.value ?? "") } ?? 5
+                return .json("[" + Array(repeating: "1", count: size).joined(separator: ",") + "]")
+            }
+        )
+    }
+
+    func sizer() -> Sizer {
+        Sizer { [sized] request, size in
+            sized.add(size)
+            var request = request
+            request.url.append(queryItems: [URLQueryItem(name: "limit", value: String(size))])
+            return request
+        }
+    }
+
+    func list(_ path: String = "/list") throws -> PagedEndpoint<Object> {
+        PagedEndpoint(try rig.endpoint(path).jsonObject(), sizer: sizer(), paginator: .rule(.body(["next"])))
+    }
+
+    func first(_ options: RequestOptions = []) throws -> FirstPageHandle<Object> {
+        FirstPageHandle(rig.loader, try list(), options: options, activity: rig.activity) { [told] in told.add($0) }
+    }
+
+    @Test("requests P1 starts with page 0 of unspecified size")
+    func defaultPage() throws {
+        let request = try first()
+
+        #expect(!request.isRunning)
+        #expect(request.page.number == 0 && request.page.size == 0)
+        #expect(request.page.description.contains("unspecified"))
+    }
+
+    @Test("requests P2 requests P4 takes any size", arguments: [10, 1])
+    func pageSize(size: Int) throws {
+        let request = try first().with(pageSize: size)
+
+        #expect(!request.isRunning)
+        #expect(request.page.number == 0 && request.page.size == size)
+    }
+
+    @Test("requests P3 takes no page for the first")
+    func nilPage() throws {
+        let request = try first().handle(for: nil)
+
+        #expect(!request.isRunning)
+        #expect(request.page.number == 0 && request.page.size == 0)
+    }
+
+    @Test("requests P5 goes by the last size, from the original request")
+    func lastSizeWins() throws {
+        let request = try first().with(pageSize: 18).with(pageSize: 3)
+
+        #expect(request.page.number == 0 && request.page.size == 3)
+        #expect(request.request.url.query() == "limit=3")
+    }
+
+    @Test("requests P6 keeps the size when no page is given")
+    func nilPageKeepsSize() throws {
+        let request = try first().with(pageSize: 36).handle(for: nil)
+
+        #expect(request.page.number == 0 && request.page.size == 36)
+        #expect(request.request.url.query() == "limit=36")
+    }
+
+    @Test("requests P7 goes back to the unspecified size")
+    func resetSize() throws {
+        let request = try first().with(pageSize: 36).with(pageSize: 0)
+
+        #expect(request.page.number == 0 && request.page.size == 0)
+        #expect(request.request.url.query() == nil)
+    }
+
+    @Test("requests P8 tells its completion the page that it has")
+    func pageInCompletion() async throws {
+        let request = try first().with(pageSize: 5)
+        request.resume()
+
+        let outcome = await told.wait(for: 1)[0]
+        #expect(outcome.page == request.page)
+        #expect(request.page.number == 0 && request.page.size == 5)
+        #expect(outcome.value?["items"]?.array?.count == 5)
+    }
+
+    @Test("requests P9 follows the next page named in the body, with one completion for both")
+    func bodyPagination() async throws {
+        let request = try first().with(pageSize: 2)
+        request.resume()
+        let next = try #require(await told.wait(for: 1)[0].nextPage)
+
+        request.handle(for: next).resume()
+
+        let outcomes = await told.wait(for: 2)
+        #expect(outcomes.map(\.page.number) == [0, 1])
+        #expect(outcomes.map(\.page.size) == [2, 2])
+        #expect(rig.transport.lines == ["GET /list?limit=2", "GET /list?offset=2&limit=2"])
+    }
+
+    @Test("requests P10 lets a paginator count items, from the original request")
+    func offsetPagination() async throws {
+        let asked = Told<String>()
+        let paged = PagedEndpoint(
+            try rig.endpoint("/list").jsonObject(),
+            sizer: sizer(),
+            paginator: Paginator { page in
+                asked.add(
+                    "\(page.original.url.relativePath) \(page.original.url.query() ?? "-") \(MainDelivery.isOnMain)"
+                )
+                return try Rig.request("/list?offset=\(page.number * page.size)&limit=\(page.size)")
+            }
+        )
+        let request = FirstPageHandle(rig.loader, paged) { [told] in told.add($0) }.with(pageSize: 2)
+        request.resume()
+        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+
+        let outcomes = await told.wait(for: 2)
+        #expect(outcomes.map(\.page.number) == [0, 1])
+        #expect(outcomes[1].value?["items"]?[0]?.integer == 2)
+        #expect(asked.all == ["/list - false", "/list - false"])
+    }
+
+    @Test("requests P11 pages through arrays")
+    func arrayPagination() async throws {
+        let told = Told<PageOutcome<[JSONValue]>>()
+        let paged = PagedEndpoint(
+            try rig.endpoint("/array").jsonArray(),
+            sizer: .query("pageSize"),
+            paginator: Paginator { try Rig.request("/array?page=\($0.number + 1)&pageSize=\($0.size)") }
+        )
+        let request = FirstPageHandle(rig.loader, paged) { told.add($0) }.with(pageSize: 2)
+        request.resume()
+        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+
+        let outcomes = await told.wait(for: 2)
+        #expect(outcomes.map(\.page.number) == [0, 1])
+        #expect(outcomes.map { $0.value?.count } == [2, 2])
+    }
+
+    @Test("requests P12 never asks the sizer without a size")
+    func sizerNotCalled() async throws {
+        try first().resume()
+
+        #expect(await told.wait(for: 1)[0].value != nil)
+        #expect(sized.all.isEmpty)
+    }
+
+    @Test("requests P13 follows pages with options too")
+    func optionsWithPages() async throws {
+        let request = try first(.cancellationErrors)
+        request.resume()
+        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+
+        let outcomes = await told.wait(for: 2)
+        #expect(outcomes.allSatisfy { $0.value != nil && $0.error == nil })
+        #expect(outcomes.map(\.page.number) == [0, 1])
+    }
+
+    @Test("requests P14 goes on from a copy")
+    func copy() async throws {
+        let request = try first().with(pageSize: 2).copy()
+        request.resume()
+        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+
+        #expect(await told.wait(for: 2).map(\.page.number) == [0, 1])
+        #expect(request.page.size == 2)
+    }
+
+    @Test("requests P15 requests P16 requests P17 has the options it is given, with other sizes too")
+    func options() throws {
+        #expect(try first().options == [])
+        let request = try first().with(options: .cancellationErrors)
+        #expect(request.options == .cancellationErrors)
+        #expect(request.with(pageSize: 20).options == .cancellationErrors)
+        #expect(request.with(pageSize: 20).copy().options == [])
+    }
+
+    @Test("requests P18 gives its options to the requests for other pages")
+    func optionsSurvivePaging() async throws {
+        let request = try first(.cancellationErrors).with(pageSize: 2)
+        request.resume()
+        let next = await told.wait(for: 1)[0].nextPage
+
+        #expect(request.handle(for: next).options == .cancellationErrors)
+        #expect(request.options == .cancellationErrors)
+    }
+
+    @Test("requests P19 is released when its own completion lets go of it on the last page")
+    func release() async throws {
+        @MainActor final class Walk {
+            var first: FirstPageHandle<Object>?
+        }
+        let gone = Signal()
+        let pages = Told<Int>()
+        weak var weakFirst: FirstPageHandle<Object>?
+        do {
+            let walk = Walk()
+            let trace = Trace(gone)
+            walk.first = FirstPageHandle(rig.loader, try list()) { [trace] outcome in
+                withExtendedLifetime(trace) { pages.add(outcome.page.number) }
+                if let next = outcome.nextPage {
+                    walk.first?.handle(for: next).resume()
+                } else {
+                    walk.first = nil
+                }
+            }
+            weakFirst = walk.first
+            walk.first?.resume()
+        }
+
+        try await gone.wait()
+
+        #expect(weakFirst == nil)
+        #expect(pages.all == [0, 1, 2, 3, 4])
+    }
+
+    @Test("requests §3.1 pages are equal by size, number and address, and can be keys")
+    func pagesAreValues() throws {
+        let request = try first()
+        let pages = [request.page: 1, request.with(pageSize: 2).page: 2]
+
+        #expect(pages[request.copy().page] == 1)
+        #expect(pages[request.with(pageSize: 2).page] == 2)
+    }
+
+    @Test("requests §3.3 does not ask the paginator after an error or a refused status")
+    func paginatorNotCalled() async throws {
+        let asked = Told<Int>()
+        let paged = PagedEndpoint(
+            try rig.endpoint("/missing").jsonObject(),
+            paginator: Paginator { page in
+                asked.add(page.number)
+                return nil
+            }
+        )
+        FirstPageHandle(rig.loader, paged) { [told] in told.add($0) }.resume()
+        FirstPageHandle(rig.loader, paged, options: .httpErrorsDisabled) { [told] in told.add($0) }.resume()
+
+        let outcomes = await told.wait(for: 2)
+        #expect(outcomes.allSatisfy { $0.nextPage == nil && $0.value == nil && $0.response?.status == 404 })
+        #expect(asked.all.isEmpty)
+    }
+
+    @Test("requests §3.3 gives the page also when the next one cannot be told")
+    func paginatorThrows() async throws {
+        struct Odd: Error {}
+        let paged = PagedEndpoint(
+            try rig.endpoint("/list").jsonObject(),
+            paginator: Paginator { _ in throw Odd() }
+        )
+        FirstPageHandle(rig.loader, paged, on: .anywhere) { [told] in told.add($0) }.resume()
+
+        let outcome = await told.wait(for: 1)[0]
+        #expect(outcome.value != nil && outcome.nextPage == nil)
+        guard case .pagination = outcome.error else {
+            Issue.record("It is \(String(describing: outcome.error))")
+            return
+        }
+    }
+
+    @Test("requests PG-D1 tells no next page of an earlier run when a later one fails")
+    func nextPageOfItsRun() async throws {
+        let transport = ScriptedTransport(answering: .json(#"{"next": "/list?page=1"}"#), .status(500))
+        let loader = Service(Service.Settings(), transport: transport).anonymous.makeLoader()
+        let request = FirstPageHandle(loader, try list()) { [told] in told.add($0) }
+        request.resume()
+        await end(of: request)
+
+        request.resume()
+
+        let outcomes = await told.wait(for: 2)
+        #expect(outcomes[0].nextPage?.number == 1)
+        #expect(outcomes[1].error?.code == .http && outcomes[1].nextPage == nil)
+    }
+
+    @Test("requests §1.3 page requests are cancelled and observed as any other")
+    func cancellation() async throws {
+        let changes = Told<Bool>()
+        let request = FirstPageHandle(rig.loader, try list("/stall"), options: .cancellationErrors) { [told] in
+            told.add($0)
+        }
+        let page = request.handle(for: nil)
+        let observations = [request.observeRunning { changes.add($0) }, page.observeRunning { changes.add($0) }]
+        request.resume()
+        page.resume()
+        #expect(request.isRunning && page.isRunning)
+        request.cancel()
+        page.cancel()
+
+        #expect(changes.all == [true, true, false, false])
+        #expect(await told.wait(for: 2).allSatisfy { $0.error?.isCancellation == true && $0.page == page.page })
+        #expect(page.description.contains("not running") && request.description.contains("not running"))
+        for observation in observations { observation.cancel() }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import LadeContent
+import LadeCore
+import LadeTesting
+
+/// A loader on a scripted transport, and an activity of its own, for tests run side by side.
+struct Rig: Sendable {
+    let transport = ScriptedTransport()
+    let activity = NetworkActivity()
+    let loader: Loader
+    /// What `/slow` waits for.
+    let go = Signal()
+
+    init() {
+        loader = Service(Service.Settings(), transport: transport).anonymous.makeLoader()
+        transport.on(.get, "/ok").respond(.bytes(Data(repeating: 7, count: 100)))
+        transport.on(.get, "/empty").respond(.status(204))
+        transport.on(.get, "/missing").respond(.json(#"{"why": "gone"}"#, status: 404))
+        transport.on(.get, "/json").respond(.json(#"{"name": "x"}"#))
+        transport.on(.get, "/garbage").respond(.text("<html>"))
+        transport.on(.get, "/stall").respond(.stalls)
+        transport.on(.get, "/slow").respond(.text("late").after(go))
+        let fault = TrustFault(host: "svc.example.com", cause: .untrustedRoot)
+        transport.on(.get, "/untrusted").respond(.fails(.untrustedServer(fault, ErrorContext())))
+    }
+
+    static func request(_ path: String) throws -> Request {
+        try Request("https://svc.example.com" + path)
+    }
+
+    func endpoint(_ path: String) throws -> Endpoint<Data> {
+        Endpoint(try Self.request(path))
+    }
+
+    /// A data request whose outcomes are collected, and whose completion holds the trace.
+    func data(
+        _ path: String,
+        _ told: Told<RequestOutcome<Data>> = Told(),
+        options: RequestOptions = [],
+        trace: Trace? = nil
+    ) throws -> RequestHandle<Data> {
+        RequestHandle(loader, try endpoint(path), options: options, activity: activity) { outcome in
+            withExtendedLifetime(trace) { told.add(outcome) }
+        }
+    }
+
+    /// Runs a data request to its end.
+    func run(_ path: String, options: RequestOptions = []) async throws -> RequestOutcome<Data> {
+        let told = Told<RequestOutcome<Data>>()
+        try data(path, told, options: options).resume()
+        return await told.wait(for: 1)[0]
+    }
+}
+
+/// Raises a signal when it is let go of: whatever held it can do nothing any more.
+final class Trace: Sendable {
+    private let gone: Signal
+
+    init(_ gone: Signal) {
+        self.gone = gone
+    }
+
+    deinit {
+        gone.raise()
+    }
+}
+
+/// Collects what is told, from any thread, and lets a test wait for so much of it.
+final class Told<Value: Sendable>: Sendable {
+    private struct State {
+        var values: [Value] = []
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+
+    var all: [Value] { state.withLock { $0.values } }
+
+    func add(_ value: Value) {
+        let ready = state.withLock { state in
+            state.values.append(value)
+            let ready = state.waiters.filter { $0.count <= state.values.count }
+            state.waiters.removeAll { $0.count <= state.values.count }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume() }
+    }
+
+    func wait(for count: Int) async -> [Value] {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.values.count < count { state.waiters.append((count, continuation)) }
+                return state.values.count >= count
+            }
+            if isReady { continuation.resume() }
+        }
+        return all
+    }
+}
+
+/// Runs a closure on another thread than the main one.
+@concurrent
+func offMain<Value: Sendable>(_ body: @Sendable () throws -> Value) async rethrows -> Value {
+    try body()
+}
+
+/// Waits until something that runs has ended.
+@MainActor
+func end(of request: any GroupedRequest) async {
+    let told = Told<Bool>()
+    let observation = request.observeRunning { told.add($0) }
+    if observation.wasRunning { _ = await told.wait(for: 1) }
+    observation.cancel()
+}

@@ -1,0 +1,58 @@
+import LadeCore
+import Testing
+
+/// The table of pins, which is what the reference's trust policy is a value of; chains are judged by the transports.
+@Suite struct PinSetTests {
+    private let one = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+    private let two = "//////////////////////////////////////////8="
+
+    @Test("service TP-01 a set with two pins for a pattern has both")
+    func makes() throws {
+        var pins = PinSet()
+        try pins.pin([one, two], for: "*.example.com")
+
+        #expect(!pins.isEmpty)
+        #expect(pins.pins(for: "www.example.com") == [String(one.dropFirst(7)), two])
+    }
+
+    @Test("service TP-02 an empty set pins nothing")
+    func empty() {
+        #expect(PinSet().isEmpty)
+        #expect(PinSet().pins(for: "www.example.com") == nil)
+    }
+
+    @Test("service TP-03 service TP-04 service TP-07 pins hold for their host and for no other")
+    func findsHost() throws {
+        var pins = PinSet()
+        try pins.pin([one], for: "WWW.example.com")
+
+        #expect(pins.pins(for: "www.Example.com") != nil)
+        #expect(pins.pins(for: "www.example.org") == nil)
+        #expect(pins.pins(for: "example.com") == nil)
+    }
+
+    @Test(
+        "service TP-05 a pattern holds for every host one label below it, and for its own text",
+        arguments: [
+            ("www.example.org", true), ("mail.example.org", true), ("maps.example.org", true), ("*.example.org", true),
+            ("example.org", false), ("x.y.example.org", false), ("wwwexample.org", false),
+        ]
+    )
+    func matchesPattern(host: String, isPinned: Bool) throws {
+        var pins = PinSet()
+        try pins.pin([one], for: "*.example.org")
+
+        #expect((pins.pins(for: host) != nil) == isPinned)
+    }
+
+    @Test(
+        "service D-24 a pin that is none is an error, not a crash",
+        arguments: ["", "sha256/", "not base64!", "AAAA", "sha1/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
+    )
+    func refuses(pin: String) {
+        var pins = PinSet()
+
+        #expect(throws: LoadingError.self) { try pins.pin([pin], for: "a.test") }
+        #expect(pins.isEmpty)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Lade
+import LadeFoundation
+import LadeTesting
+import Testing
+
+@Suite("Errors for Foundation callers")
+struct NSErrorTests {
+    private let transport = ScriptedTransport()
+
+    private func failure<Value>(of endpoint: Endpoint<Value>) async -> NSError? {
+        do throws(LoadingError) {
+            _ = try await Service(transport: transport).anonymous.makeLoader().load(endpoint)
+            return nil
+        } catch {
+            return error.nsError
+        }
+    }
+
+    @Test(
+        "client CD-27 has the domain HTTP and the status as its code, with the body",
+        arguments: [199, 300, 304, 404, 500]
+    )
+    func status(_ code: Int) async throws {
+        transport.onAnyRequest().respond(.status(Status(code), headers: ["X-A": "b"], code == 304 ? "" : "page"))
+
+        let error = try #require(await failure(of: Endpoint("https://svc.example.com/thing")))
+
+        #expect(error.domain == "HTTP")
+        #expect(error.code == code)
+        #expect(error.localizedDescription.contains("\(code)"))
+        #expect(error.userInfo[LoadingError.bodyUserInfoKey] as? Data == Data((code == 304 ? "" : "page").utf8))
+        #expect((error.userInfo[LoadingError.headersUserInfoKey] as? [String: String])?["X-A"] == "b")
+    }
+
+    @Test("client CD-23 has Cocoa's code 3840 for JSON that cannot be parsed")
+    func json() async throws {
+        transport.onAnyRequest().respond(.text("{null}"))
+
+        let error = try #require(await failure(of: Endpoint("https://svc.example.com/thing").json()))
+
+        #expect(error.domain == NSCocoaErrorDomain)
+        #expect(error.code == 3840)
+    }
+
+    @Test(
+        "has the codes that URLSession would have",
+        arguments: [
+            (LoadingError.cancelled(.init()), NSURLErrorCancelled),
+            (.timedOut(.idle, .init()), NSURLErrorTimedOut),
+            (.nameNotResolved(host: "a", .init()), NSURLErrorCannotFindHost),
+            (.cannotConnect(host: "a", reason: .refused, .init()), NSURLErrorCannotConnectToHost),
+            (.connectionLost(.nothing, isSafeToRepeat: true, .init()), NSURLErrorNetworkConnectionLost),
+            (.notStored(.init()), NSURLErrorResourceUnavailable),
+            (.pinMismatch(host: "a", .init()), NSURLErrorServerCertificateUntrusted),
+        ]
+    )
+    func codes(_ error: LoadingError, _ code: Int) {
+        #expect(error.nsError.domain == NSURLErrorDomain)
+        #expect(error.nsError.code == code)
+    }
+}

@@ -1,0 +1,155 @@
+#if os(Linux)
+    import Foundation
+    import LadeCore
+    import LadeImages
+    import Testing
+
+    /// Files that are broken, or made to break who reads them.
+    struct HostileImageTests {
+        private func fault(_ data: Data, _ decoder: ImageDecoder = ImageDecoder()) -> ImageFault? {
+            do throws(ImageFault) {
+                _ = try decoder.decode(data)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        @Test("refuses more bytes than the limit before it reads one")
+        func limitsBytes() {
+            let decoder = ImageDecoder(limits: .init(bytes: 100))
+
+            #expect(fault(Data(count: 101), decoder) == .tooManyBytes(101, limit: 100))
+            #expect(fault(Data(count: 100), decoder) == .unknownFormat)
+        }
+
+        @Test(
+            "refuses the size that a few bytes claim, before a codec sees them",
+            arguments: [
+                ("89504E470D0A1A0A0000000D494844527FFFFFFF7FFFFFFF0806000000", 0x7FFF_FFFF, 0x7FFF_FFFF),
+                ("FFD8FFE000044A46FFC00011 08 FFDC FFDC 03012200021101031101", 65_500, 65_500),
+                ("524946460000000057454250 56503820 00000000 000000 9D012A FF3F FF3F", 16_383, 16_383),
+                ("524946460000000057454250 5650384C 00000000 2F FFFFFF0F", 16_384, 16_384),
+                ("524946460000000057454250 56503858 0A000000 00000000 FFFF00 FFFF00", 65_536, 65_536),
+            ]
+        )
+        func limitsPixels(hex: String, width: Int, height: Int) throws {
+            let data = try #require(Data(hex: hex))
+
+            #expect(fault(data) == .tooManyPixels(width: width, height: height, limit: 50_000_000))
+        }
+
+        @Test("the limit counts the pixels of the file, not those of the thumbnail", arguments: Sample.allCases)
+        func limitsBeforeScaling(sample: Sample) {
+            let file = sample.file(sample.picture(101, 100))
+
+            let decoder = ImageDecoder(limits: .init(pixels: 10_000), maximumPixelSize: 10)
+
+            #expect(fault(file, decoder) == .tooManyPixels(width: 101, height: 100, limit: 10_000))
+        }
+
+        @Test(
+            "says what is wrong with a header",
+            arguments: [
+                ("", ImageFault.unknownFormat), ("474946383961", .unknownFormat), ("89504E47", .unknownFormat),
+                ("89504E470D0A1A0A", .truncated(.png)), ("FFD8FF", .truncated(.jpeg)),
+                ("52494646000000005745425056503858", .truncated(.webP)),
+                ("89504E470D0A1A0A0000000D49484452000000000000000108060000", .corrupt(.png, "a side of it is 0")),
+                ("FFD8FFC00011080000001003012200", .unsupported(.jpeg, "its height follows its pixels")),
+                ("FFD8FFDA000C", .corrupt(.jpeg, "its pixels come before its size")),
+                ("FFD8FFE00001", .corrupt(.jpeg, "a segment has no length")),
+                (
+                    "524946460000000057454250 56503858 0A000000 02000000 0F0000 0F0000",
+                    .unsupported(.webP, "it is an animation")
+                ),
+            ]
+        )
+        func judgesHeaders(hex: String, expected: ImageFault) throws {
+            #expect(fault(try #require(Data(hex: hex))) == expected)
+        }
+
+        @Test("half an image is none, at whatever byte it is cut", arguments: Sample.allCases)
+        func refusesTruncated(sample: Sample) throws {
+            let file = sample.file(sample.picture(33, 21))
+            let whole = try ImageDecoder().decode(file)
+
+            for count in 0..<file.count {
+                let cut = file.prefix(count)
+                switch fault(cut) {
+                // What lies behind the last pixel may be missing.
+                case nil: #expect(try ImageDecoder().decode(cut) == whole && count > file.count - 40, "\(count)")
+                case .truncated(sample.format): break
+                case .unknownFormat: #expect(count < 12)
+                case let other?: Issue.record("cut at \(count) of \(file.count): \(other)")
+                }
+            }
+        }
+
+        @Test("a JPEG without its end mark is whole")
+        func toleratesMissingEnd() throws {
+            let file = Sample.jpeg.file(Sample.jpeg.picture(64, 64))
+
+            #expect(try ImageDecoder().decode(file.dropLast(2)) == ImageDecoder().decode(file))
+        }
+
+        @Test("a PNG whose checksum is wrong is broken")
+        func checksSums() throws {
+            var file = Sample.png.file(Sample.png.picture(64, 64))
+            let start = try #require(file.range(of: Data("IDAT".utf8))).upperBound
+            file[start + 20] ^= 1
+
+            guard case .corrupt(.png, let reason) = fault(file) else {
+                Issue.record("\(String(describing: fault(file)))")
+                return
+            }
+            #expect(!reason.isEmpty)
+        }
+
+        @Test("a JPEG of hundreds of scans is refused")
+        func limitsScans() throws {
+            let file = Sample.jpegProgressive.file(Sample.jpegProgressive.picture(64, 64))
+            let scan = try #require(file.range(of: Data([0xFF, 0xDA]))).lowerBound
+            let next = try #require(file.range(of: Data([0xFF, 0xC4]), in: scan..<file.endIndex)).lowerBound
+            let repeated = Data(repeatElement(file[scan..<next], count: 300).joined())
+
+            guard case .corrupt(.jpeg, _) = fault(file[..<scan] + repeated + file[next...]) else {
+                Issue.record("it was decoded")
+                return
+            }
+        }
+
+        @Test("broken bytes make no more pixels than allowed, or a fault", arguments: Sample.allCases)
+        func survivesMutations(sample: Sample) throws {
+            let seed = UInt64.random(in: 0...UInt64.max)
+            let random = SeededRandom(seed: seed)
+            let file = sample.file(sample.picture(33, 21))
+            var decoder = ImageDecoder(limits: .init(pixels: 100_000))
+
+            for round in 0..<1_000 {
+                var broken = file
+                for _ in 0..<(1 + random.next() % 4) {
+                    // Half of the changes hit the beginning, where most is decided.
+                    let span = random.next() % 2 == 0 ? UInt64(min(64, broken.count)) : UInt64(broken.count)
+                    broken[Int(random.next() % span)] = UInt8(truncatingIfNeeded: random.next())
+                }
+                decoder.maximumPixelSize = round % 2 == 0 ? nil : 16
+                do throws(ImageFault) {
+                    let bitmap = try decoder.decode(broken)
+                    let isSound = bitmap.bytes.count == bitmap.width * bitmap.height * 4
+                    #expect(isSound && bitmap.width * bitmap.height <= 100_000, "seed \(seed)")
+                } catch {
+                    #expect(!error.description.isEmpty)
+                }
+            }
+        }
+    }
+
+    extension Data {
+        /// Bytes of hexadecimal digits; spaces are for the reader.
+        fileprivate init?(hex: String) {
+            let digits = hex.filter { $0 != " " }.compactMap(\.hexDigitValue)
+            guard digits.count.isMultiple(of: 2) else { return nil }
+            self.init(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+        }
+    }
+#endif

@@ -1,0 +1,121 @@
+import Foundation
+import LadeCore
+import LadeCurl
+import LadePolicies
+import LadeTesting
+import Testing
+
+/// Fail-over between real servers, and pins on real certificates.
+@Suite struct HostsPeerTests {
+    private func port(_ origin: String) throws -> Int { try Origin(origin).port }
+
+    @Test(
+        "service D-07 policies PL-34 when the first server is stopped, the next attempt goes to the second, under the same name"
+    )
+    func failsOver() async throws {
+        let backup = try port(try Peers.origin("nginxHTTP"))
+        let primary = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nprimary")
+        let (time, transport) = (VirtualTime(), try Peers.transport())
+        let directory = HostDirectory([
+            "svc.test": [
+                HostAddress("127.0.0.1", port: Int(primary.port)), HostAddress("127.0.0.1", port: backup),
+            ]
+        ])
+        let chain = Chain([HostsInterceptor(directory: directory)], transport: transport)
+        let request = try Request("http://svc.test/connection")
+        func text() async throws -> String {
+            let response = try await chain.send(request, call: Call(time: time))
+            return String(decoding: response.body.bytes ?? Data(), as: UTF8.self)
+        }
+
+        #expect(try await text() == "primary")
+        primary.stop()
+        await #expect(throws: LoadingError.self) { _ = try await text() }
+        let answer = try await text()
+        #expect(answer.contains("svc.test"), "nginx tells the name it was asked for: \(answer)")
+
+        // Back at its port, it is found by one probe when the mark is over.
+        var options = LoopbackServer.Options()
+        options.endpoint = .ipv4(port: primary.port)
+        let again = try LoopbackServer(
+            options,
+            script: [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain"), .close]
+        )
+        #expect(try await text() != "again")
+        time.advance(by: .seconds(30))
+        #expect(try await text() == "again")
+        again.stop()
+        await transport.shutDown()
+    }
+
+    @Test("service D-07 policies PL-33 the certificate is checked for the name of the host, wherever it is dialled")
+    func checksName() async throws {
+        let (tls, authority) = (try port(try Peers.origin("nginxTLS")), try Peers.text("ca"))
+        let transport = try Peers.transport { $0.tls.authorities = [.file(authority)] }
+        let list = [HostAddress("127.0.0.1", port: tls)]
+        let directory = HostDirectory(["localhost": list, "elsewhere.test": list])
+        let chain = Chain([HostsInterceptor(directory: directory)], transport: transport)
+
+        let response = try await chain.send(Request("https://localhost/small.json"), call: Call())
+        #expect(response.status == 200)
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await chain.send(Request("https://elsewhere.test/small.json"), call: Call())
+        }
+        guard case .untrustedServer(let fault, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.cause == .wrongHost)
+        await transport.shutDown()
+    }
+
+    @Test(
+        "service TP-06 service TP-10 service D-24 a pinned key is accepted, another is a pin mismatch and no cancellation",
+        arguments: [("serverPin", true), ("backupPin", false)]
+    )
+    func pins(pin: String, isAccepted: Bool) async throws {
+        let origin = try Peers.origin("nginxTLS", scheme: "https", host: "localhost")
+        let (authority, key) = (try Peers.text("ca"), try Peers.text(pin))
+        let transport = try Peers.transport {
+            $0.tls.authorities = [.file(authority)]
+            try $0.tls.pins.pin([key], for: "localhost")
+        }
+
+        let request = try Request(origin + "/small.json")
+        if isAccepted {
+            #expect(try await transport.send(request, call: Call()).status == 200)
+        } else {
+            let error = await #expect(throws: LoadingError.self) { _ = try await transport.send(request, call: Call()) }
+            guard case .pinMismatch("localhost", _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+        await transport.shutDown()
+    }
+
+    @Test("service TP-07 service TP-09 a host without pins is judged by its chain alone")
+    func unpinned() async throws {
+        let origin = try Peers.origin("nginxTLS", scheme: "https", host: "localhost")
+        let (authority, key) = (try Peers.text("ca"), try Peers.text("backupPin"))
+        for isTrusted in [true, false] {
+            let transport = try Peers.transport {
+                if isTrusted { $0.tls.authorities = [.file(authority)] }
+                try $0.tls.pins.pin([key], for: "other.test")
+            }
+            let request = try Request(origin + "/small.json")
+            if isTrusted {
+                #expect(try await transport.send(request, call: Call()).status == 200)
+            } else {
+                let error = await #expect(throws: LoadingError.self) {
+                    _ = try await transport.send(request, call: Call())
+                }
+                guard case .untrustedServer = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+            }
+            await transport.shutDown()
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import LadeCore
+import LadeCurl
+import LadePolicies
+import LadeTesting
+import Testing
+
+/// The real servers, and chains on libcurl to talk to them.
+enum Peers {
+    private static let all = ConformancePeers.fromEnvironment()
+
+    /// The address of a peer; skips the test without it, which is a failure in CI.
+    static func origin(_ name: String, scheme: String = "http", host: String = "127.0.0.1") throws -> String {
+        "\(scheme)://\(host):\(try lookUp { try all.port(name) })"
+    }
+
+    /// A path or a name; skips the test without it.
+    static func text(_ name: String) throws -> String {
+        try lookUp { try all.text(name) }
+    }
+
+    private static func lookUp<Value>(_ look: () throws -> Value) throws -> Value {
+        do {
+            return try look()
+        } catch {
+            if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("\(error)") }
+            try Test.cancel("\(error)")
+        }
+    }
+
+    /// A scope of one origin over plain HTTP, which is what most peers speak.
+    static func scope(_ origin: String) throws -> CredentialScope {
+        var scope = try CredentialScope(origin)
+        scope.allowsInsecure = true
+        return scope
+    }
+
+    /// A transport of its own that goes to the peers directly.
+    static func transport(_ change: (inout TransportSettings) throws -> Void = { _ in }) throws -> CurlTransport {
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        try change(&settings)
+        return try CurlTransport(settings: settings)
+    }
+}

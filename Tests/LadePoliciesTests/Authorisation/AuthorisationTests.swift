@@ -1,0 +1,250 @@
+import Foundation
+import LadePolicies
+import LadeTesting
+import Testing
+
+@testable import LadeCore
+
+/// An authoriser that notes what is asked of it.
+private final class Noting: Authoriser {
+    let identifier: String
+    let suffix: String
+    private let claim: @Sendable (Request) -> Bool
+    private let isWilling: Bool
+    let asked = Locked<[String]>([])
+
+    init(
+        _ identifier: String,
+        suffix: String? = nil,
+        isWilling: Bool = false,
+        claims: @escaping @Sendable (Request) -> Bool = { _ in true }
+    ) {
+        self.identifier = identifier
+        self.suffix = suffix ?? identifier
+        self.isWilling = isWilling
+        claim = claims
+    }
+
+    func claims(_ request: Request) -> Bool { claim(request) }
+
+    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+        asked.withLock { $0.append("authorise") }
+        var request = request
+        request.headers["Trail"] = (request.headers["Trail"].map { $0 + " " } ?? "") + suffix
+        return request
+    }
+
+    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+        asked.withLock { $0.append("refused") }
+        return isWilling
+    }
+
+    var log: [String] { asked.withLock { $0 } }
+}
+
+@Suite struct AuthorisationInterceptorTests {
+    private let time = VirtualTime()
+    private let transport = ScriptedTransport()
+    private let events = EventRecorder()
+
+    private func send(_ request: Request, _ authorisers: any Authoriser...) async throws(LoadingError) -> Response {
+        try await Chain([AuthorisationInterceptor(authorisers: authorisers)], transport: transport)
+            .send(request, call: Call(time: time, random: SeededRandom(seed: 1), events: [events]))
+    }
+
+    @Test("policies PL-40 service D-42 every authoriser that claims acts, in order, on what the one before made")
+    func actInOrder() async throws {
+        transport.onAnyRequest().respond(.status(200))
+        let (first, none, last) = (
+            Noting("first"), Noting("none", claims: { _ in false }),
+            Noting("last", claims: { $0.headers["Trail"] == "first" })
+        )
+
+        _ = try await send(Request("https://a.test/"), first, none, last)
+
+        #expect(transport.requests[0].headers["Trail"] == "first last")
+        #expect(none.log.isEmpty)
+    }
+
+    @Test("policies PL-40 a request nobody claims is sent as it is")
+    func sendsUnclaimed() async throws {
+        transport.onAnyRequest().respond(.status(401))
+
+        let response = try await send(
+            Request("https://a.test/"),
+            Noting("none", isWilling: true, claims: { _ in false })
+        )
+
+        #expect(response.status == 401)
+        #expect(transport.received.count == 1)
+    }
+
+    @Test("policies PL-40 after a 401 all are told, and one that is willing makes one replay from the bare request")
+    func replaysOnce() async throws {
+        transport.onAnyRequest().respond(.status(401))
+        let (unwilling, willing) = (Noting("unwilling"), Noting("willing", isWilling: true))
+
+        let response = try await send(Request("https://a.test/"), unwilling, willing)
+
+        #expect(response.status == 401)
+        #expect(unwilling.log == ["authorise", "refused", "authorise"])
+        #expect(transport.requests.map { $0.headers["Trail"] } == ["unwilling willing", "unwilling willing"])
+        #expect(events.events.count { if case .requestReplayed("willing") = $0 { true } else { false } } == 1)
+    }
+
+    @Test(
+        "service D-26 an error is no refusal, whatever its code; nor is any other status",
+        arguments: [400, 403, 407]
+    )
+    func onlyHTTP401(status: Int) async throws {
+        transport.on(.get, "/error").respond(.fails(.transport(code: 401, message: "no HTTP", ErrorContext())))
+        transport.on(.get, "/status").respond(.status(Status(status)))
+        let willing = Noting("willing", isWilling: true)
+
+        await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/error"), willing) }
+        #expect(try await send(Request("https://a.test/status"), willing).status.code == status)
+
+        #expect(transport.received.count == 2)
+        #expect(willing.log == ["authorise", "authorise"])
+    }
+
+    @Test("a body that can be sent only once is not replayed, though the refusal is told")
+    func doesNotReplayTouchedBody() async throws {
+        transport.onAnyRequest().respond(.status(401))
+        let willing = Noting("willing", isWilling: true)
+        let body = RequestBody.writer { write in try await write(Data("once".utf8)) }
+
+        let response = try await send(Request(.post, "https://a.test/", body: body), willing)
+
+        #expect(response.status == 401)
+        #expect(transport.received.count == 1)
+        #expect(willing.log == ["authorise", "refused"])
+    }
+
+    @Test("policies PL-14 without budget the refusal is the answer")
+    func heedsBudget() async throws {
+        transport.onAnyRequest().respond(.status(401))
+        let link = AuthorisationInterceptor(authorisers: [Noting("willing", isWilling: true)]) { _ in false }
+
+        let response = try await Chain([link], transport: transport).send(Request("https://a.test/"), call: Call())
+
+        #expect(response.status == 401)
+        #expect(transport.received.count == 1)
+    }
+
+    @Test("service D-10 what is given up while an authoriser holds it is not sent")
+    func doesNotSendGivenUp() async throws {
+        let gate = Signal()
+        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { (_, _) throws(LoadingError) in
+            try await gate.wait()
+            return .init("t")
+        }
+        let task = Task { try await send(Request("https://a.test/"), authoriser) }
+        try await gate.arrivals(atLeast: 1)
+
+        task.cancel()
+
+        let result = await task.result
+        #expect(throws: LoadingError.self) { try result.get() }
+        if case .failure(let error as LoadingError) = result { #expect(error.isCancellation) }
+        #expect(transport.received.isEmpty)
+    }
+
+    @Test("service D-22 an authoriser can be shared by several chains")
+    func isShared() async throws {
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = BearerAuthoriser(token: "t", scope: try CredentialScope("https://a.test"))
+
+        for _ in 0..<2 { _ = try await send(Request("https://a.test/"), authoriser) }
+
+        #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t"])
+    }
+
+    @Test(
+        "policies PL-46 credentials go to their origins and paths, and nowhere else",
+        arguments: [
+            ("https://a.test/", false), ("https://a.test/in", true), ("https://a.test/in/side", true),
+            ("https://a.test/inside", false), ("https://a.test:8443/in", false), ("http://a.test/in", false),
+            ("https://b.test/in", false), ("https://x.a.test/in", false), ("https://a.test/in/../out", false),
+            ("https://a.test/in/%2E%2e/out", false), ("https://A.test:443/in?q", true), ("https://b.test:1/x", true),
+        ]
+    )
+    func scopes(address: String, isClaimed: Bool) throws {
+        let scope = try CredentialScope("https://a.test/in", "https://b.test:1")
+
+        #expect(try scope.contains(Request(address)) == isClaimed)
+    }
+
+    @Test("policies PL-46 credentials for plain HTTP fail loudly unless that is allowed")
+    func insecure() async throws {
+        transport.onAnyRequest().respond(.status(200))
+        var scope = try CredentialScope("http://a.test")
+        let strict = BearerAuthoriser(token: "t", scope: scope)
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("http://a.test/"), strict) }
+        guard case .authorisationFailed(let fault, _) = error, case .insecure = fault.cause else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(transport.received.isEmpty)
+
+        scope.allowsInsecure = true
+        _ = try await send(Request("http://a.test/"), BearerAuthoriser(token: "t", scope: scope))
+        #expect(transport.requests[0].headers["Authorization"] == "Bearer t")
+    }
+}
+
+@Suite struct ReadyAuthorisersTests {
+    private let transport = ScriptedTransport()
+
+    private func sent(_ address: String, _ authoriser: any Authoriser) async throws -> Request {
+        transport.onAnyRequest().respond(.status(200))
+        _ = try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+            .send(Request(address), call: Call())
+        return try #require(transport.requests.last)
+    }
+
+    @Test("policies PL-45 Basic sends user and password in UTF-8 (RFC 7617)")
+    func basic() async throws {
+        let scope = try CredentialScope("https://a.test")
+
+        let request = try await sent(
+            "https://a.test/",
+            BasicAuthoriser(user: "test", password: "123\u{A3}", scope: scope)
+        )
+
+        #expect(request.headers["Authorization"] == "Basic dGVzdDoxMjPCow==")
+        #expect(throws: LoadingError.self) { _ = try BasicAuthoriser(user: "a:b", password: "c", scope: scope) }
+    }
+
+    @Test("policies PL-45 an API key goes into a header field, which is then a secret")
+    func keyInHeader() async throws {
+        let authoriser = APIKeyAuthoriser(
+            .header("X-Own-Key"),
+            key: "k3y",
+            scope: try CredentialScope("https://a.test")
+        )
+
+        let request = try await sent("https://a.test/", authoriser)
+
+        #expect(request.headers["X-Own-Key"] == "k3y")
+        #expect(!"\(request.headers)".contains("k3y"))
+    }
+
+    @Test(
+        "policies PL-45 an API key goes into the query, in place of another, and is not shown",
+        arguments: [
+            ("https://a.test", "https://a.test?own=k%263%20y"),
+            ("https://a.test/x?a=1&own=old&b=%20#f", "https://a.test/x?a=1&b=%20&own=k%263%20y#f"),
+        ]
+    )
+    func keyInQuery(address: String, expected: String) async throws {
+        let authoriser = APIKeyAuthoriser(.query("own"), key: "k&3 y", scope: try CredentialScope("https://a.test"))
+
+        let request = try await sent(address, authoriser)
+
+        #expect(request.url.absoluteString == expected)
+        #expect(!"\(request)".contains("k%263"))
+        #expect(!"\(ErrorContext(request))".contains("k%263"))
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCore
+@testable import LadePolicies
+
+@Suite struct DigestTests {
+    private let transport = ScriptedTransport()
+
+    private func challenge(_ text: String) throws -> DigestChallenge {
+        try #require(AuthenticationChallenge.parse(text).compactMap(DigestChallenge.init).first)
+    }
+
+    private func send(_ authoriser: DigestAuthoriser, _ method: LadeCore.Method = .get) async throws -> Response {
+        try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+            .send(Request(method, "https://a.test/dir/index.html?q=1"), call: Call(random: SeededRandom(seed: 1)))
+    }
+
+    private func make() throws -> DigestAuthoriser {
+        DigestAuthoriser(user: "Mufasa", password: "Circle of Life", scope: try CredentialScope("https://a.test"))
+    }
+
+    @Test(
+        "policies PL-45 answers the challenges of RFC 7616 §3.9.1 with its own values",
+        arguments: [
+            ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
+            ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+        ]
+    )
+    func answersRFC(algorithm: String, response: String) throws {
+        let challenge = try challenge(
+            #"Digest realm="http-auth@example.org", qop="auth, auth-int", algorithm=\#(algorithm), "#
+                + #"nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#
+        )
+
+        let answer = challenge.answer(
+            user: "Mufasa",
+            password: "Circle of Life",
+            method: .get,
+            target: "/dir/index.html",
+            count: 1,
+            clientNonce: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
+        ).reveal()
+
+        #expect(answer.contains(#"response="\#(response)""#))
+        #expect(answer.contains(#"username="Mufasa", realm="http-auth@example.org""#))
+        #expect(answer.contains("qop=auth, nc=00000001"))
+        #expect(answer.contains(#"opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#))
+    }
+
+    @Test("policies PL-45 answers without qop as servers of before 1999 want it (RFC 2617 §3.5)")
+    func answersOld() throws {
+        let challenge = try challenge(
+            #"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093""#
+        )
+
+        let answer = challenge.answer(
+            user: "Mufasa",
+            password: "Circle Of Life",
+            method: .get,
+            target: "/dir/index.html",
+            count: 1,
+            clientNonce: "x"
+        ).reveal()
+
+        #expect(answer.contains(#"response="670fd8c2df070c60b045671b8b24ff02""#))
+        #expect(!answer.contains("nc="))
+        #expect(!answer.contains("algorithm"))
+    }
+
+    @Test("policies PL-45 covers the session's nonces, hashes the user and writes names beyond ASCII")
+    func answersVariants() throws {
+        let session = try challenge(#"Digest realm="r", nonce="n", qop="auth", algorithm=MD5-sess, userhash=true"#)
+        let key = MD5.hash(Array((MD5.hash("J:r:p".utf8).hexadecimalText + ":n:c").utf8)).hexadecimalText
+        let subject = MD5.hash("GET:/".utf8).hexadecimalText
+        let proof = MD5.hash("\(key):n:0000000a:c:auth:\(subject)".utf8).hexadecimalText
+
+        let answer = session.answer(user: "J", password: "p", method: .get, target: "/", count: 10, clientNonce: "c")
+            .reveal()
+
+        #expect(answer.contains(#"response="\#(proof)""#))
+        #expect(answer.contains(#"username="\#(MD5.hash("J:r".utf8).hexadecimalText)""#))
+        #expect(answer.contains("userhash=true"))
+        let plain = try challenge(#"Digest realm="r", nonce="n""#)
+        let named = plain.answer(user: "Jäsøn", password: "p", method: .get, target: "/", count: 1, clientNonce: "c")
+        #expect(named.reveal().contains("username*=UTF-8''J%C3%A4s%C3%B8n"))
+    }
+
+    @Test(
+        "leaves alone challenges that ask for what is not known",
+        arguments: [
+            "Basic realm=x", "Digest realm=x", #"Digest realm="x", nonce="n", algorithm=SHA-512-256"#,
+            #"Digest realm="x", nonce="n", qop="auth-int""#,
+        ]
+    )
+    func refuses(text: String) {
+        #expect(AuthenticationChallenge.parse(text).compactMap(DigestChallenge.init).isEmpty)
+    }
+
+    @Test("policies PL-45 answers by a replay, then at once with a growing count")
+    func countsUses() async throws {
+        transport.on("bare", where: { !$0.headers.contains("Authorization") }).respond(
+            .status(
+                401,
+                headers: [
+                    "WWW-Authenticate": #"Digest realm="r", nonce="n1", qop="auth""#,
+                    "WWW-Authenticate": #"Digest realm="r", nonce="n2", qop="auth", algorithm=SHA-256"#,
+                ]
+            )
+        )
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+
+        for _ in 0..<3 { #expect(try await send(authoriser).status == 200) }
+
+        let fields = transport.requests.map { $0.headers["Authorization"] }
+        #expect(fields.count == 4)
+        #expect(fields[0] == nil)
+        #expect(
+            fields.dropFirst().compactMap(\.self).map { $0.contains("nc=0000000") && $0.contains("SHA-256") } == [
+                true, true, true,
+            ]
+        )
+        #expect(fields[3]?.contains("nc=00000003") == true)
+        #expect(fields[1]?.contains(#"uri="/dir/index.html?q=1""#) == true)
+    }
+
+    @Test("a stale nonce is answered anew, a wrong password is not tried again")
+    func tellsStaleFromWrong() async throws {
+        let challenge = #"Digest realm="r", nonce="n\#("")", qop="auth""#
+        transport.onAnyRequest()
+            .respond(.status(401, headers: ["WWW-Authenticate": challenge]))
+            .then(.status(200))
+            .then(.status(401, headers: ["WWW-Authenticate": challenge + ", stale=true"]))
+            .then(.status(200))
+        let authoriser = try make()
+        #expect(try await send(authoriser).status == 200)
+        #expect(try await send(authoriser).status == 200)
+        #expect(transport.received.count == 4)
+
+        let wrong = try make()
+        let other = ScriptedTransport()
+        other.onAnyRequest().respond(.status(401, headers: ["WWW-Authenticate": challenge]))
+        let response = try await Chain([AuthorisationInterceptor(authorisers: [wrong])], transport: other)
+            .send(Request("https://a.test/"), call: Call())
+        #expect(response.status == 401)
+        #expect(other.received.count == 2)
+    }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import LadePolicies
+import LadeTesting
+import Testing
+
+@testable import LadeCore
+
+@Suite struct OAuth2Tests {
+    private let time = VirtualTime()
+    private let transport = ScriptedTransport()
+    private let told = Locked<[OAuth2Tokens]>([])
+
+    private func make(
+        _ grant: OAuth2Settings.Grant = .refreshToken("r1"),
+        _ change: (inout OAuth2Settings) -> Void = { _ in }
+    ) throws -> OAuth2Authoriser {
+        let endpoint = try #require(URL(string: "https://id.test/token"))
+        var settings = OAuth2Settings(
+            tokenEndpoint: endpoint,
+            grant: grant,
+            clientID: "app:1",
+            clientProof: .basic("s:t")
+        )
+        change(&settings)
+        return OAuth2Authoriser(settings, scope: try CredentialScope("https://api.test")) { [told] tokens in
+            told.withLock { $0.append(tokens) }
+        }
+    }
+
+    private func send(
+        _ authoriser: OAuth2Authoriser,
+        _ address: String = "https://api.test/"
+    ) async throws(LoadingError) -> Response {
+        try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+            .send(Request(address), call: Call(time: time))
+    }
+
+    private func tokens(_ number: Int, refresh: String? = nil, seconds: String = "100") -> ScriptedAnswer {
+        let more = refresh.map { #", "refresh_token": "\#($0)""# } ?? ""
+        return .json(#"{"access_token": "a\#(number)", "token_type": "bearer", "expires_in": \#(seconds)\#(more)}"#)
+    }
+
+    private func cause(_ error: LoadingError?) -> AuthorisationFault.Cause? {
+        guard case .authorisationFailed(let fault, _) = error else { return nil }
+        return fault.cause
+    }
+
+    @Test("policies PL-45 service M-20 gets a token by the refresh token and injects it for its host over https alone")
+    func injects() async throws {
+        transport.on(.post, "https://id.test/token").respond(tokens(1))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+
+        for address in ["https://api.test/", "https://other.test/", "http://api.test/"] {
+            _ = try await send(authoriser, address)
+        }
+
+        let token = transport.received[0]
+        #expect(token.text == "grant_type=refresh_token&refresh_token=r1")
+        // Both parts are form-encoded before they are joined: "app%3A1:s%3At".
+        #expect(token.request.headers["Authorization"] == "Basic YXBwJTNBMTpzJTNBdA==")
+        #expect(token.request.body?.contentType == "application/x-www-form-urlencoded")
+        #expect(transport.requests.dropFirst().map { $0.headers["Authorization"] } == ["Bearer a1", nil, nil])
+    }
+
+    @Test(
+        "service D-27 keeps the refresh token when no new one comes, takes the new one when it does, and tells the app"
+    )
+    func rotates() async throws {
+        transport.on(.post, "/token").respond(tokens(1)).then(tokens(2, refresh: "r2")).then(tokens(3, refresh: "r3"))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+
+        for _ in 0..<3 {
+            _ = try await send(authoriser)
+            time.advance(by: .seconds(100))
+        }
+
+        let forms = transport.received.filter { $0.target == "/token" }.map(\.text)
+        #expect(forms.map { String($0.suffix(2)) } == ["r1", "r1", "r2"])
+        #expect(told.withLock { $0.map { $0.refreshToken?.reveal() } } == ["r1", "r2", "r3"])
+        #expect(
+            transport.requests.compactMap { $0.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") } == [
+                "Bearer a1", "Bearer a2", "Bearer a3",
+            ]
+        )
+    }
+
+    @Test(
+        "policies PL-45 each grant and proof sends its form",
+        arguments: [
+            (0, "grant_type=client_credentials&scope=read%20write&audience=x%26y"),
+            (1, "grant_type=password&username=J%C3%B6rg&password=p%3Dw&client_id=app%3A1&client_secret=s"),
+            (2, "grant_type=client_credentials&client_id=app%3A1"),
+        ]
+    )
+    func sendsForms(row: Int, form: String) async throws {
+        transport.on(.post, "/token").respond(tokens(1, seconds: "\"60\""))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser =
+            switch row {
+            case 0:
+                try make(.clientCredentials) {
+                    $0.scopes = ["read", "write"]
+                    $0.parameters = [("audience", "x&y")]
+                }
+            case 1: try make(.password(user: "Jörg", password: "p=w")) { $0.clientProof = .form("s") }
+            default: try make(.clientCredentials) { $0.clientProof = .none }
+            }
+
+        _ = try await send(authoriser)
+
+        #expect(transport.received[0].text == form)
+        #expect(transport.received[0].request.headers.contains("Authorization") == (row == 0))
+    }
+
+    @Test("after a password, the refresh token of the answer is used; when it has ended, the password again")
+    func fallsBack() async throws {
+        transport.on(.post, "/token").respond(tokens(1, refresh: "r9"))
+            .then(.json(#"{"error": "invalid_grant"}"#, status: 400)).then(tokens(2))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make(.password(user: "u", password: "p"))
+        _ = try await send(authoriser)
+        time.advance(by: .seconds(100))
+
+        #expect(try await send(authoriser).status == 200)
+
+        let kinds = transport.received.filter { $0.target == "/token" }.map { $0.text.prefix(24) }
+        #expect(kinds == ["grant_type=password&user", "grant_type=refresh_token", "grant_type=password&user"])
+    }
+
+    @Test("a refresh token that has ended asks for a sign-in, once and for all")
+    func asksForSignIn() async throws {
+        transport.on(.post, "/token").respond(.json(#"{"error": "invalid_grant"}"#, status: 400))
+        let authoriser = try make()
+
+        for _ in 0..<3 {
+            let error = await #expect(throws: LoadingError.self) { _ = try await send(authoriser) }
+            guard case .signInRequired = cause(error) else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            time.advance(by: .seconds(60))
+        }
+        #expect(transport.received.count == 1)
+
+        authoriser.credentials.replace(with: .init(OAuth2Tokens(accessToken: "new")))
+        transport.onAnyRequest().respond(.status(200))
+        #expect(try await send(authoriser).status == 200)
+    }
+
+    @Test(
+        "an answer that is no token fails the calls that wait, without quoting it",
+        arguments: [
+            (200, "no json s3cret"), (200, #"{"token": "s3cret"}"#), (200, #"{"access_token": "", "x": "s3cret"}"#),
+            (200, #"{"access_token": {"s3cret": 1}}"#), (500, "s3cret"), (302, ""),
+            (401, #"{"error": "invalid_client"}"#),
+        ]
+    )
+    func refusesAnswers(status: Int, text: String) async throws {
+        transport.on(.post, "/token").respond(.json(text, status: Status(status)))
+
+        let authoriser = try make()
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(authoriser) }
+
+        guard case .refreshFailed = cause(error) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        var dumped = ""
+        dump(error, to: &dumped)
+        #expect(!(dumped + "\(String(describing: error))").contains("s3cret"))
+    }
+
+    @Test("the token endpoint is not asked over plain HTTP")
+    func insecureEndpoint() async throws {
+        transport.on(.post, "/token").respond(tokens(1))
+        transport.onAnyRequest().respond(.status(200))
+        let endpoint = try #require(URL(string: "http://id.test/token"))
+
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await send(try make { $0.tokenEndpoint = endpoint })
+        }
+        guard case .insecure = cause(error) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(transport.received.isEmpty)
+        let allowed = try make {
+            $0.tokenEndpoint = endpoint
+            $0.allowsInsecureEndpoint = true
+        }
+        #expect(try await send(allowed).status == 200)
+    }
+
+    @Test("policies PL-44 the refresh takes the transport it is given, past the chain")
+    func takesTransport() async throws {
+        let plain = ScriptedTransport(answering: tokens(1))
+        transport.onAnyRequest().respond(.status(200))
+        let endpoint = try #require(URL(string: "https://id.test/token"))
+        let authoriser = OAuth2Authoriser(
+            OAuth2Settings(tokenEndpoint: endpoint, grant: .clientCredentials),
+            scope: try CredentialScope("https://api.test"),
+            transport: plain
+        )
+
+        _ = try await send(authoriser)
+
+        #expect(plain.lines == ["POST /token"])
+        #expect(transport.lines == ["GET /"])
+    }
+
+    @Test("policies PL-44 a claimed token endpoint is asked without a token, so that no refresh waits for itself")
+    func doesNotWaitForItself() async throws {
+        transport.on(.post, "/token").respond(tokens(1))
+        transport.onAnyRequest().respond(.status(200))
+        let endpoint = try #require(URL(string: "https://api.test/token"))
+
+        #expect(try await send(try make { $0.tokenEndpoint = endpoint }).status == 200)
+
+        #expect(transport.lines == ["POST /token", "GET /"])
+    }
+
+    @Test("after signing out, what the user gave is not used again until there are new tokens")
+    func signsOut() async throws {
+        transport.on(.post, "/token").respond(tokens(1, refresh: "r2")).then(tokens(2))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make(.password(user: "u", password: "p"))
+        _ = try await send(authoriser)
+
+        authoriser.forget()
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(authoriser) }
+        guard case .signInRequired = cause(error) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(transport.received.count == 2)
+        authoriser.credentials.replace(with: .init(OAuth2Tokens(accessToken: "new", refreshToken: "r9")))
+        authoriser.refresh()
+        #expect(try await send(authoriser).status == 200)
+    }
+
+    @Test("starts with the tokens of an earlier run")
+    func startsWithTokens() async throws {
+        transport.on(.post, "/token").respond(tokens(2))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make {
+            $0.tokens = OAuth2Tokens(
+                accessToken: "kept",
+                end: .at(time.date.addingTimeInterval(50)),
+                refreshToken: "kept-refresh"
+            )
+        }
+
+        _ = try await send(authoriser)
+        time.advance(by: .seconds(50))
+        _ = try await send(authoriser)
+
+        #expect(
+            transport.requests.map { $0.headers["Authorization"]?.prefix(11) } == [
+                "Bearer kept", "Basic YXBwJ", "Bearer a2",
+            ]
+        )
+        #expect(transport.received[1].text.hasSuffix("refresh_token=kept-refresh"))
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import LadeCore
+import LadePolicies
+import LadeTesting
+import Testing
+
+@Suite struct CookieJarTests {
+    private let time = VirtualTime()
+    private let transport = ScriptedTransport()
+
+    /// Sends a request through a jar; answers with the `Cookie` field that went out.
+    private func visit(
+        _ address: String,
+        _ jar: CookieJar,
+        setting cookies: String...,
+        headers: Headers = Headers()
+    ) async throws -> String? {
+        let transport = ScriptedTransport()
+        transport.onAnyRequest().respond(.status(200, headers: Headers(cookies.map { ("Set-Cookie", $0) })))
+        let chain = Chain([CookieInterceptor(jar: jar)], transport: transport)
+        _ = try await chain.send(Request(address, headers: headers), call: Call(time: time))
+        return transport.requests[0].headers["Cookie"]
+    }
+
+    @Test(
+        "policies PL-51 sends a cookie where it belongs",
+        arguments: [
+            // Set by https://www.example.com/a/b with these attributes; sent to this address?
+            ("", "https://www.example.com/a/c", true), ("", "https://www.example.com/a", true),
+            ("", "https://www.example.com/ab", false), ("", "https://www.example.com/", false),
+            ("", "https://example.com/a", false), ("", "https://x.www.example.com/a", false),
+            ("", "https://www.example.com:8443/a", true), ("", "http://www.example.com/a", true),
+            ("; Domain=example.com", "https://example.com/a", true),
+            ("; Domain=.example.com", "https://api.example.com/a", true),
+            ("; Domain=example.com", "https://badexample.com/a", false),
+            ("; Domain=www.example.com", "https://x.www.example.com/a", true),
+            ("; Domain=other.com", "https://www.example.com/a", false),
+            ("; Domain=x.www.example.com", "https://x.www.example.com/a", false),
+            ("; Domain=com", "https://www.example.com/a", false), ("; Domain=com", "https://other.com/a", false),
+            ("; Path=/", "https://www.example.com/z", true), ("; Path=/z", "https://www.example.com/z/y", true),
+            ("; Path=/z", "https://www.example.com/zy", false), ("; Path=/z/", "https://www.example.com/z", false),
+            ("; Path=z", "https://www.example.com/a", true), ("; Secure", "https://www.example.com/a", true),
+            ("; Secure", "http://www.example.com/a", false), ("; SameSite=Strict", "https://www.example.com/a", true),
+        ]
+    )
+    func sends(attributes: String, address: String, isSent: Bool) async throws {
+        let jar = CookieJar()
+
+        _ = try await visit("https://www.example.com/a/b", jar, setting: "n=v" + attributes)
+
+        #expect(try await visit(address, jar) == (isSent ? "n=v" : nil))
+    }
+
+    @Test(
+        "policies PL-51 accepts a cookie only as its rules allow",
+        arguments: [
+            ("http://a.test/", "n=v; Secure", false), ("https://a.test/", "__Secure-n=v", false),
+            ("https://a.test/", "__Secure-n=v; Secure", true), ("https://a.test/", "__host-n=v; Secure", false),
+            ("https://a.test/", "__Host-n=v; Secure; Path=/", true),
+            ("https://a.test/", "__Host-n=v; Secure; Path=/; Domain=a.test", false),
+            ("https://a.test/", "__Host-n=v; Secure; Path=/x", false), ("http://a.test/", "__Host-n=v; Path=/", false),
+            ("http://127.0.0.1/", "n=v", true), ("http://127.0.0.1/", "n=v; Domain=127.0.0.1", true),
+            ("http://127.0.0.1/", "n=v; Domain=0.1", false), ("http://localhost/", "n=v; Domain=localhost", true),
+            ("https://shop.co.uk/", "n=v; Domain=co.uk", false),
+            ("https://me.github.io/", "n=v; Domain=github.io", false),
+            ("https://github.io/", "n=v; Domain=github.io", true), ("http://[::1]/", "n=v", true),
+        ]
+    )
+    func accepts(address: String, cookie: String, isAccepted: Bool) async throws {
+        let jar = CookieJar()
+
+        _ = try await visit(address, jar, setting: cookie)
+
+        #expect(jar.cookies.count == (isAccepted ? 1 : 0))
+    }
+
+    @Test("policies PL-51 a public suffix keeps its own cookie to itself")
+    func hostOnlyForSuffix() async throws {
+        let jar = CookieJar()
+
+        _ = try await visit("http://localhost/", jar, setting: "n=v; Domain=localhost")
+
+        #expect(jar.cookies.first?.isHostOnly == true)
+        #expect(try await visit("http://other.localhost/", jar) == nil)
+    }
+
+    @Test("policies PL-51 sends longer paths first, then older cookies")
+    func orders() async throws {
+        let jar = CookieJar()
+        _ = try await visit("https://a.test/x/y", jar, setting: "first=1; Path=/")
+        time.advance(by: .seconds(1))
+        _ = try await visit("https://a.test/x/y", jar, setting: "second=2; Path=/", "deep=3; Path=/x")
+        time.advance(by: .seconds(1))
+        // Setting it anew keeps its age.
+        _ = try await visit("https://a.test/x/y", jar, setting: "first=4; Path=/")
+
+        #expect(try await visit("https://a.test/x/y", jar) == "deep=3; first=4; second=2")
+    }
+
+    @Test("policies PL-51 forgets a cookie at its end, in the time of the call")
+    func expires() async throws {
+        let jar = CookieJar()
+        _ = try await visit("https://a.test/", jar, setting: "a=1; Max-Age=10", "b=2")
+
+        time.advance(by: .seconds(9))
+        #expect(try await visit("https://a.test/", jar) == "a=1; b=2")
+        time.advance(by: .seconds(1))
+        #expect(try await visit("https://a.test/", jar) == "b=2")
+    }
+
+    @Test("policies PL-51 a server removes a cookie by an end in the past")
+    func removedByServer() async throws {
+        let jar = CookieJar()
+        _ = try await visit("https://a.test/", jar, setting: "a=1")
+
+        _ = try await visit("https://a.test/", jar, setting: "a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT")
+
+        #expect(jar.cookies.isEmpty)
+    }
+
+    @Test("policies PL-51 plain HTTP cannot stand a cookie of its own before a secure one")
+    func leavesSecureAlone() async throws {
+        let jar = CookieJar()
+        _ = try await visit("https://a.test/", jar, setting: "sid=good; Secure; Path=/")
+
+        _ = try await visit("http://a.test/", jar, setting: "sid=evil; Path=/in")
+        _ = try await visit("http://sub.a.test/", jar, setting: "sid=evil; Domain=a.test; Path=/in")
+
+        #expect(jar.cookies.map { $0.value.reveal() } == ["good"])
+    }
+
+    @Test("policies PL-51 keeps within its limits: insecure cookies go first, then those used longest ago")
+    func keepsLimits() async throws {
+        var limits = CookieJar.Limits()
+        limits.perDomain = 3
+        limits.total = 4
+        let jar = CookieJar(limits: limits)
+        for name in ["a", "b", "c", "d"] {
+            _ = try await visit(
+                "https://x.test/\(name)",
+                jar,
+                setting: "\(name)=1; Path=/\(name)" + (name == "b" ? "" : "; Secure")
+            )
+            time.advance(by: .seconds(1))
+        }
+        #expect(jar.cookies.map(\.name) == ["a", "c", "d"])
+
+        _ = try await visit("https://y.test/", jar, setting: "e=1")
+        time.advance(by: .seconds(1))
+        _ = try await visit("https://x.test/a", jar)
+        time.advance(by: .seconds(1))
+        _ = try await visit("https://z.test/", jar, setting: "f=1")
+
+        #expect(jar.cookies.map(\.name) == ["a", "d", "e", "f"])
+    }
+
+    @Test("policies PL-51 the caller's own Cookie field comes first and wins")
+    func mergesWithCaller() async throws {
+        let jar = CookieJar()
+        _ = try await visit("https://a.test/", jar, setting: "a=jar", "b=jar")
+
+        #expect(
+            try await visit("https://a.test/", jar, headers: ["Cookie": "a=mine; c=mine"]) == "a=mine; c=mine; b=jar"
+        )
+    }
+
+    @Test("policies PL-51 each hop of a redirect sets and sends its own")
+    func perHop() async throws {
+        transport.on(.get, "https://a.test/").respond(
+            .status(302, headers: ["Location": "https://b.test/", "Set-Cookie": "a=1"])
+        )
+        transport.on(.get, "https://b.test/").respond(
+            .status(302, headers: ["Location": "https://a.test/end", "Set-Cookie": "b=1"])
+        )
+        transport.on(.get, "https://a.test/end").respond(.status(200))
+        let chain = Chain([RedirectInterceptor(), CookieInterceptor(jar: CookieJar())], transport: transport)
+
+        _ = try await chain.send(Request("https://a.test/"), call: Call(time: time))
+
+        #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, nil, "a=1"])
+    }
+
+    @Test("policies PL-51 two accounts with a jar each share nothing")
+    func perAccount() async throws {
+        let (one, two) = (CookieJar(), CookieJar())
+
+        _ = try await visit("https://a.test/", one, setting: "sid=one")
+
+        #expect(try await visit("https://a.test/", two) == nil)
+        #expect(try await visit("https://a.test/", one) == "sid=one")
+    }
+
+    @Test("policies PL-51 a file keeps cookies over runs, for its owner alone, without those of the session")
+    func keepsFile() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "lade-jar-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "cookies.json").path()
+        let jar = try CookieJar(file: path)
+
+        _ = try await visit("https://a.test/", jar, setting: "kept=1; Max-Age=100; Secure", "session=2")
+
+        let rights = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+        #expect(rights?.intValue == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["cookies.json"])
+        let again = try CookieJar(file: path)
+        #expect(again.cookies.map(\.name) == ["kept"])
+        #expect(try await visit("https://a.test/", again) == "kept=1")
+        time.advance(by: .seconds(100))
+        #expect(try await visit("https://a.test/", again) == nil)
+
+        again.removeAll()
+        try await again.save()
+        #expect(try CookieJar(file: path).cookies.isEmpty)
+    }
+
+    @Test("policies PL-51 a file that is no jar is an error; one that cannot be written does not fail the call")
+    func judgesFile() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "lade-jar-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "cookies.json").path()
+        try Data("not json".utf8).write(to: URL(filePath: path))
+        #expect(throws: LoadingError.self) { _ = try CookieJar(file: path) }
+
+        let jar = try CookieJar(file: folder.appending(path: "missing/cookies.json").path())
+        _ = try await visit("https://a.test/", jar, setting: "a=1; Max-Age=5")
+        #expect(jar.cookies.count == 1)
+        await #expect(throws: LoadingError.self) { try await jar.save() }
+    }
+
+    @Test("the app puts cookies in and takes them out")
+    func byHand() async throws {
+        let jar = CookieJar()
+        jar.insert(Cookie(name: "own", value: "1", domain: "A.test"), at: time.date)
+        jar.insert(
+            Cookie(name: "kept", value: "1", domain: "a.test", expires: time.date.addingTimeInterval(9)),
+            at: time.date
+        )
+
+        #expect(try await visit("https://a.test/", jar) == "kept=1; own=1")
+        jar.removeSessionCookies()
+        #expect(try await visit("https://a.test/", jar) == "kept=1")
+    }
+}

@@ -1,0 +1,162 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadePolicies
+import LadeTesting
+import Testing
+
+@Suite struct DeadlineInterceptorTests {
+    let transport = ScriptedTransport()
+    let time = VirtualTime()
+    let request: Request
+
+    init() throws { request = try Request("https://svc.example.com/thing") }
+
+    private func chain(_ settings: DeadlineSettings = DeadlineSettings(), policy: RetryPolicy = RetryPolicy()) -> Chain
+    {
+        Chain(
+            [DeadlineInterceptor(settings), RetryInterceptor(policy), ExchangeDeadlineInterceptor(settings)],
+            transport: transport
+        )
+    }
+
+    private func failure(_ request: Request, _ chain: Chain) async -> LoadingError? {
+        let call = Call(id: .init(1), time: time, random: SeededRandom(seed: 1))
+        do throws(LoadingError) {
+            let body = try await time.runAutomatically { () async throws(LoadingError) in
+                let response = try await chain.send(request, call: call)
+                return try await response.body.collect()
+            }
+            Issue.record("It succeeded with \(body)")
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func seconds(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
+
+    @Test("policies PL-01 ends an attempt after 15 s and the call after 60 s")
+    func boundsCallsAndAttempts() async throws {
+        transport.onAnyRequest().respond(.stalls)
+        var policy = RetryPolicy()
+        policy.limit = 10
+        policy.backoff = .none
+        let error = await failure(request, chain(policy: policy))
+        guard case .deadlineExceeded(let report, let context)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(60))
+        #expect(transport.requests.map(\.timeouts.whole) == Array(repeating: .seconds(15), count: 4))
+        #expect(report.limit == .seconds(60))
+        #expect(report.elapsed == .seconds(60))
+        #expect(context.url == "https://svc.example.com/thing")
+    }
+
+    @Test("policies PL-02 fails at once when the pause before the next attempt cannot end in time")
+    func failsAtOnce() async throws {
+        transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "50"]).after(.seconds(12)))
+        let error = await failure(request, chain())
+        guard case .deadlineExceeded(let report, let context)? = error else { throw error ?? .cancelled(.init()) }
+        let wait = try #require(report.impossibleWait)
+        #expect(wait.stage == .wait(.backoff(attempt: 2)))
+        #expect(wait.duration >= .seconds(50) && wait.duration < .seconds(51))
+        #expect(time.now == seconds(12))
+        #expect(context.status == 503)
+        #expect(context.attempts == 1)
+    }
+
+    @Test("policies PL-03 names the stages that used the time, and their sum is the time that passed")
+    func namesStages() async throws {
+        transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "20"]).after(.seconds(10))).then(.stalls)
+        var settings = DeadlineSettings()
+        settings.attempt = nil
+        let error = await failure(request, chain(settings))
+        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(report.stages.total == report.elapsed)
+        #expect(report.elapsed == .seconds(60))
+        #expect(report.stages.entries.map(\.stage) == [.exchange, .wait(.backoff(attempt: 2))])
+        #expect(report.stages.longest?.stage == .exchange)
+        let pause = try #require(report.stages.entries.last?.duration)
+        #expect(pause >= .seconds(20) && pause < .seconds(21))
+    }
+
+    @Test("policies PL-04 tells the server what is left when asked to, and not otherwise")
+    func tellsTheServer() async throws {
+        transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "2"]).after(.milliseconds(1500))).then(
+            .text("ok")
+        )
+        var settings = DeadlineSettings()
+        settings.remainingField = "X-Time-Left"
+        var policy = RetryPolicy()
+        policy.backoff = .none
+        let (chain, silent, request, call) = (
+            chain(settings, policy: policy), chain(), request, Call(time: time, random: SeededRandom(seed: 1))
+        )
+        try await time.runAutomatically { () async throws(LoadingError) in
+            _ = try await chain.send(request, call: call)
+            _ = try await silent.send(request, call: call)
+        }
+        #expect(transport.requests.map { $0.headers["X-Time-Left"] } == ["60.000", "56.500", nil])
+    }
+
+    @Test("policies PL-01 respects a time-out of the request's own and gives it back unchanged")
+    func respectsExplicitTimeouts() async throws {
+        transport.onAnyRequest().respond(.text("large").after(.seconds(90)))
+        var request = request
+        request.timeouts.whole = .seconds(100)
+        let (chain, call, sent) = (chain(), Call(time: time), request)
+        let response = try await time.runAutomatically { () async throws(LoadingError) in
+            try await chain.send(sent, call: call)
+        }
+        #expect(response.status == 200)
+        #expect(response.request.timeouts.whole == .seconds(100))
+
+        transport.onAnyRequest()
+        let plain = try await time.runAutomatically { [self] () async throws(LoadingError) in
+            try await Chain([ExchangeDeadlineInterceptor()], transport: ScriptedTransport(answering: .text("x")))
+                .send(self.request, call: call)
+        }
+        #expect(plain.request.timeouts.whole == nil)
+    }
+
+    @Test("policies PL-01 gives a streamed call no deadline, and no limit to its attempts")
+    func leavesStreamsAlone() async throws {
+        transport.onAnyRequest().respond(.chunks(["a", "b"], every: .seconds(3_600)))
+        var request = request
+        request.delivery = .streamed
+        let (chain, call, sent) = (chain(), Call(time: time), request)
+        let body = try await time.runAutomatically { () async throws(LoadingError) in
+            try await chain.send(sent, call: call).body.collect()
+        }
+        #expect(body == Data("ab".utf8))
+    }
+
+    @Test("policies PL-01 service D-30 ends a streamed body at a deadline of the request's own")
+    func boundsStreamedBodies() async throws {
+        transport.onAnyRequest().respond(.chunks(["a", "b", "c"], every: .seconds(4)))
+        var request = request
+        request.delivery = .streamed
+        request.deadline = .seconds(6)
+        let error = await failure(request, chain())
+        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(6))
+        #expect(report.stages.entries == [.init(stage: .exchange, duration: .seconds(6))])
+        #expect(time.sleepers.isEmpty)
+    }
+
+    @Test("policies PL-02 sends nothing when no time is left")
+    func sendsNothingLate() async throws {
+        transport.onAnyRequest().respond(.text("late"))
+        var call = Call(time: time)
+        call.deadline = time.now
+        do throws(LoadingError) {
+            _ = try await chain().send(request, call: call)
+            Issue.record("It was sent")
+        } catch {
+            guard case .deadlineExceeded = error else { throw error }
+        }
+        #expect(transport.requests.isEmpty)
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import LadeCore
+import LadePolicies
+import Testing
+
+@Suite struct OriginTests {
+    @Test("an origin is scheme, host and port, whatever else and in whatever case it is written")
+    func compares() throws {
+        #expect(try Origin("https://API.example.com") == Origin("HTTPS://api.example.com:443/v1?x#y"))
+        #expect(try Origin("https://api.example.com") != Origin("http://api.example.com"))
+        #expect(try Origin("https://api.example.com") != Origin("https://api.example.com:8443"))
+        #expect(try Origin("http://[::1]:8080/").description == "http://[::1]:8080")
+    }
+
+    @Test("policies PL-46 a request that moves to another origin leaves behind what was meant for the old one")
+    func moves() throws {
+        var request = try Request("https://a.test/1", headers: ["Authorization": "x", "Host": "h", "Accept": "y"])
+        request.destination = .host("127.0.0.1", port: 1)
+
+        let near = request.moved(to: try Request("https://A.test:443/2").url)
+        let far = request.moved(to: try Request("https://b.test/2").url)
+        let trusted = request.moved(to: far.url, trusting: [try Origin("https://b.test")])
+
+        #expect(near.headers == request.headers && near.destination != nil)
+        #expect(far.headers.map(\.name) == ["Accept"] && far.destination == nil)
+        #expect(trusted.headers.map(\.name) == ["Authorization", "Accept"])
+    }
+
+    @Test("refuses what has no host", arguments: ["", "example.com", "/path", "https:///x", "mailto:a@b"])
+    func refuses(text: String) {
+        #expect(throws: LoadingError.self) { _ = try Origin(text) }
+    }
+}

@@ -1,0 +1,51 @@
+#if canImport(LadeCurl)
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
+    import LadeCore
+    import LadeCurl
+    import LadePolicies
+    import LadeTesting
+    import Testing
+
+    /// nginx with `limit_req` as the judge of our rate.
+    @Suite struct PeerRateTests {
+        private static let peers = ConformancePeers.fromEnvironment()
+
+        private func send(_ count: Int, _ path: String, rate: Double?) async throws -> [Int] {
+            let port = try Self.peers.port("nginxHTTP")
+            let transport = try CurlTransport()
+            let limiter = try RateLimiter(RateLimits(default: rate.map { .perSecond($0) }))
+            let chain = Chain([RateLimitInterceptor(limiter)], transport: transport)
+            let request = try Request("http://127.0.0.1:\(port)\(path)?token=\(UInt64.random(in: 0 ... .max))")
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 1...count {
+                    group.addTask {
+                        try await chain.send(request, call: Call(id: .init(UInt64(number)))).status.code
+                    }
+                }
+                return try await group.reduce(into: [Int]()) { $0.append($1) }
+            }
+            await transport.shutDown()
+            return statuses
+        }
+
+        @Test(
+            "policies PL-24 is within what nginx allows, 40 calls at 20 per second and 3 of leeway",
+            .enabled(if: peers.contains("nginxHTTP"), "needs nginx: start the peers and set LADE_PEERS")
+        )
+        func satisfiesTheJudge() async throws {
+            #expect(try await send(40, "/limited-fast", rate: 20) == Array(repeating: 200, count: 40))
+        }
+
+        @Test(
+            "policies PL-24 the judge refuses calls that nobody limits",
+            .enabled(if: peers.contains("nginxHTTP"), "needs nginx: start the peers and set LADE_PEERS")
+        )
+        func judgeIsStrict() async throws {
+            #expect(try await send(40, "/limited-fast", rate: nil).contains(429))
+        }
+    }
+#endif

@@ -1,0 +1,308 @@
+import Foundation
+import LadePolicies
+import LadeTesting
+import Testing
+
+@testable import LadeCore
+
+private func redirect(_ status: Status, to location: String, _ headers: Headers = Headers()) -> ScriptedAnswer {
+    var headers = headers
+    headers.add("Location", location)
+    return .status(status, headers: headers)
+}
+
+@Suite struct RedirectTests {
+    private let transport = ScriptedTransport()
+    private let events = EventRecorder()
+
+    private func send(
+        _ request: Request,
+        _ policy: RedirectPolicy = RedirectPolicy(),
+        below: [any Interceptor] = []
+    ) async throws(LoadingError) -> Response {
+        let chain = Chain([RedirectInterceptor(policy: policy)] + below, transport: transport)
+        return try await chain.send(request, call: Call(events: [events]))
+    }
+
+    private func fault(_ error: LoadingError?) -> RedirectFault? {
+        guard case .redirectRefused(let fault, _) = error else { return nil }
+        return fault
+    }
+
+    @Test("service SV-15 follows three redirects")
+    func followsThree() async throws {
+        for number in 0..<3 { transport.on(.get, "/\(number)").respond(redirect(302, to: "/\(number + 1)")) }
+        transport.on(.get, "/3").respond(.text("there"))
+
+        let response = try await send(Request("https://a.test/0"))
+
+        #expect(response.body.bytes == Data("there".utf8))
+        #expect(response.request.url.absoluteString == "https://a.test/3")
+        #expect(events.events.count { if case .redirectFollowed = $0 { true } else { false } } == 3)
+    }
+
+    @Test("service SV-14 gives up when redirects never end; policies PL-50 after ten")
+    func givesUp() async throws {
+        for number in 0...51 { transport.on(.get, "/\(number)").respond(redirect(301, to: "/\(number + 1)")) }
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/0")) }
+
+        #expect(fault(error) == .tooMany(limit: 10))
+        #expect(transport.received.count == 11)
+        #expect(error?.context.status == 301)
+    }
+
+    @Test("service AT-20 allows the first redirect")
+    func allowsFirst() async throws {
+        transport.on(.get, "/a").respond(redirect(302, to: "/b"))
+        transport.on(.get, "/b").respond(.status(204))
+
+        #expect(try await send(Request("https://a.test/a")).status == 204)
+    }
+
+    @Test("service AT-21 with a limit of 0 the redirect is the answer; the request's limit beats the policy's")
+    func refusesAll() async throws {
+        transport.on(.get, "/a").respond(redirect(302, to: "/b"))
+        var policy = RedirectPolicy()
+        policy.limit = 0
+
+        #expect(try await send(Request("https://a.test/a"), policy).status == 302)
+
+        var request = try Request("https://a.test/a")
+        request.redirectLimit = 0
+        #expect(try await send(request).status == 302)
+        #expect(transport.lines == ["GET /a", "GET /a"])
+    }
+
+    @Test("policies PL-50 notices a loop")
+    func noticesLoop() async throws {
+        transport.on(.get, "/a").respond(redirect(302, to: "/b"))
+        transport.on(.get, "/b").respond(redirect(302, to: "/a#there"))
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/a?t=1")) }
+
+        // The first address has a query, so the loop closes at the second visit of the plain one.
+        #expect(fault(error) == .loop(url: "https://a.test/b"))
+        #expect(transport.received.count == 3)
+    }
+
+    @Test("policies PL-50 follows an address that sets a cookie and leads back to itself")
+    func followsCookieBounce() async throws {
+        transport.on("without", where: { !$0.headers.contains("Cookie") })
+            .respond(redirect(302, to: "/a", ["Set-Cookie": "seen=1"]))
+        transport.on("with", where: { $0.headers.contains("Cookie") }).respond(.text("in"))
+
+        let response = try await send(Request("https://a.test/a"), below: [CookieInterceptor(jar: CookieJar())])
+
+        #expect(response.status == 200)
+    }
+
+    @Test("policies PL-14 asks the budget before an address is asked a second time, and only then")
+    func drawsOnBudget() async throws {
+        transport.onAnyRequest().respond(redirect(302, to: "/a", ["Set-Cookie": "seen=1"]))
+        let drawn = Locked<[ServiceKey]>([])
+        let link = RedirectInterceptor { key in
+            drawn.withLock { $0.append(key) }
+            return false
+        }
+
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await Chain([link], transport: transport).send(Request("https://a.test/start"), call: Call())
+        }
+
+        #expect(fault(error) == .loop(url: "https://a.test/a"))
+        #expect(drawn.withLock { $0 } == [ServiceKey("a.test:443/a")])
+    }
+
+    @Test(
+        "policies PL-50 service D-05 changes the method as the table says and keeps the body with it",
+        arguments: [
+            (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"),
+            (303, "HEAD", "HEAD"),
+            (301, "PUT", "PUT"), (302, "DELETE", "DELETE"), (307, "POST", "POST"), (308, "POST", "POST"),
+            (307, "PUT", "PUT"), (308, "GET", "GET"), (302, "HEAD", "HEAD"),
+        ]
+    )
+    func rewritesMethod(status: Int, method: String, expected: String) async throws {
+        let isHeadOrGet = method == "GET" || method == "HEAD"
+        transport.on(nil, "/from").respond(redirect(Status(status), to: "/to"))
+        transport.on(nil, "/to").respond(.status(200))
+        let request = try Request(
+            Method(method),
+            "https://a.test/from",
+            headers: ["Content-Type": "text/x", "Content-Language": "de", "X-Kept": "1"],
+            body: isHeadOrGet ? nil : .text("payload")
+        )
+
+        _ = try await send(request)
+
+        let last = try #require(transport.received.last)
+        #expect(last.request.method.rawValue == expected)
+        #expect(last.text == (expected == method && !isHeadOrGet ? "payload" : ""))
+        #expect(last.request.headers.contains("Content-Type") == (expected == method))
+        #expect(last.request.headers["X-Kept"] == "1")
+    }
+
+    @Test("service D-05 does not send a body again that can be sent only once")
+    func refusesTouchedBody() async throws {
+        transport.on(.post, "/from").respond(redirect(307, to: "/to"))
+        let body = RequestBody.writer { write in try await write(Data("once".utf8)) }
+        let request = try Request(.post, "https://a.test/from", body: body)
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(request) }
+
+        #expect(fault(error) == .bodyNotReplayable)
+        #expect(transport.received.count == 1)
+    }
+
+    @Test(
+        "policies PL-50 resolves references (RFC 3986 §5.4, RFC 9110 §10.2.2)",
+        arguments: [
+            ("g", "https://a/b/c/g#f"), ("./g", "https://a/b/c/g#f"), ("g/", "https://a/b/c/g/#f"),
+            ("/g", "https://a/g#f"), ("//h", "https://h#f"), ("?y", "https://a/b/c/d;p?y#f"),
+            ("#s", "https://a/b/c/d;p?q#s"), ("g#s", "https://a/b/c/g#s"), (";x", "https://a/b/c/;x#f"),
+            ("", "https://a/b/c/d;p?q#f"), ("../../../g", "https://a/g#f"), ("g;x=1/../y", "https://a/b/c/y#f"),
+            ("g?y/../x", "https://a/b/c/g?y/../x#f"), ("https://H/x", "https://H/x#f"), ("/a b", "https://a/a%20b#f"),
+        ]
+    )
+    func resolves(location: String, expected: String) async throws {
+        let base = "https://a/b/c/d;p?q#f"
+        var policy = RedirectPolicy()
+        policy.limit = 1
+        let state = Locked(0)
+        transport.onAnyRequest().respond(
+            .computed { (_, _) throws(LoadingError) in
+                let count = state.withLock { count in
+                    count += 1
+                    return count
+                }
+                // With a cookie, so that a reference to the address itself is no loop.
+                return count == 1 ? redirect(302, to: location, ["Set-Cookie": "a=b"]) : .status(200)
+            }
+        )
+
+        let response = try await send(Request(base), policy)
+
+        #expect(response.request.url.absoluteString == expected)
+    }
+
+    @Test(
+        "policies PL-50 refuses targets that cannot or may not be followed",
+        arguments: [
+            ("http://a.test/x", "insecure"), ("ftp://a.test/x", "invalid"), ("file:///etc/passwd", "invalid"),
+            ("https:///nohost", "invalid"), ("data:text/plain,x", "invalid"), ("https://a.test:99999/", "invalid"),
+            ("https://www.bank.test@evil.test/", "invalid"), ("https://[bad/", "invalid"),
+        ]
+    )
+    func refusesTargets(location: String, expected: String) async throws {
+        transport.onAnyRequest().respond(redirect(302, to: location))
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/")) }
+
+        switch fault(error) {
+        case .insecure: #expect(expected == "insecure")
+        case .invalidTarget: #expect(expected == "invalid")
+        default: Issue.record("\(String(describing: error))")
+        }
+        #expect(transport.received.count == 1)
+    }
+
+    @Test("a user name in the caller's own address stays with a relative target and does not go elsewhere")
+    func keepsOwnUser() async throws {
+        transport.on("first", where: { $0.url.path() == "/a" }).respond(redirect(302, to: "b"))
+        transport.on("second", where: { $0.url.path() == "/b" }).respond(redirect(302, to: "//u@b.test/c"))
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("https://u:p@a.test/a")) }
+
+        #expect(transport.requests.map(\.url.absoluteString) == ["https://u:p@a.test/a", "https://u:p@a.test/b"])
+        #expect(fault(error) == .invalidTarget("https://b.test/c"))
+    }
+
+    @Test("policies PL-50 goes from https to http where that is allowed")
+    func goesInsecure() async throws {
+        transport.on(.get, "https://a.test/").respond(redirect(302, to: "http://a.test/"))
+        transport.on(.get, "http://a.test/").respond(.status(200))
+        var policy = RedirectPolicy()
+        policy.allowsInsecure = true
+
+        let request = try Request("https://a.test/", headers: ["Authorization": "Basic x"])
+        #expect(try await send(request, policy).status == 200)
+        #expect(transport.requests[1].headers["Authorization"] == nil)
+    }
+
+    @Test(
+        "service D-28 policies PL-46 drops credentials as soon as scheme, host or port change",
+        arguments: [
+            ("https://a.test/b", true), ("https://A.TEST:443/b", true), ("https://b.test/b", false),
+            ("https://a.test:8443/b", false), ("https://sub.a.test/b", false), ("https://trusted.test/", true),
+        ]
+    )
+    func dropsCredentials(target: String, keeps: Bool) async throws {
+        transport.on(.get, "https://a.test/a").respond(redirect(302, to: target))
+        transport.onAnyRequest().respond(.status(200))
+        var request = try Request(
+            "https://a.test/a",
+            headers: [
+                "Authorization": "Bearer t", "Cookie": "a=b", "Proxy-Authorization": "Basic p", "Accept": "text/html",
+                "Host": "other.test",
+            ]
+        )
+        request.headers.set("X-Private", secret: "mark")
+        request.destination = .host("127.0.0.1", port: nil)
+        var policy = RedirectPolicy()
+        policy.credentialOrigins = [try Origin("https://trusted.test")]
+
+        _ = try await send(request, policy)
+
+        let sent = transport.requests[1]
+        for name in ["Authorization", "Cookie", "Proxy-Authorization", "X-Private"] {
+            #expect(sent.headers.contains(name) == keeps, "\(name)")
+        }
+        let staysPut = target.lowercased().hasPrefix("https://a.test/") || target.contains(":443")
+        #expect(sent.headers.contains("Host") == staysPut)
+        #expect((sent.destination != nil) == staysPut)
+        #expect(sent.headers["Accept"] == "text/html")
+    }
+
+    @Test("service D-28 asks the authorisers again at each hop")
+    func asksAuthorisersAgain() async throws {
+        transport.on(.get, "https://a.test/").respond(redirect(302, to: "https://b.test/"))
+        transport.on(.get, "https://b.test/").respond(.status(200))
+        let links = AuthorisationInterceptor(authorisers: [
+            BearerAuthoriser(token: "for-a", scope: try CredentialScope("https://a.test")),
+            BearerAuthoriser(token: "for-b", scope: try CredentialScope("https://b.test"), identifier: "b"),
+        ])
+
+        _ = try await send(Request("https://a.test/"), below: [links])
+
+        #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer for-a", "Bearer for-b"])
+    }
+
+    @Test("drops the streamed body of a redirect: a short one is read, a long one is cancelled")
+    func dropsBodies() async throws {
+        transport.on(.get, "/short").respond(redirect(302, to: "/long"))
+        transport.on(.get, "/long")
+            .respond(.bytes(Data(count: 100_000), status: 302, headers: ["Location": "/end"]))
+        transport.on(.get, "/end").respond(.text("end"))
+        var request = try Request("https://a.test/short")
+        request.delivery = .streamed
+
+        let response = try await send(request)
+
+        #expect(try await response.body.collect() == Data("end".utf8))
+        #expect(transport.cancellations == 1)
+    }
+
+    @Test(
+        "leaves alone what is no redirect to follow",
+        arguments: [(300, true), (304, true), (305, true), (302, false), (200, true)]
+    )
+    func leavesAlone(status: Int, hasLocation: Bool) async throws {
+        transport.onAnyRequest().respond(
+            .status(Status(status), headers: hasLocation ? ["Location": "/x"] : Headers())
+        )
+
+        #expect(try await send(Request("https://a.test/")).status.code == status)
+        #expect(transport.received.count == 1)
+    }
+}

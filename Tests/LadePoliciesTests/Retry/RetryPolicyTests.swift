@@ -1,0 +1,112 @@
+import LadeCore
+import LadePolicies
+import Testing
+
+@Suite struct RetryPolicyTests {
+    private func action(
+        _ outcome: RetryPolicy.Attempt.Outcome,
+        _ method: LadeCore.Method = .get,
+        policy: RetryPolicy = RetryPolicy(),
+        change: (inout RetryPolicy.Attempt) -> Void = { _ in }
+    ) throws -> RetryDecision {
+        var attempt = RetryPolicy.Attempt(try Request(method, "https://svc.example.com/thing"), outcome)
+        change(&attempt)
+        return policy.decision(attempt)
+    }
+
+    @Test(
+        "policies PL-12 service RS-02 service RS-03 service RS-12 service D-04 decides by status",
+        arguments: [
+            (200, false), (204, false), (304, false), (0, false), (400, false), (401, false), (404, false),
+            (409, false),
+            (415, false), (501, false), (505, false), (408, true), (425, true), (429, true), (500, true), (502, true),
+            (503, true), (504, true), (413, false),
+        ]
+    )
+    func decidesByStatus(code: Int, isRepeated: Bool) throws {
+        let decision = try action(.answer(Status(code), pause: nil))
+        #expect((decision.action == .retry(after: .zero)) == isRepeated)
+    }
+
+    @Test("policies PL-12 repeats 413 only when the answer says when")
+    func repeats413WithPause() throws {
+        #expect(try action(.answer(413, pause: .seconds(2))).action == .retry(after: .seconds(2)))
+        #expect(try action(.answer(413, pause: nil)).rule == .finalStatus(413))
+    }
+
+    private static let context = ErrorContext()
+
+    @Test(
+        "policies PL-12 service RS-04 service RS-05 service RS-06 service RS-13 service D-23 decides by failure",
+        arguments: [
+            (.timedOut(.idle, context), true), (.timedOut(.whole, context), true), (.timedOut(.connect, context), true),
+            (.nameNotResolved(host: "h", context), true), (.cannotConnect(host: "h", reason: .refused, context), true),
+            (.connectionLost(.nothing, isSafeToRepeat: false, context), true),
+            (.connectionLost(.body(received: 3), isSafeToRepeat: false, context), true),
+            (.incompleteBody(received: 1, expected: 2, context), true),
+            (.cancelled(context), false), (.clientCertificateRequired(context), false),
+            (.untrustedServer(TrustFault(host: "h", cause: .expired), context), false),
+            (.pinMismatch(host: "h", context), false), (.malformedResponse(.init(.chunk), context), false),
+            (.bodyTooLarge(limit: 1, announced: nil, context), false), (.notStored(context), false),
+            (.redirectRefused(.tooMany(limit: 10), context), false),
+            (.transport(code: 1, message: "", context), false),
+            (.decoding(LoadingError.cancelled(context), context), false),
+        ] as [(LoadingError, Bool)]
+    )
+    func decidesByFailure(error: LoadingError, isRepeated: Bool) throws {
+        let decision = try action(.failure(error))
+        #expect((decision.action == .retry(after: .zero)) == isRepeated)
+    }
+
+    @Test(
+        "policies PL-11 service D-43 repeats idempotent methods only, unless the request never left",
+        arguments: [(Method.get, true), (.head, true), (.put, true), (.delete, true), (.post, false), (.patch, false)]
+    )
+    func repeatsIdempotentMethods(method: LadeCore.Method, isRepeated: Bool) throws {
+        let lost = LoadingError.connectionLost(.nothing, isSafeToRepeat: false, ErrorContext())
+        let refused = LoadingError.cannotConnect(host: "h", reason: .refused, ErrorContext())
+        #expect((try action(.failure(lost), method).action == .retry(after: .zero)) == isRepeated)
+        #expect((try action(.answer(503, pause: nil), method).action == .retry(after: .zero)) == isRepeated)
+        #expect(try action(.failure(refused), method).rule == .neverSent)
+        #expect(try action(.failure(lost), method) { $0.hasIdempotencyKey = true }.rule == .transportFailure)
+        var everything = RetryPolicy()
+        everything.methods = .all
+        #expect(try action(.failure(lost), method, policy: everything).rule == .transportFailure)
+    }
+
+    @Test("policies PL-10 makes two further tries unless the request says otherwise")
+    func limitsTries() throws {
+        let answer = RetryPolicy.Attempt.Outcome.answer(503, pause: nil)
+        #expect(try action(answer) { $0.number = 2 }.action == .retry(after: .zero))
+        #expect(try action(answer) { $0.number = 3 }.rule == .limitReached(2))
+        #expect(try action(answer) { $0.request.retryLimit = 0 }.rule == .limitReached(0))
+        #expect(try action(answer) { ($0.request.retryLimit, $0.number) = (5, 5) }.action == .retry(after: .zero))
+    }
+
+    @Test("policies PL-13 service D-09 takes Retry-After as a floor, and refuses to wait too long")
+    func respectsPauses() throws {
+        let decision = try action(.answer(503, pause: .seconds(30))) { $0.delay = .seconds(1) }
+        #expect(decision.action == .retry(after: .seconds(31)))
+        #expect(try action(.answer(429, pause: .seconds(61))).action == .refusePause(.seconds(61)))
+        #expect(
+            try action(.answer(429, pause: .seconds(61)), policy: .dataLoader) { $0.request.retryLimit = 1 }.action
+                == .retry(after: .seconds(61))
+        )
+    }
+
+    @Test("policies PL-02 gives up a pause that cannot end before the deadline")
+    func observesDeadline() throws {
+        let decision = try action(.answer(503, pause: .seconds(30))) { $0.remaining = .seconds(29) }
+        #expect(decision.action == .exceedDeadline(.seconds(30)))
+    }
+
+    @Test("policies PL-11 never repeats a body that is spent")
+    func observesBodies() throws {
+        #expect(try action(.answer(503, pause: nil), .put) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
+    }
+
+    @Test("policies PL-12 takes a status that the request accepts for an answer")
+    func acceptsStatuses() throws {
+        #expect(try action(.answer(503, pause: nil)) { $0.request.acceptableStatuses = 200..<600 }.action == .accept)
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCore
+@testable import LadePolicies
+
+/// policies PL-47: canaries in every place of this module where a secret can be.
+@Suite struct SecretsTests {
+    private static let canary = "cAnArY"
+
+    /// Everything that printing, interpolating, dumping and reflecting a value shows.
+    private func shown(_ value: Any) -> String {
+        var text = "\(value) \(String(reflecting: value))"
+        dump(value, to: &text)
+        return text
+    }
+
+    private func check(_ value: Any, _ name: String) {
+        let text = shown(value)
+        for form in [Self.canary, Data(":\(Self.canary)".utf8).base64EncodedString().prefix(8).description] {
+            #expect(!text.contains(form), "\(name) shows a secret: \(text)")
+        }
+    }
+
+    @Test("policies PL-47 no value of this module shows a secret")
+    func values() async throws {
+        let secret = Secret(Self.canary)
+        let scope = try CredentialScope("https://api.test")
+        let endpoint = try #require(URL(string: "https://u:\(Self.canary)@id.test/token?token=\(Self.canary)"))
+        var settings = OAuth2Settings(
+            tokenEndpoint: endpoint,
+            grant: .password(user: "u", password: secret),
+            clientID: "app",
+            clientProof: .basic(secret)
+        )
+        settings.parameters = [("assertion", secret)]
+        settings.tokens = OAuth2Tokens(accessToken: secret, refreshToken: secret)
+        let jar = CookieJar()
+        jar.insert(Cookie(name: "sid", value: secret, domain: "api.test"), at: .distantPast)
+        let digest = DigestAuthoriser(user: "u", password: secret, scope: scope)
+        let oauth = OAuth2Authoriser(settings, scope: scope)
+        let bearer = BearerAuthoriser(token: secret, scope: scope)
+        let values: [(String, Any)] = [
+            ("Basic", try BasicAuthoriser(user: "u", password: secret, scope: scope)), ("Bearer", bearer),
+            ("API key", APIKeyAuthoriser(.query("k"), key: secret, scope: scope)), ("Digest", digest), ("OAuth", oauth),
+            ("settings", settings), ("tokens", settings.tokens as Any), ("grant", settings.grant),
+            ("proof", settings.clientProof), ("jar", jar), ("cookies", jar.cookies),
+            ("set-cookie", SetCookie("sid=\(Self.canary)") as Any), ("cookie link", CookieInterceptor(jar: jar)),
+            ("link", AuthorisationInterceptor(authorisers: [oauth, digest, bearer])),
+            ("chain", Chain([AuthorisationInterceptor(authorisers: [oauth])], transport: ScriptedTransport())),
+            ("fresh", RefreshingCredentials<Secret>.Fresh(secret)), ("credentials", bearer.credentials),
+            (
+                "versioned",
+                try await bearer.credentials.current(in: .init(call: Call(), transport: ScriptedTransport()))
+            ),
+            ("hosts", HostsInterceptor(directory: HostDirectory(), jar: jar)),
+        ]
+
+        for (name, value) in values { check(value, name) }
+    }
+
+    @Test("policies PL-47 no event, error or request shows a secret on the way through all links")
+    func calls() async throws {
+        let secret = Secret(Self.canary)
+        let transport = ScriptedTransport()
+        transport.on(.post, "/token").respond(
+            .json(#"{"access_token": "\#(Self.canary)", "refresh_token": "\#(Self.canary)", "expires_in": 9}"#)
+        )
+        transport.on(.get, "/start").respond(
+            .status(
+                302,
+                headers: [
+                    "Location": "https://api.test/next?access_token=\(Self.canary)", "Set-Cookie": "sid=\(Self.canary)",
+                ]
+            )
+        )
+        transport.on(.get, "/next").respond(.status(401, headers: ["Set-Cookie": "sid=\(Self.canary)"]))
+        transport.on(.get, "/bad").respond(
+            .status(302, headers: ["Location": "http://api.test/?token=\(Self.canary)#\(Self.canary)"])
+        )
+        let events = EventRecorder()
+        let scope = try CredentialScope("https://api.test")
+        let endpoint = try #require(URL(string: "https://id.test/token"))
+        let chain = Chain(
+            [
+                RedirectInterceptor(), CookieInterceptor(jar: CookieJar()),
+                AuthorisationInterceptor(authorisers: [
+                    OAuth2Authoriser(
+                        OAuth2Settings(tokenEndpoint: endpoint, grant: .refreshToken(secret)),
+                        scope: scope
+                    ),
+                    APIKeyAuthoriser(.query("own"), key: secret, scope: scope),
+                    APIKeyAuthoriser(.header("X-Own"), key: secret, scope: scope, identifier: "header"),
+                ]),
+            ],
+            transport: transport
+        )
+
+        let response = try await chain.send(Request("https://api.test/start"), call: Call(events: [events]))
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await chain.send(Request("https://api.test/bad"), call: Call(events: [events]))
+        }
+
+        #expect(response.status == 401)
+        #expect(transport.requests.contains { $0.headers["Cookie"] == "sid=\(Self.canary)" })
+        check(response.request, "request")
+        check(response.headers, "headers")
+        check(error as Any, "error")
+        #expect(!events.events.isEmpty)
+        for event in events.events { check(event, "event") }
+        for line in events.story { check(line, "story") }
+    }
+}

@@ -1,0 +1,261 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+@testable import Lade
+import LadeTesting
+import Testing
+
+@Suite("Downloads")
+struct DownloadTests {
+    /// A folder of a test's own.
+    private final class Folder: Sendable {
+        let path = TemporaryFile.path() + "/"
+
+        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+        deinit { TemporaryFile.remove(path) }
+
+        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+
+        func text(_ name: String) -> String? {
+            (try? Data(contentsOf: URL(filePath: path + name))).map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    @Test(
+        "computes SHA-256",
+        arguments: [
+            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+            (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
+        ]
+    )
+    func sha256(_ text: String, _ hash: String) {
+        var whole = SHA256()
+        whole.update(Array(text.utf8))
+        var pieces = SHA256()
+        for byte in text.utf8 { pieces.update([byte]) }
+        let hexadecimal = whole.finalised().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(hexadecimal == hash)
+        #expect(pieces.finalised() == whole.finalised())
+    }
+
+    private func hash(_ text: String) -> String {
+        var hash = SHA256()
+        hash.update(Array(text.utf8))
+        return hash.finalised().base64EncodedString()
+    }
+
+    @Test(
+        "service SV-12 service SV-13 service SV-19 service AT-17 downloads to a file that has its name once it is whole"
+    )
+    func whole() async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        let signal = Signal()
+        rig.transport.onAnyRequest()
+            .respond(
+                .steps(
+                    [.bytes(Data("one".utf8)), .signal(signal), .bytes(Data("two".utf8))],
+                    headers: ["ETag": "\"1\""]
+                )
+            )
+        let progress = Journal<Int64>()
+        var options = Download.Options()
+        options.progress = { received, _ in progress.add(received) }
+        async let downloading = rig.loader.download(rig.request(), to: folder.path + "file.txt", options: options)
+        _ = try await progress.next()
+
+        #expect(folder.text("file.txt") == nil)
+        signal.raise()
+        let download = try await downloading
+
+        #expect(download.length == 6)
+        #expect(download.resumedLength == 0)
+        #expect(folder.names == ["file.txt"])
+        #expect(folder.text("file.txt") == "onetwo")
+        #expect(progress.all == [3, 6])
+    }
+
+    @Test("service D-31 takes the page of an error for no file")
+    func refused() async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest().respond(.status(404, "gone"))
+
+        await #expect(throws: LoadingError.self) {
+            try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
+        }
+
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("goes on where the body broke, with the same version only")
+    func resumesWithin() async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(
+                .bytes(Data(" world".utf8), status: 206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"])
+            )
+
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
+
+        #expect(folder.text("file.txt") == "hello world")
+        #expect(download.length == 11)
+        #expect(rig.transport.requests[0].headers["Range"] == nil)
+        #expect(rig.transport.requests[1].headers["Range"] == "bytes=5-")
+        #expect(rig.transport.requests[1].headers["If-Range"] == "\"1\"")
+        #expect(rig.transport.requests.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
+    }
+
+    @Test(
+        "goes on with what an earlier download has left, and begins anew when the server has another version",
+        arguments: [true, false]
+    )
+    func resumesLater(_ isSame: Bool) async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        var options = Download.Options()
+        options.resumeLimit = 0
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(
+                isSame
+                    ? .bytes(
+                        Data(" world".utf8),
+                        status: 206,
+                        headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"]
+                    )
+                    : .text("HELLO WORLD", headers: ["ETag": "\"2\""])
+            )
+        await #expect(throws: LoadingError.self) {
+            try await rig.loader.download(rig.request(), to: folder.path + "file.txt", options: options)
+        }
+        #expect(folder.names.count == 2)
+
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
+
+        #expect(folder.text("file.txt") == (isSame ? "hello world" : "HELLO WORLD"))
+        #expect(download.resumedLength == (isSame ? 5 : 0))
+        #expect(folder.names == ["file.txt"])
+    }
+
+    @Test("begins anew when the range that comes is not the one that was asked for, or there is none")
+    func wrongRange() async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(.bytes(Data("rld".utf8), status: 206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 8-10/11"]))
+            .then(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(.status(416))
+            .then(.text("hello world", headers: ["ETag": "\"1\""]))
+
+        _ = try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
+
+        #expect(folder.text("file.txt") == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", nil, "bytes=5-", nil])
+    }
+
+    @Test("keeps nothing of a broken download that could not be gone on with")
+    func noValidator() async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: ["ETag": "W/\"1\""]).breaking(after: 5))
+        await #expect(throws: LoadingError.self) {
+            try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
+        }
+        #expect(folder.names.isEmpty)
+        #expect(rig.transport.received.count == 1)
+    }
+
+    @Test(
+        "checks the digest that the server names, and removes what does not match",
+        arguments: [
+            "Repr-Digest", "Content-Digest", "Digest",
+        ]
+    )
+    func digest(_ field: String) async throws {
+        let value = { (hash: String) in field == "Digest" ? "SHA-256=\(hash)" : "sha-256=:\(hash):" }
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello", headers: [field: value(hash("hello")), "ETag": "\"1\""]))
+            .then(.text("hellO", headers: [field: value(hash("hello")), "ETag": "\"1\""]))
+
+        let good = try await rig.loader.download(rig.request(), to: folder.path + "good")
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "bad")
+        }
+
+        #expect(good.checkedDigest == field)
+        guard case .decoding(let mismatch as DigestMismatch, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(mismatch.field == field)
+        #expect(folder.names == ["good"])
+    }
+
+    @Test("overwrites only when it may")
+    func overwriting() async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest().respond(.text("new"))
+        try Data("old".utf8).write(to: URL(filePath: folder.path + "file"))
+
+        await #expect(throws: LoadingError.self) {
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+        #expect(rig.transport.requests.isEmpty)
+        #expect(folder.text("file") == "old")
+        var options = Download.Options()
+        options.mayOverwrite = true
+        _ = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        #expect(folder.text("file") == "new")
+    }
+
+    @Test(
+        "takes the server's name for the file, made harmless, or the last part of the address",
+        arguments: [
+            ("attachment; filename=\"../../etc/passwd\"", "passwd"), (nil, "thing"),
+        ] as [(String?, String)]
+    )
+    func names(_ disposition: String?, _ name: String) async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        var answer = ScriptedAnswer.text("x")
+        if let disposition { answer = answer.adding("Content-Disposition", disposition) }
+        rig.transport.onAnyRequest().respond(answer)
+
+        let download = try await rig.loader.download(rig.request(), into: folder.path)
+
+        #expect(download.path == folder.path + name)
+        #expect(folder.names == [name])
+    }
+
+    @Test("keeps what can be gone on with when it is cancelled")
+    func cancelled() async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest()
+            .respond(
+                .text("hello world", headers: ["Last-Modified": "Fri, 31 Dec 1999 23:59:59 GMT"]).stalling(after: 5)
+            )
+        let progress = Journal<Int64>()
+        var options = Download.Options()
+        options.progress = { received, _ in progress.add(received) }
+        let task = Task { [options] in
+            try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        }
+        _ = try await progress.next()
+        task.cancel()
+
+        #expect(await task.result.isCancelled)
+        #expect(folder.text(".file.lade-part") == "hello")
+    }
+}

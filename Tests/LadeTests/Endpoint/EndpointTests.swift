@@ -1,0 +1,119 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Endpoints")
+struct EndpointTests {
+    struct Show: Codable, Equatable, Sendable {
+        var title: String
+    }
+
+    @Test("client CD-01 gets with the service's time-outs and as HTTP says when only an address is given")
+    func defaults() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/thing").respond(.text("abc"))
+
+        _ = try await rig.loader.load(rig.endpoint())
+
+        let request = try #require(rig.transport.requests.first)
+        #expect(request.method == .get)
+        var timeouts = Request.Timeouts()
+        timeouts.whole = .seconds(15)  // an attempt's share (PL-01)
+        #expect(request.timeouts == timeouts)
+        #expect(request.cacheMode == .standard)
+    }
+
+    @Test("client CD-02 puts everything that the builders were given on the wire")
+    func builders() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.status(299, "ok"))
+        let endpoint = try rig.endpoint("/thing?keep=a%20b&page=1#top")
+            .method(.put)
+            .header("X-One", "1")
+            .headers(["X-Two": "2", "X-Two": "3"])
+            .query("page", "2")
+            .query("new", "ä&=")
+            .body(.text("body"))
+            .timeouts { $0.idle = .seconds(7) }
+            .acceptingStatuses(299...299)
+            .cacheMode(.revalidate)
+            .sourceIdentifier("tests")
+            .decorated(
+                by: ClosureDecorator { request in
+                    var request = request
+                    request.headers.add("X-Decorated", "yes")
+                    return request
+                }
+            )
+            .text()
+
+        let text = try await rig.loader.load(endpoint)
+
+        let received = try #require(rig.transport.received.first)
+        #expect(text == "ok")
+        #expect(received.target == "/thing?keep=a%20b&page=2&new=%C3%A4%26%3D")
+        #expect(received.request.method == .put)
+        #expect(received.request.headers["X-One"] == "1")
+        #expect(received.request.headers.all("X-Two") == ["2", "3"])
+        #expect(received.request.headers["X-Decorated"] == "yes")
+        #expect(received.text == "body")
+        #expect(received.request.timeouts.idle == .seconds(7))
+        #expect(received.request.sourceIdentifier == "tests")
+    }
+
+    @Test("client D-06 leaves an endpoint as it was when a changed copy is made")
+    func copies() throws {
+        let first = try Endpoint("https://svc.example.com/a?x=1")
+        let second = first.header("A", "b").query("x", nil).method(.post)
+
+        #expect(first.request.headers.isEmpty)
+        #expect(first.request.url.absoluteString == "https://svc.example.com/a?x=1")
+        #expect(second.request.url.absoluteString == "https://svc.example.com/a")
+        #expect(second.request.method == .post)
+    }
+
+    @Test("client CD-18 gives the raw bytes without processors")
+    func raw() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("abc"))
+
+        let loaded = try await rig.loader.loadValue(of: rig.endpoint())
+
+        #expect(loaded.value == Data("abc".utf8))
+        #expect(loaded.response.status == 200)
+    }
+
+    @Test("client CD-19 gives each processor what the one before made")
+    func processors() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("abc"))
+
+        let value = try await rig.loader.load(rig.endpoint().text().map { $0.uppercased() })
+
+        #expect(value == "ABC")
+    }
+
+    @Test("decodes a value and gives the answer with it")
+    func decodes() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.json(#"{"title": "Eins"}"#))
+
+        let loaded = try await rig.loader.loadValue(of: rig.endpoint().decoding(Show.self))
+
+        #expect(loaded.value == Show(title: "Eins"))
+        #expect(loaded.response.headers["Content-Type"] == "application/json")
+    }
+
+    @Test("makes the value of an answer at hand, without asking anybody")
+    func fromResponse() throws {
+        let request = try Request("https://svc.example.com/a")
+        let response = Response(status: 200, body: ResponseBody(Data(#"{"title":"Zwei"}"#.utf8)), request: request)
+
+        #expect(try Endpoint(request).decoding(Show.self).value(from: response) == Show(title: "Zwei"))
+    }
+}

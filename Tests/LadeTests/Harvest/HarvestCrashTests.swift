@@ -1,0 +1,143 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import Lade
+
+/// Harvests in a process of their own, which is killed, starved and served badly.
+@Suite("Harvests that are killed")
+struct HarvestCrashTests {
+    /// What the probe and the server know of one another.
+    private final class Hunt: Sendable {
+        struct State {
+            var random: Seeded
+            var requests = 0
+            var killAt = Int.max
+            var process: Int32 = 0
+        }
+
+        let state: Locked<State>
+
+        init(seed: UInt64) { state = Locked(State(random: Seeded(seed))) }
+    }
+
+    private static let itemsPerPage = 4
+
+    private static func page(_ number: Int, of count: Int) -> String {
+        let first = number * itemsPerPage
+        let items = (first..<first + itemsPerPage).map { #"{ "id": \#($0), "title": "Numéro \#($0)" }"# }
+        let next = number + 1 < count ? ", \"next\": \"/list?page=\(number + 1)\"" : ""
+        return "{\n  \"items\": [\n    \(items.joined(separator: ",\n    "))\n  ]\(next)\n}"
+    }
+
+    private static func expected(_ pages: Int) -> Data {
+        Data((0..<pages * itemsPerPage).map { #"{"id":\#($0),"title":"Numéro \#($0)"}"# + "\n" }.joined().utf8)
+    }
+
+    private static func server(_ pages: Int, _ hunt: Hunt) throws -> LoopbackServer {
+        var options = LoopbackServer.Options()
+        options.keptRequests = 0
+        return try LoopbackServer(options) { request in
+            let (fault, victim, pause) = hunt.state.withLock { state -> (Int, Int32, Int) in
+                state.requests += 1
+                let fault = state.random.next(below: 100)
+                guard state.requests >= state.killAt, state.process > 0 else { return (fault, 0, 0) }
+                state.killAt = .max
+                return (fault, state.process, state.random.next(below: 3_000_000))
+            }
+            if victim > 0 {
+                // Somewhere in the 3 ms after a page was asked for lie writing, flushing and saving of the one before.
+                DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(pause)) { kill(victim, SIGKILL) }
+            }
+            let number = request.queryItem("page").flatMap { Int($0) } ?? 0
+            switch fault {
+            case 0: return .status(503)
+            case 1: throw CancellationError()
+            case 2:
+                let body = Data(page(number, of: pages).utf8)
+                return ServerResponse(
+                    fields: [ServerField("Content-Length", String(body.count))],
+                    body: .raw { try $0.send(body.prefix(body.count / 2)) }
+                )
+            default: return .json(page(number, of: pages))
+            }
+        }
+    }
+
+    /// The program that was built with the tests.
+    static let probe: String = {
+        #if os(Linux)
+            let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        #else
+            let bundle = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") } ?? ""
+        #endif
+        return URL(filePath: bundle).deletingLastPathComponent().path() + "HarvestProbe"
+    }()
+
+    private static func run(_ arguments: [String], fileLimit: Int? = nil, started: (Int32) -> Void = { _ in })
+        async throws -> Int32
+    {
+        let process = Process()
+        if let fileLimit {
+            process.executableURL = URL(filePath: "/bin/sh")
+            process.arguments = ["-c", "ulimit -f \(fileLimit); exec \"$0\" \"$@\"", probe] + arguments
+        } else {
+            process.executableURL = URL(filePath: probe)
+            process.arguments = arguments
+        }
+        let ended = Signal()
+        process.terminationHandler = { _ in ended.raise() }
+        try process.run()
+        started(process.processIdentifier)
+        try await ended.wait()
+        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    @Test(
+        "pages PA-22 comes out byte-identical from a harvest of thousands of pages that is killed at 50 random moments",
+        .timeLimit(.minutes(4)),
+        arguments: [(UInt64(1), 0, 10_000), (2, 2, 2_000)]
+    )
+    func killed(seed: UInt64, prefetch: Int, pages: Int) async throws {
+        let folder = try HarvestTests.Folder()
+        let hunt = Hunt(seed: seed)
+        let server = try Self.server(pages, hunt)
+        let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "1"]
+        var kills = 0
+        for _ in 0..<50 {
+            hunt.state.withLock { state in
+                state.process = 0
+                state.killAt = state.requests + state.random.next(below: pages / 40) + 1
+            }
+            let status = try await Self.run(arguments) { process in hunt.state.withLock { $0.process = process } }
+            hunt.state.withLock { $0.process = 0 }
+            if status == -SIGKILL { kills += 1 }
+            #expect(status == -SIGKILL || status == 0, "seed \(seed): the probe ended with \(status)")
+        }
+
+        let status = try await Self.run(arguments)
+
+        #expect(status == 0)
+        #expect(kills >= 25, "seed \(seed): only \(kills) kills met a running harvest")
+        let output = FileManager.default.contents(atPath: folder.file("out"))
+        #expect(output == Self.expected(pages), "seed \(seed)")
+    }
+
+    @Test("pages PA-25 ends when the disk is full, and goes on when there is room again", arguments: [0, 2])
+    func diskFull(prefetch: Int) async throws {
+        let pages = 400
+        let folder = try HarvestTests.Folder()
+        let server = try Self.server(pages, Hunt(seed: 3))
+        let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "50"]
+
+        // Units of 512 bytes in some shells, 1,024 in others: in any case less than the whole.
+        let full = try await Self.run(arguments, fileLimit: 20)
+        let journal = FileManager.default.contents(atPath: folder.file("out.journal"))
+        let whole = try await Self.run(arguments)
+
+        #expect(full == 14)
+        #expect(journal != nil)
+        #expect(whole == 0)
+        #expect(FileManager.default.contents(atPath: folder.file("out")) == Self.expected(pages))
+    }
+}

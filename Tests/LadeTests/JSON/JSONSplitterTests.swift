@@ -1,0 +1,201 @@
+import Foundation
+import Testing
+
+@testable import Lade
+
+@Suite("The JSON splitter")
+struct JSONSplitterTests {
+    /// What a splitter makes of a document given in pieces.
+    struct Outcome: Equatable {
+        var lines: String
+        var values: [JSONScalar?]
+        var state: JSONSplitter.ListState
+        var fault: JSONSyntaxFault?
+    }
+
+    static func run(
+        _ document: [UInt8],
+        _ settings: JSONSplitter.Settings = .init(),
+        pieces: Int = .max
+    ) -> Outcome {
+        var splitter = JSONSplitter(settings)
+        var lines: [UInt8] = []
+        var fault: JSONSyntaxFault?
+        var offset = 0
+        do throws(JSONSyntaxFault) {
+            while offset < document.count {
+                let count = min(pieces, document.count - offset)
+                try splitter.consume(Data(document[offset..<(offset + count)]))
+                splitter.takeLines(into: &lines)
+                offset += count
+            }
+            try splitter.finish()
+        } catch {
+            fault = error
+            splitter.takeLines(into: &lines)
+        }
+        return Outcome(
+            lines: String(decoding: lines, as: UTF8.self),
+            values: settings.values.indices.map { splitter.value(at: $0) },
+            state: splitter.listState,
+            fault: fault
+        )
+    }
+
+    static func run(_ document: String, _ settings: JSONSplitter.Settings = .init()) -> Outcome {
+        run(Array(document.utf8), settings)
+    }
+
+    @Test("cuts the document itself when it is an array")
+    func cutsAnArray() {
+        let outcome = Self.run(" [ 1 , -0.5e+10, \"a b\" , { \"b\" : [ ] , \"a\" : null } , true,[false] ] ")
+
+        #expect(outcome.lines == "1\n-0.5e+10\n\"a b\"\n{\"b\":[],\"a\":null}\ntrue\n[false]\n")
+        #expect(outcome.fault == nil)
+    }
+
+    @Test("keeps numbers, the order of members, escapes and unknown members as they are")
+    func keepsBytes() {
+        let item = #"{"z":1.10000000000000000000000000001,"a":1e9999,"é":"\u00e9\/\ud83d\ude00\uD800","a":2}"#
+
+        #expect(Self.run("[\n  \(item)\n]").lines == item + "\n")
+    }
+
+    @Test("finds the list and scalars by pointer, before and after the list, and through escapes")
+    func findsByPointer() throws {
+        let document = #"{"total":12,"a/b":{"m~n":[{"x":[1]},{"\u006cist":[{"k":1},{"k":2}]}]},"next":"\/p?a=\"1\""}"#
+        let settings = JSONSplitter.Settings(
+            list: try JSONPointer("/a~1b/m~0n/1/list"),
+            values: [["next"], ["total"], ["none"], ["a/b", "m~n", "0", "x", "0"], ["a/b"]]
+        )
+        for size in 1...document.utf8.count {
+            let outcome = Self.run(Array(document.utf8), settings, pieces: size)
+            #expect(outcome.lines == "{\"k\":1}\n{\"k\":2}\n", "in pieces of \(size)")
+            #expect(outcome.values == [.string("/p?a=\"1\""), .number("12"), nil, .number("1"), nil])
+            #expect(outcome.fault == nil)
+        }
+    }
+
+    @Test(
+        "says what stands in the place of the list",
+        arguments: [
+            ("{}", JSONSplitter.ListState.missing), (#"{"l":null}"#, .null), (#"{"l":{}}"#, .other),
+            (#"{"l":[]}"#, .array),
+            (#"{"m":{"l":[1]}}"#, .missing), ("[1]", .missing), ("7", .missing),
+        ]
+    )
+    func tellsTheList(document: String, state: JSONSplitter.ListState) {
+        let outcome = Self.run(document, .init(list: ["l"]))
+        #expect(outcome.state == state)
+        #expect(outcome.lines.isEmpty)
+        #expect(outcome.fault == nil)
+    }
+
+    @Test("passes over a byte order mark")
+    func passesTheMark() {
+        for size in 1...4 {
+            #expect(Self.run([0xEF, 0xBB, 0xBF] + Array("[1]".utf8), pieces: size).lines == "1\n")
+        }
+        #expect(Self.run([0xEF, 0xBB, 0x31]).fault?.offset == 2)
+    }
+
+    @Test(
+        "names the rule and the byte where it is broken",
+        arguments: [
+            ("", JSONSyntaxFault.Reason.unexpectedEnd, 0), ("[1", .unexpectedEnd, 2),
+            ("[1,]", .unexpectedByte(0x5D), 3),
+            ("[1 2]", .unexpectedByte(0x32), 3), ("{\"a\" 1}", .unexpectedByte(0x31), 5), ("[01]", .invalidNumber, 2),
+            ("[1.]", .invalidNumber, 3), ("[-]", .invalidNumber, 2), ("[1e+]", .invalidNumber, 4),
+            ("[.5]", .unexpectedByte(0x2E), 1), ("[\"\u{1}\"]", .controlCharacter, 2), ("[\"\\x\"]", .invalidEscape, 3),
+            ("[\"\\u12g4\"]", .invalidEscape, 6), ("[1]]", .trailingContent, 3), ("[tru]", .unexpectedByte(0x5D), 4),
+            ("{,}", .unexpectedByte(0x2C), 1), ("{\"a\":1,}", .unexpectedByte(0x7D), 7),
+            ("[}", .unexpectedByte(0x7D), 1),
+            ("'a'", .unexpectedByte(0x27), 0), ("[\u{00A0}1]", .unexpectedByte(0xC2), 1), ("-", .unexpectedEnd, 1),
+        ]
+    )
+    func namesFaults(document: String, reason: JSONSyntaxFault.Reason, offset: Int) {
+        for size in 1...max(document.utf8.count, 1) {
+            let fault = Self.run(Array(document.utf8), pieces: size).fault
+            #expect(fault == JSONSyntaxFault(reason, offset: Int64(offset)), "in pieces of \(size)")
+        }
+    }
+
+    @Test(
+        "refuses what is not UTF-8",
+        arguments: [
+            [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xF0, 0x8F, 0xBF, 0xBF],
+            [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE2, 0x82], [0xFF], [0xC3, 0x28],
+        ] as [[UInt8]]
+    )
+    func refusesBadUTF8(bytes: [UInt8]) {
+        for size in 1...4 {
+            #expect(Self.run([0x5B, 0x22] + bytes + [0x22, 0x5D], pieces: size).fault?.reason == .invalidUTF8)
+        }
+    }
+
+    @Test("bears no deeper nesting, no larger item and no longer value than allowed")
+    func observesLimits() {
+        var settings = JSONSplitter.Settings(values: [["0"]])
+        settings.nestingLimit = 3
+        #expect(Self.run("[[[1]]]", settings).fault == nil)
+        #expect(Self.run("[[[[1]]]]", settings).fault == JSONSyntaxFault(.nestingTooDeep(limit: 3), offset: 3))
+        settings.itemLimit = 5
+        #expect(Self.run("[\"123\",    12345]", settings).lines == "\"123\"\n12345\n")
+        #expect(Self.run("[1,\"1234\"]", settings).fault?.reason == .itemTooLarge(limit: 5))
+        settings.valueLimit = 4
+        #expect(Self.run("[\"123\"]", settings).fault?.reason == .valueTooLarge(limit: 4))
+        let deep = String(repeating: "[", count: 513) + String(repeating: "]", count: 513)
+        #expect(Self.run(deep).fault?.reason == .nestingTooDeep(limit: 512))
+    }
+
+    @Test("refuses a second list, and takes the last of repeated values")
+    func repeatedNames() {
+        let settings = JSONSplitter.Settings(list: ["l"], values: [["v"]])
+        #expect(Self.run(#"{"l":[1],"l":[2]}"#, settings).fault?.reason == .repeatedList)
+        #expect(Self.run(#"{"v":1,"v":2}"#, settings).values == [.number("2")])
+    }
+
+    @Test("gives the identity of each item, and none for items without")
+    func givesIdentities() throws {
+        let document = Array(
+            #"[{"id":1,"in":{"id":2}},{"x":{"id":1}},{"in":[],"id":1},{"id":"1"},{"id":{"id":1}},3]"#.utf8
+        )
+        for size in 1...document.count {
+            var splitter = JSONSplitter(.init(identity: ["id"]))
+            var found: [UInt64?] = []
+            var offset = 0
+            while offset < document.count {
+                let end = min(offset + size, document.count)
+                try splitter.consume(Data(document[offset..<end]))
+                found += splitter.takeIdentities()
+                offset = end
+            }
+            try splitter.finish()
+            #expect(found.count == 6)
+            #expect(found[0] != nil && found[0] == found[2] && found[0] != found[3] && found[3] != nil)
+            #expect(found[1] == nil && found[4] == nil && found[5] == nil)
+        }
+    }
+
+    @Test("writes and reads pointers as RFC 6901 does")
+    func pointers() throws {
+        #expect(try JSONPointer("").tokens.isEmpty)
+        #expect(try JSONPointer("/").tokens == [""])
+        #expect(try JSONPointer("/a~1b/m~0n/").tokens == ["a/b", "m~n", ""])
+        #expect(try JSONPointer("/a~1b/m~0n/").description == "/a~1b/m~0n/")
+        #expect(throws: JSONPointer.Fault.noSlash) { try JSONPointer("a") }
+        #expect(throws: JSONPointer.Fault.invalidEscape) { try JSONPointer("/~2") }
+        #expect(throws: JSONPointer.Fault.invalidEscape) { try JSONPointer("/~") }
+    }
+
+    @Test("computes CRC-64/XZ, in whatever pieces")
+    func checksums() {
+        #expect(CRC64.checksum(Array("123456789".utf8)) == 0x995D_C9BB_DF19_39FA)
+        let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        for cut in [0, 1, 7, 8, 9, 500, 999] {
+            var crc = CRC64(resuming: CRC64.checksum(Array(bytes[..<cut])))
+            Array(bytes[cut...]).withUnsafeBytes { crc.update($0) }
+            #expect(crc.value == CRC64.checksum(bytes))
+        }
+    }
+}

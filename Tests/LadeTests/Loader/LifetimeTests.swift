@@ -1,0 +1,347 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Dispatch
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Lifetimes")
+struct LifetimeTests {
+    @Test("service D-01 service M-11 cancels the work of a loader that goes away, and calls nobody back")
+    func loaderGone() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 3)] }
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+        let called = Locked(0)
+        let executed = Signal()
+        let executor = CompletionExecutor { work in
+            work()
+            executed.step()
+        }
+        var loader: Loader? = rig.loader.account.makeLoader()
+        loader?.delegate = witness
+        loader?.delegateExecutor = executor
+        loader?.perform(try rig.request())
+        loader?.load(try rig.request(), on: executor) { _ in called.withLock { $0 += 1 } }
+        _ = try await rig.transport.request(at: 1)
+
+        loader = nil
+        try await rig.transport.cancellations(atLeast: 2)
+        try await executed.wait()
+        try await executed.wait()
+
+        #expect(witness.told.isEmpty)
+        #expect(called.withLock { $0 } == 0)
+        #expect(rig.transport.received.count == 2)
+        #expect(rig.events.story.filter { $0 == "call failed: cancelled" }.count == 2)
+    }
+
+    @Test("ends a streamed body with the loader it came by")
+    func bodyEnds() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("abcdef").stalling(after: 3))
+        var loader: Loader? = rig.loader.account.makeLoader()
+        let response = try await loader?.load(rig.request().streamed)
+        var iterator = try #require(response).body.makeAsyncIterator()
+        let first = try await iterator.next()
+
+        loader = nil
+
+        #expect(first == Data("abc".utf8))
+        await #expect(throws: LoadingError.self) { try await iterator.next() }
+        #expect(rig.transport.cancellations == 1)
+    }
+
+    @Test("keeps a body's bytes flowing as long as its loader is there, and forgets it afterwards")
+    func bodyFlows() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.chunks(["a", "b", "c"]))
+
+        let response = try await rig.loader.load(rig.request().streamed)
+        #expect(rig.loader.currentRequests.count == 1)
+        let bytes = try await response.body.collect()
+
+        #expect(bytes == Data("abc".utf8))
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+
+    @Test("ends a streamed exchange when its scope is left early")
+    func scope() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("abcdef").inPieces(of: 1))
+
+        let first = try await rig.loader.withResponse(to: rig.request()) { response in
+            var iterator = response.body.makeAsyncIterator()
+            return try await iterator.next()
+        }
+
+        #expect(first == Data("a".utf8))
+        #expect(rig.transport.cancellations == 1)
+    }
+
+    @Test("service D-10 service D-33 ends an awaited call as cancelled from outside, without cancelling who awaits it")
+    func awaitedFromOutside() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let task = Task {
+            let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+            return (error?.isCancellation, Task.isCancelled)
+        }
+        _ = try await rig.transport.request(at: 0)
+
+        rig.loader.cancelAllLoads()
+
+        let (isCancellation, isTaskCancelled) = await task.value
+        #expect(isCancellation == true)
+        #expect(!isTaskCancelled)
+    }
+
+    @Test("service D-34 ends an awaited call when the task around it is cancelled")
+    func taskCancelled() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let task = Task { await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) } }
+        _ = try await rig.transport.request(at: 0)
+
+        task.cancel()
+
+        #expect(await task.value?.isCancellation == true)
+        #expect(rig.transport.cancellations == 1)
+    }
+
+    @Test("signing out ends the account's work, refuses more, and forgets its credentials")
+    func signOut() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let decorator = SAMLDecorator(clientID: "iplayer")
+        decorator.samlToken = "T"
+        var settings = Account.Settings()
+        settings.identifier = "somebody"
+        settings.decorators = [decorator]
+        let account = rig.service.account(settings)
+        let loader = account.makeLoader()
+        let other = Task { await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) } }
+        let task = Task { await failure { () throws(LoadingError) in try await loader.load(rig.request()) } }
+        _ = try await rig.transport.request(at: 1)
+
+        await account.signOut()
+
+        #expect(await task.value?.isCancellation == true)
+        #expect(
+            await failure { () throws(LoadingError) in try await loader.load(rig.request()) }?.isCancellation == true
+        )
+        #expect(
+            await failure { () throws(LoadingError) in try await account.makeLoader().load(rig.request()) }?
+                .isCancellation == true
+        )
+        #expect(decorator.samlToken == nil)
+        #expect(rig.transport.received.count == 2)
+        other.cancel()
+        _ = await other.value
+    }
+
+    @Test("service D-37 service SV-41 ends every call after the end of the service as cancelled, once")
+    func shutDown() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let task = Task { await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) } }
+        _ = try await rig.transport.request(at: 0)
+
+        await rig.service.shutDown()
+        let witness = Witness()
+        let handle = rig.perform(try rig.request(), witness)
+
+        #expect(await task.value?.isCancellation == true)
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(!handle.isRunning)
+        #expect(rig.transport.received.count == 1)
+    }
+
+    @Test("service D-14 lets a service go when nobody holds it any more")
+    func serviceGoes() async throws {
+        weak var service: Service?
+        weak var loader: Loader?
+        func use() async throws {
+            let rig = Rig()
+            rig.transport.onAnyRequest().respond(.text("ok"))
+            _ = try await rig.loader.load(rig.request())
+            (service, loader) = (rig.service, rig.loader)
+            #expect(service != nil && loader != nil)
+        }
+
+        try await use()
+
+        #expect(service == nil)
+        #expect(loader == nil)
+    }
+
+    /// Loaders, accounts and services come and go while calls of every form are under way.
+    @Test("ends 100,000 random lifetimes once each, without a leak or a late call")
+    func randomLifetimes() async throws {
+        let random = SeededRandom(seed: UInt64.random(in: 0...(.max)))
+        print("lifetimes: seed \(random.seed)")
+        let tally = Tally()
+        var services: [WeakService] = []
+        for _ in 0..<100 {
+            let transport = ScriptedTransport()
+            transport.on(nil, "/instant").respond(.text("ok"))
+            transport.on(nil, "/slow").respond(.stalls)
+            transport.on(nil, "/broken").respond(.connectionLost())
+            transport.on(nil, "/stream").respond(.text("abcdef").inPieces(of: 2))
+            let counter = CallCounter()
+            var settings = Service.Settings()
+            settings.observers = [counter]
+            // Pauses would be real ones here.
+            settings.retries.limit = 0
+            let service = Service(settings, transport: transport)
+            services.append(WeakService(service: service))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    let seed = random.next()
+                    group.addTask { try await Lives(service: service, tally: tally, seed: seed).live(250) }
+                }
+                try await group.waitForAll()
+            }
+            await service.shutDown()
+            try await counter.ends(1000)
+            #expect(counter.begun == 1000, "seed \(random.seed)")
+            #expect(transport.inFlight == 0, "seed \(random.seed)")
+        }
+        #expect(tally.late == 0, "seed \(random.seed)")
+        #expect(tally.repeated == 0, "seed \(random.seed)")
+        // The last tasks of a service may be on their way out; those of earlier ones are long gone.
+        #expect(services.dropLast(5).allSatisfy { $0.service == nil }, "seed \(random.seed)")
+    }
+}
+
+private struct WeakService {
+    weak var service: Service?
+}
+
+/// Some lifetimes of loaders, one after the other, with one call each.
+private struct Lives {
+    let service: Service
+    let tally: Tally
+    let random: SeededRandom
+    private let queue = DispatchQueue(label: "lade.lifetimes")
+
+    init(service: Service, tally: Tally, seed: UInt64) {
+        self.service = service
+        self.tally = tally
+        random = SeededRandom(seed: seed)
+    }
+
+    func live(_ count: Int) async throws {
+        let paths = ["instant", "slow", "broken", "stream"]
+        var account = service.account(identifier: "a")
+        for _ in 0..<count {
+            if random.next() % 16 == 0 {
+                await account.signOut()
+                account = service.account(identifier: "a")
+            }
+            let path = paths[Int(random.next() % 4)]
+            let lifetime = tally.begin()
+            let loader = Locked<Loader?>(account.makeLoader())
+            try await use(loader, try Request("https://svc.example.com/\(path)"), lifetime)
+            if random.next() % 4 == 0 { await Task.yield() }
+            await end(lifetime, of: loader)
+        }
+    }
+
+    private func use(_ loader: Locked<Loader?>, _ request: Request, _ lifetime: Int) async throws {
+        let current = loader.withLock { $0 }
+        switch random.next() % 4 {
+        case 0:
+            let handle = current?.load(request, on: .queue(queue)) { [tally] _ in tally.end(lifetime) }
+            if random.next() % 2 == 0 { handle?.cancel() }
+        case 1:
+            current?.load(Endpoint(request).text(), on: .queue(queue)) { [tally] _ in tally.end(lifetime) }
+        case 2 where !request.url.absoluteString.hasSuffix("/slow"):
+            // That a broken one throws is what it is for.
+            let response = try? await current?.load(request.streamed)
+            if random.next() % 2 == 0 { _ = try? await response?.body.collect() }
+        default:
+            // That it throws is what it is for.
+            let awaited = Task { [current] in try? await current?.load(request) }
+            if random.next() % 2 == 0 { await Task.yield() }
+            if random.next() % 2 == 0 { current?.cancelAllLoads() }
+            awaited.cancel()
+            _ = await awaited.value
+        }
+    }
+
+    /// Lets the loader go where it calls back: from then on it must not.
+    private func end(_ lifetime: Int, of loader: Locked<Loader?>) async {
+        await withCheckedContinuation { continuation in
+            queue.async { [tally] in
+                let last = loader.withLock { loader -> Loader? in
+                    defer { loader = nil }
+                    return loader
+                }
+                withExtendedLifetime(last) {}
+                _ = consume last
+                tally.bury(lifetime)
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// What became of the lifetimes.
+private final class Tally: Sendable {
+    private struct State {
+        var isBuried: [Bool] = []
+        var endings: [UInt8] = []
+        var late = 0
+        var repeated = 0
+    }
+
+    private let state = Locked(State())
+
+    var late: Int { state.withLock { $0.late } }
+    var repeated: Int { state.withLock { $0.repeated } }
+
+    func begin() -> Int {
+        state.withLock { state in
+            state.isBuried.append(false)
+            state.endings.append(0)
+            return state.endings.count - 1
+        }
+    }
+
+    func end(_ lifetime: Int) {
+        state.withLock { state in
+            if state.isBuried[lifetime] { state.late += 1 }
+            if state.endings[lifetime] > 0 { state.repeated += 1 }
+            state.endings[lifetime] += 1
+        }
+    }
+
+    func bury(_ lifetime: Int) {
+        state.withLock { $0.isBuried[lifetime] = true }
+    }
+}
+
+/// Counts the beginnings and ends of calls.
+private final class CallCounter: EventSink {
+    private let count = Locked(0)
+    private let ended = Signal()
+
+    var begun: Int { count.withLock { $0 } }
+
+    /// Waits until so many calls have ended.
+    func ends(_ count: Int) async throws {
+        for _ in 0..<count { try await ended.wait() }
+    }
+
+    func record(_ event: Event, of call: Call) {
+        switch event {
+        case .callStarted: count.withLock { $0 += 1 }
+        case .callFinished, .callFailed: ended.step()
+        default: break
+        }
+    }
+}

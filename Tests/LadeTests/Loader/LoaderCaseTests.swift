@@ -1,0 +1,335 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Dispatch
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Loader")
+struct LoaderCaseTests {
+    @Test("service LO-01 is made by an account")
+    func creation() {
+        let rig = Rig()
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+
+    @Test("service LO-02 hands a performed request to the layer above")
+    func forwards() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let witness = Witness()
+
+        _ = rig.perform(try rig.request("/a"), witness)
+        _ = try await witness.journal.next()
+
+        #expect(rig.transport.lines == ["GET /a"])
+    }
+
+    @Test("service LO-03 cancels all loads, each told once")
+    func cancelAll() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+        for _ in 0..<5 { _ = rig.perform(try rig.request(), witness) }
+        _ = try await rig.transport.request(at: 4)
+
+        rig.loader.cancelAllLoads()
+        let told = try await witness.journal.next(5)
+        try await rig.transport.cancellations(atLeast: 5)
+
+        #expect(told == Array(repeating: .cancelled, count: 5))
+        #expect(rig.transport.cancellations == 5)
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+
+    @Test("service LO-04 tells one success")
+    func success() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let witness = Witness()
+
+        _ = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.success(200, "ok")])
+    }
+
+    @Test("service LO-05 tells one error")
+    func error() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.timesOut())
+        let witness = Witness()
+
+        _ = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.failure("call failed: timedOut(idle)")])
+    }
+
+    @Test("service LO-06 tells one cancellation when the network says so")
+    func cancelled() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        let witness = Witness()
+
+        _ = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.cancelled])
+    }
+
+    @Test("service LO-07 service LO-08 tells head and chunks of a streamed request, in order")
+    func chunks() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.chunks(["one", "two"]))
+        let witness = Witness(chunks: true)
+
+        _ = rig.perform(try rig.request().streamed, witness)
+
+        #expect(try await witness.journal.next(4) == [.head(200), .chunk("one"), .chunk("two"), .success(200, "")])
+    }
+
+    @Test("service LO-09 asks a delegate that can for a body that is needed again")
+    func reopens() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
+        rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("ok"))
+        let witness = Witness(newBody: .text("again"))
+        var request = try rig.request()
+        request.method = .post
+        request.body = .writer { try await $0(Data("first".utf8)) }
+
+        _ = rig.perform(request, witness)
+
+        #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
+        #expect(rig.transport.received.map(\.text) == ["first", "again"])
+    }
+
+    @Test("service LO-10 service D-05 leaves a body that cannot be sent again marked so when nobody reopens it")
+    func doesNotReopen() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let witness = Witness()
+        var request = try rig.request()
+        request.method = .post
+        request.body = .writer { try await $0(Data("first".utf8)) }
+
+        _ = rig.perform(request, witness)
+        _ = try await witness.journal.next()
+
+        #expect(rig.transport.requests.first?.body?.isReplayable == false)
+    }
+
+    @Test("service LO-11 tells once on another queue")
+    func otherQueue() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let key = DispatchSpecificKey<Bool>()
+        let queue = DispatchQueue(label: "lade.test")
+        queue.setSpecific(key: key, value: true)
+        let isThere = Locked(false)
+        let witness = Witness { _, _ in isThere.withLock { $0 = DispatchQueue.getSpecific(key: key) ?? false } }
+        rig.loader.delegate = witness
+        rig.loader.delegateExecutor = .queue(queue)
+
+        rig.loader.perform(try rig.request())
+
+        #expect(try await witness.journal.next() == [.success(200, "ok")])
+        #expect(isThere.withLock { $0 })
+    }
+
+    @Test("service LO-12 fails a streamed request without consent, and sends nothing")
+    func noConsent() async throws {
+        let rig = Rig()
+        let witness = Witness()
+
+        let handle = rig.perform(try rig.request().streamed, witness)
+
+        #expect(try await witness.journal.next() == [.failure("call failed: invalidRequest")])
+        #expect(rig.transport.requests.isEmpty)
+        #expect(!handle.isRunning)
+    }
+
+    @Test("service D-16 tells that consent is missing where everything else is told")
+    func noConsentOnMain() async throws {
+        let rig = Rig()
+        let isMain = Locked(false)
+        let witness = Witness { _, _ in isMain.withLock { $0 = isOnMainQueue() } }
+        rig.loader.delegate = witness
+
+        rig.loader.perform(try rig.request().streamed)
+        let told = try await witness.journal.next()
+
+        #expect(told == [.failure("call failed: invalidRequest")])
+        #expect(isMain.withLock { $0 })
+    }
+
+    @Test("service LO-13 tells no head of a request that is not streamed")
+    func noHead() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let witness = Witness(chunks: true)
+
+        _ = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.success(200, "ok")])
+    }
+
+    @Test(
+        "service LO-14 service LO-15 service LO-16 service LO-17 service LO-18 tells nothing of another loader's requests",
+        arguments: [
+            ScriptedAnswer.text("ok"), .timesOut(), .fails(.cancelled(.init())), .chunks(["a", "b"]),
+        ]
+    )
+    func foreign(_ answer: ScriptedAnswer) async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(answer)
+        let witness = Witness(chunks: true)
+        let other = Witness(chunks: true)
+        rig.loader.delegate = other
+        let second = rig.loader.account.makeLoader()
+        second.delegate = witness
+        second.delegateExecutor = .anywhere
+
+        second.perform(try rig.request().streamed)
+        while try await witness.journal.next().last?.isEnding == false {}
+
+        #expect(other.told.isEmpty)
+    }
+
+    @Test("service LO-19 tells a cancellation by the handle, once, and nothing after it")
+    func byHandle() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+        let handle = rig.perform(try rig.request(), witness)
+        _ = try await rig.transport.request(at: 0)
+
+        handle.cancel()
+        handle.cancel()
+
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(handle.isCancelled)
+    }
+
+    @Test("service LO-20 knows what is under way")
+    func current() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+
+        let handle = rig.perform(try rig.request("/a"), witness)
+
+        #expect(rig.loader.currentRequests.map(\.url.lastPathComponent) == ["a"])
+        handle.cancel()
+        _ = try await witness.journal.next()
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+
+    enum End: CaseIterable, Sendable { case success, failure, cancelEvent, cancel }
+
+    @Test(
+        "service LO-21 service LO-22 service LO-23 service LO-24 lets everything go at the end",
+        arguments: End.allCases
+    )
+    func releases(_ end: End) async throws {
+        let time = VirtualTime()
+        let begun = Signal()
+        let transport = ClosureTransport { request, _ throws(LoadingError) in
+            begun.raise()
+            switch end {
+            case .success: return Response(status: 200, request: request)
+            case .failure: throw .timedOut(.idle, ErrorContext(request))
+            case .cancelEvent: throw .cancelled(ErrorContext(request))
+            case .cancel: try await time.sleep(for: .seconds(1))
+            }
+            return Response(status: 200, request: request)
+        }
+        let loader = Service(transport: transport).anonymous.makeLoader()
+        let released = Signal()
+        let witness = Witness()
+        loader.delegate = witness
+        loader.delegateExecutor = .anywhere
+        func perform() async throws {
+            var request = try Request("https://svc.example.com/thing")
+            request[Sentinel.self] = Sentinel(onRelease: { released.raise() })
+            let load = loader.perform(request)
+            if end == .cancel {
+                try await begun.wait()
+                load.cancel()
+            }
+            _ = try await witness.journal.next()
+        }
+
+        try await perform()
+
+        #expect(loader.currentRequests.isEmpty)
+        try await released.wait()
+    }
+
+    @Test("service D-13 keeps account and service alive, so that no request falls silent")
+    func keepsUpperLevels() async throws {
+        let transport = ScriptedTransport(answering: .text("ok"))
+        let loader = Service(transport: transport).account(identifier: "somebody").makeLoader()
+
+        let response = try await loader.load(Request("https://svc.example.com/"))
+
+        #expect(response.status == 200)
+    }
+
+    @Test("service D-19 gives one request performed twice two identities")
+    func identities() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+        let request = try rig.request()
+
+        let first = rig.perform(request, witness)
+        let second = rig.perform(request, witness)
+        _ = try await rig.transport.request(at: 1)
+        first.cancel()
+        _ = try await witness.journal.next()
+
+        #expect(first.id != second.id)
+        #expect(witness.loads.withLock { $0 } == [first.id])
+        #expect(second.isRunning)
+        #expect(rig.loader.currentRequests.count == 1)
+        second.cancel()
+        _ = try await witness.journal.next()
+    }
+
+    @Test("service M-19 brings typed tags back, closures among them")
+    func tags() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let ran = Locked(false)
+        var request = try rig.request()
+        request[Block.self] = { ran.withLock { $0 = true } }
+
+        let response = try await rig.loader.load(request)
+        response.request[Block.self]?()
+
+        #expect(ran.withLock { $0 })
+    }
+
+    enum Block: RequestTag { static var defaultValue: (@Sendable () -> Void)? { nil } }
+}
+
+/// A transport made of a closure, which keeps nothing.
+struct ClosureTransport: Transport {
+    let answer: @Sendable (Request, Call) async throws(LoadingError) -> Response
+
+    func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try await answer(request, call)
+    }
+}
+
+/// A value whose end is noticed.
+final class Sentinel: RequestTag, Sendable {
+    static var defaultValue: Sentinel? { nil }
+
+    private let onRelease: @Sendable () -> Void
+
+    init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+
+    deinit { onRelease() }
+}

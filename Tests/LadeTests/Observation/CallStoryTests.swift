@@ -1,0 +1,216 @@
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("CallStory")
+struct CallStoryTests {
+    private let time = VirtualTime()
+    private let story = CallStory()
+    private var call: Call { Call(id: Call.ID(1), time: time) }
+
+    private func tell(_ event: Event, after pause: Duration = .zero) {
+        time.advance(by: pause)
+        story.record(event, of: call)
+    }
+
+    private func metrics(_ change: (inout Metrics) -> Void = { _ in }) -> Metrics {
+        var metrics = Metrics()
+        change(&metrics)
+        return metrics
+    }
+
+    @Test("policies PL-60 attributes every millisecond of a call, from the name to the last byte")
+    func exchange() {
+        tell(.callStarted(method: .get, url: "https://h.example/x"))
+        tell(.exchangeStarted(method: .get, url: "https://h.example/x"), after: .milliseconds(1))
+        tell(.headReceived(status: 200, headers: ["Retry-After": "3"], version: .http2), after: .milliseconds(60))
+        let metrics = metrics {
+            $0.nameLookup = .milliseconds(5)
+            $0.connect = .milliseconds(15)
+            $0.secureConnect = .milliseconds(35)
+            $0.firstByte = .milliseconds(59)
+            $0.responseBodyBytes = 70
+        }
+        tell(.exchangeFinished(metrics), after: .milliseconds(39))
+        tell(.callFinished(status: 200), after: .milliseconds(1))
+
+        let timeline = story.timeline
+
+        #expect(
+            timeline.description == """
+                GET https://h.example/x
+
+                  at/ms   took/ms
+                    0.0       1.0  █···················  the program itself
+                    1.0                                  GET https://h.example/x
+                    1.0       5.0  ██··················  name look-up
+                    6.0      10.0  ·███················  connecting
+                   16.0      20.0  ···█████············  TLS handshake
+                   36.0      24.0  ·······█████········  request sent, first byte awaited
+                   60.0       1.0  ···········██·······  receiving the answer
+                   61.0                                  answer 200, HTTP/2, Retry-After: 3
+                   61.0      39.0  ············████████  receiving the answer
+                  100.0                                  complete: 0 bytes up, 70 down
+                  100.0       1.0  ···················█  the program itself
+                  101.0                                  the caller has the answer: 200
+
+                took/ms   share
+                   40.0    40 %  receiving the answer
+                   24.0    24 %  request sent, first byte awaited
+                   20.0    20 %  TLS handshake
+                   10.0    10 %  connecting
+                    5.0     5 %  name look-up
+                    2.0     2 %  the program itself
+                  101.0   100 %  in all
+
+                """
+        )
+    }
+
+    @Test("policies PL-60 gives a wait its reason, and the innermost thing its time")
+    func nesting() {
+        let token = WaitReason.authorisation(authoriser: "OAuth")
+        tell(.callStarted(method: .get, url: "http://h/"))
+        tell(.waitStarted(token))
+        tell(.exchangeStarted(method: .post, url: "http://h/token"), after: .milliseconds(2))
+        tell(.exchangeFinished(metrics { $0.firstByte = .milliseconds(3) }), after: .milliseconds(4))
+        tell(.waitEnded(token, after: .milliseconds(7)), after: .milliseconds(1))
+        tell(.waitStarted(.backoff(attempt: 2)))
+        tell(.waitEnded(.backoff(attempt: 2), after: .milliseconds(90)), after: .milliseconds(90))
+
+        let totals = story.timeline.totals
+
+        #expect(
+            totals.map(\.stage) == [.wait(.backoff(attempt: 2)), .wait(token), .firstByte, .body]
+                as [CallTimeline.Stage]
+        )
+        #expect(totals.map(\.duration) == [.milliseconds(90), .milliseconds(3), .milliseconds(3), .milliseconds(1)])
+    }
+
+    @Test(
+        "policies PL-60 says what an exchange that failed was at",
+        arguments: [
+            ("http://h/", Metrics(), CallTimeline.Stage.connect),
+            (
+                "https://h/",
+                {
+                    var metrics = Metrics(); metrics.connect = .zero; return metrics
+                }(), .secureConnect
+            ),
+            (
+                "http://h/",
+                {
+                    var metrics = Metrics(); metrics.connect = .zero; return metrics
+                }(), .firstByte
+            ),
+            (
+                "http://h/",
+                {
+                    var metrics = Metrics(); metrics.isReusedConnection = true; return metrics
+                }(), .firstByte
+            ),
+            (
+                "http://h/",
+                {
+                    var metrics = Metrics(); metrics.firstByte = .zero; return metrics
+                }(), .body
+            ),
+        ]
+    )
+    func failures(url: String, metrics: Metrics, stage: CallTimeline.Stage) {
+        tell(.exchangeStarted(method: .get, url: url))
+        tell(.exchangeFailed(.timedOut(.whole, ErrorContext()), metrics), after: .seconds(1))
+
+        #expect(story.timeline.totals.map(\.stage) == [stage])
+        #expect(story.timeline.elapsed == .seconds(1))
+    }
+
+    @Test("policies PL-60 has durations that add up to the elapsed time, whatever happens when", arguments: 1...50)
+    func sums(seed: UInt64) {
+        let random = SeededRandom(seed: seed)
+        let reasons: [WaitReason] = [.backoff(attempt: 2), .gate(key: "k"), .connection(host: "h")]
+        for _ in 0..<200 {
+            let reason = reasons[Int(random.next() % 3)]
+            let metrics = metrics {
+                if random.next() % 2 == 0 { $0.nameLookup = random.duration(below: .milliseconds(3)) }
+                if random.next() % 2 == 0 { $0.connect = random.duration(below: .milliseconds(9)) }
+                if random.next() % 2 == 0 { $0.firstByte = random.duration(below: .seconds(1)) }
+            }
+            let events: [Event] = [
+                .waitStarted(reason), .waitEnded(reason, after: .zero),
+                .exchangeStarted(method: .get, url: "http://h/"),
+                .exchangeFinished(metrics), .exchangeFailed(.cancelled(ErrorContext()), metrics), .attemptStarted(2),
+                .headReceived(status: 200, headers: [:], version: nil),
+            ]
+            tell(events[Int(random.next() % UInt64(events.count))], after: random.duration(below: .milliseconds(20)))
+        }
+
+        let timeline = story.timeline
+        let timed = timeline.rows.filter { $0.stage != nil }
+
+        #expect(timed.reduce(.zero) { $0 + $1.duration } == timeline.elapsed)
+        #expect(timeline.totals.reduce(.zero) { $0 + $1.duration } == timeline.elapsed)
+        var end = Duration.zero
+        for row in timed {
+            #expect(row.start == end, "seed \(seed)")
+            end += row.duration
+        }
+        // What is shown adds up too.
+        let shown = timeline.description.split(separator: "\n").drop { !$0.hasPrefix("took/ms") }.dropFirst()
+            .compactMap { $0.split(separator: " ").first.flatMap { Int($0.filter { $0 != "." }) } }
+        #expect(shown.dropLast().reduce(0, +) == shown.last, "seed \(seed)")
+    }
+
+    @Test("policies PL-60 tells the story of one call, and of no other")
+    func oneCall() {
+        let second = CallStory(of: Call.ID(2))
+        for id in UInt64(1)...2 {
+            let call = Call(id: Call.ID(id), time: time)
+            for sink in [story, second] { sink.record(.callStarted(method: .get, url: "http://\(id)/"), of: call) }
+        }
+
+        #expect(story.timeline.title == "GET http://1/")
+        #expect(second.timeline.title == "GET http://2/")
+    }
+
+    @Test("policies PL-60 keeps as many events as it may, and the time of all")
+    func limit() {
+        let story = CallStory(limit: 3)
+        for number in 1...9 {
+            time.advance(by: .seconds(1))
+            story.record(.attemptStarted(number), of: call)
+        }
+
+        let timeline = story.timeline
+
+        #expect(timeline.elapsed == .seconds(8))
+        #expect(timeline.rows.last?.text == "6 further events are not told")
+    }
+
+    @Test("policies PL-60 lets no text make lines of its own")
+    func escaping() {
+        tell(.hostMarked(host: "h", address: "a", reason: "b\n\u{1B}[2Jc", for: .seconds(1)))
+
+        #expect(story.timeline.description.contains("b\\x0A\\x1B[2Jc"))
+    }
+
+    @Test("policies PL-60 attributes the waits of a whole call: gate, back-off and exchange")
+    func wholeCall() async throws {
+        let rig = Rig { settings in
+            settings.retries.limit = 2
+            settings.observers.append(story)
+        }
+        rig.transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "3"])).then(.text("ok"))
+        let request = try rig.request()
+
+        _ = try await rig.time.runAutomatically { () async throws(LoadingError) in
+            try await rig.loader.load(request)
+        }
+
+        let timeline = story.timeline
+        #expect(timeline.totals.first?.stage == .wait(.backoff(attempt: 2)))
+        #expect(timeline.elapsed >= .seconds(3))
+        #expect(timeline.rows.reduce(.zero) { $0 + $1.duration } == timeline.elapsed)
+        #expect(timeline.rows.contains { $0.text == "answer 503, HTTP/1.1, Retry-After: 3" })
+    }
+}

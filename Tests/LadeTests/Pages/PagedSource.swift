@@ -1,0 +1,90 @@
+import Foundation
+import LadeTesting
+
+@testable import Lade
+
+/// A paged list of whole numbers behind a scripted transport, in the manner that a test wants.
+struct PagedSource {
+    let transport = ScriptedTransport()
+    let time = VirtualTime()
+
+    /// What an answer to a page's request is made from.
+    struct Asked {
+        let request: Request
+        let query: [String: String]
+
+        init(_ request: Request) {
+            self.request = request
+            let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+            query = Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
+        }
+
+        subscript(name: String) -> Int? { query[name].flatMap { Int($0) } }
+    }
+
+    /// Answers every request with what a closure makes of it, after a wait if one is given.
+    init(after delay: Duration? = nil, _ answer: @escaping @Sendable (Asked) throws -> ScriptedAnswer) {
+        transport.onAnyRequest().respond(
+            .computed { (request, _) async throws(LoadingError) in
+                let made: ScriptedAnswer
+                do { made = try answer(Asked(request)) } catch { throw .notStored(ErrorContext(request)) }
+                return delay.map { made.after($0) } ?? made
+            }
+        )
+    }
+
+    var loader: Loader {
+        var settings = Service.Settings()
+        settings.time = time
+        // Time stands still here, and what is repeated has tests of its own.
+        settings.retries.limit = 0
+        return Service(settings, transport: transport).anonymous.makeLoader()
+    }
+
+    /// `{"items": [first, …], "next": …}`.
+    static func body(_ items: some Sequence<Int>, next: String? = nil, total: Int? = nil) -> String {
+        var members = ["\"items\": [\(items.map(String.init).joined(separator: ", "))]"]
+        if let next { members.append("\"next\": \"\(next)\"") }
+        if let total { members.append("\"total\": \(total)") }
+        return "{\(members.joined(separator: ", "))}"
+    }
+
+    /// Pages of `size` numbers below `count` that are linked from body to body.
+    static func linked(count: Int, size: Int, after delay: Duration? = nil) -> PagedSource {
+        PagedSource(after: delay) { asked in
+            let first = asked["from"] ?? 0
+            let end = min(first + size, count)
+            return .json(body(first..<end, next: end < count ? "/list?from=\(end)" : nil))
+        }
+    }
+}
+
+struct Numbers: Codable, Sendable, Equatable {
+    var items: [Int]
+    var next: String?
+    var total: Int?
+}
+
+extension PagedEndpoint<Numbers> {
+    static func numbers(
+        _ paginator: Paginator<Numbers> = .rule(.body(["next"])),
+        at address: String = "https://api.example.com/list",
+        sizer: Sizer? = .query("size")
+    ) throws -> PagedEndpoint<Numbers> {
+        PagedEndpoint(
+            try Endpoint(address).decoding(Numbers.self),
+            sizer: sizer,
+            paginator: paginator,
+            itemCount: { $0.items.count }
+        )
+    }
+}
+
+extension PageSequence where Value == Numbers {
+    /// All items of all pages.
+    func collected() async throws(PageFailure) -> [Int] {
+        var all: [Int] = []
+        for try await page in self { all += page.value.items }
+        return all
+    }
+}

@@ -1,0 +1,124 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Attempts")
+struct AttemptCaseTests {
+    @Test("service AT-01 service AT-10 sends a request once without a reason to wait")
+    func start() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        _ = try await rig.loader.load(rig.request())
+        #expect(rig.transport.received.count == 1)
+        #expect(rig.time.now == Instant(nanoseconds: 0))
+    }
+
+    @Test("service AT-02 tells a chunk once")
+    func chunk() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("thing"))
+        let witness = Witness(chunks: true)
+        _ = rig.perform(try rig.request().streamed, witness)
+        #expect(try await witness.journal.next(3) == [.head(200), .chunk("thing"), .success(200, "")])
+    }
+
+    @Test("service AT-03 ends well once")
+    func success() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("thing"))
+        let witness = Witness()
+        _ = rig.perform(try rig.request(), witness)
+        #expect(try await witness.journal.next() == [.success(200, "thing")])
+    }
+
+    @Test("service AT-04 tells one failure when the body breaks after the head")
+    func brokenBody() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("thing").breaking(after: 2, with: .timedOut(.idle, .init())))
+        let witness = Witness(chunks: true)
+        _ = rig.perform(try rig.request().streamed, witness)
+        #expect(
+            try await witness.journal.next(3) == [.head(200), .chunk("th"), .failure("call failed: timedOut(idle)")]
+        )
+    }
+
+    @Test("service AT-08 service D-46 glues nothing of a failed attempt to the body")
+    func bodyOfRepetition() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
+        rig.transport.onAnyRequest()
+            .respond(.text("error payload").breaking(after: 13, with: .timedOut(.idle, .init())))
+            .then(.text("success payload"))
+        #expect(try await rig.loader.load(rig.endpoint().text()) == "success payload")
+    }
+
+    @Test("service D-06 tells nothing of the head of a failed attempt when the next gets none")
+    func staleHead() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
+        rig.transport.onAnyRequest()
+            .respond(.text("thing").breaking(after: 2))
+            .then(.connectionLost())
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+        #expect(error?.context.status == nil)
+        #expect(error?.context.headers.isEmpty == true)
+    }
+
+    @Test("service AT-09 service AT-18 goes on after the head whatever length it announces")
+    func contentLength() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text(String(repeating: "x", count: 60)))
+        #expect(try await rig.loader.load(rig.request()).body.bytes?.count == 60)
+    }
+
+    @Test("service AT-11 tells an error with the request when no answer came at all")
+    func noAnswer() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.connectionLost())
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+        #expect(error?.context.url == "https://svc.example.com/thing")
+        #expect(error?.context.status == nil)
+    }
+
+    @Test("service AT-12 service AT-19 puts the pieces of a body together")
+    func pieces() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.chunks(["TEST", "TEST"]))
+        #expect(try await rig.loader.load(rig.endpoint().text()) == "TESTTEST")
+    }
+
+    @Test("service AT-13 service AT-16 takes a cancellation from below for one, and says so")
+    func cancelled() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+        #expect(error?.isCancellation == true)
+    }
+
+    @Test("service AT-15 tells one cancellation of what is torn down in flight")
+    func tornDown() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+        _ = rig.perform(try rig.request(), witness)
+        _ = try await rig.transport.request(at: 0)
+        await rig.service.shutDown()
+        #expect(try await witness.journal.next() == [.cancelled])
+    }
+
+    @Test("service D-29 collects the body of a refused streamed answer into its error")
+    func refusedStream() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.status(503, "the page of an error"))
+        let witness = Witness(chunks: true)
+
+        _ = rig.perform(try rig.request().streamed, witness)
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request().streamed) }
+
+        #expect(try await witness.journal.next() == [.failure("call failed: unacceptableStatus(503)")])
+        #expect(error?.context.body == Data("the page of an error".utf8))
+    }
+}

@@ -1,0 +1,123 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+/// Hours of calls through every link, with every fault that servers have.
+///
+/// A failing run names its seed; `LADE_SIMULATION_SEEDS=17,18 swift test --filter SimulationTests` repeats it exactly.
+@Suite("Simulation", .serialized)
+struct SimulationTests {
+    static var seeds: [UInt64] {
+        let named = ProcessInfo.processInfo.environment["LADE_SIMULATION_SEEDS"] ?? ""
+        let seeds = named.split(separator: ",").compactMap { UInt64($0) }
+        return seeds.isEmpty ? [2026] : seeds
+    }
+
+    @Test(
+        "policies PL-14 PL-16 PL-22 PL-24 PL-47 PL-60 keep their word through 10,000 calls of a bad day",
+        arguments: seeds
+    )
+    func badDay(seed: UInt64) async throws {
+        let outcome = try await Simulation(seed: seed, size: 12_000).run()
+
+        for violation in outcome.violations.prefix(20) { Issue.record("seed \(seed): \(violation)") }
+        #expect(outcome.violations.isEmpty, "seed \(seed): \(outcome.violations.count) violations")
+        #expect(outcome.calls >= 10_000)
+        #expect(outcome.elapsed >= .seconds(2 * 3600))
+        #expect(outcome.gatesClosed > 10, "seed \(seed) has no storms")
+        #expect(abs(outcome.meteredRate - 7) <= 0.07, "seed \(seed): \(outcome.meteredRate) per second instead of 7")
+        // Both ways of ending are common, or nothing was proven.
+        #expect(outcome.endings["success"] ?? 0 > outcome.calls / 2, "seed \(seed): \(outcome.endings)")
+        #expect(outcome.endings["call failed: cancelled"] ?? 0 > 100, "seed \(seed): \(outcome.endings)")
+        if ProcessInfo.processInfo.environment["LADE_SIMULATION_SEEDS"] != nil { print(outcome) }
+    }
+
+    @Test("a seed repeats a run of the simulation, event by event")
+    func repeats() async throws {
+        let first = try await Simulation(seed: 7, size: 1500, keepsLines: true).run()
+        let second = try await Simulation(seed: 7, size: 1500, keepsLines: true).run()
+
+        let difference = zip(first.lines, second.lines).enumerated().first { $1.0 != $1.1 }
+        #expect(difference == nil, "event \(difference.map { "\($0.offset): \($0.element)" } ?? "")")
+        #expect(first.lines.count == second.lines.count)
+        #expect(first.lines.count > 10_000)
+        #expect(first.endings == second.endings)
+    }
+
+    @Test("a link that breaks its word is noticed by the simulation", arguments: Sabotage.allCases)
+    func notices(_ sabotage: Sabotage) async throws {
+        let outcome = try await Simulation(seed: 3, size: 1500, sabotage: sabotage.apply).run()
+
+        for clue in sabotage.clues {
+            #expect(outcome.violations.contains { $0.contains(clue) }, "nobody noticed “\(clue)”")
+        }
+    }
+}
+
+/// A way of breaking the stack, and what the judges say to it.
+enum Sabotage: CaseIterable, Sendable {
+    case noRateLimits
+    case repeatsEverything
+    case repeatsForEver
+    case showsSecrets
+    case hidesTime
+
+    var clues: [String] {
+        switch self {
+        case .noRateLimits: ["closed until", "early"]
+        case .repeatsEverything: ["was repeated"]
+        case .repeatsForEver: ["attempts in", "of a purse"]
+        case .showsSecrets: ["a secret is shown"]
+        case .hidesTime: ["is accounted for"]
+        }
+    }
+
+    func apply(to settings: inout Service.Settings) {
+        switch self {
+        case .noRateLimits:
+            settings.adjustChain = { $0.removeAll { $0 is RateLimitInterceptor } }
+        case .repeatsEverything:
+            settings.retries.methods = .all
+        case .repeatsForEver:
+            settings.retryBudget = nil
+            settings.adjustChain = { links in
+                guard let index = links.firstIndex(where: { $0 is RetryInterceptor }) else { return }
+                var policy = RetryPolicy()
+                policy.limit = 20
+                policy.backoff = .fullJitter(base: .milliseconds(1), maximum: .milliseconds(2))
+                links[index] = RetryInterceptor(policy, budget: nil)
+            }
+        case .showsSecrets:
+            settings.attemptInterceptors.append(Telling())
+        case .hidesTime:
+            settings.attemptInterceptors.insert(Dawdling(), at: 0)
+            settings.adjustChain = { links in
+                // Above the link that books exchanges, where no wait is known.
+                guard let index = links.firstIndex(where: { $0 is Dawdling }) else { return }
+                links.insert(links.remove(at: index), at: links.firstIndex { $0 is RetryInterceptor } ?? 0)
+            }
+        }
+    }
+
+    /// Puts what it must not into an error.
+    private struct Telling: Interceptor {
+        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+            let response = try await next(request)
+            guard response.status == 404 else { return response }
+            throw .transport(code: 1, message: request.headers["Authorization"] ?? "", ErrorContext(request))
+        }
+    }
+
+    /// Waits without saying why.
+    private struct Dawdling: Interceptor {
+        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+            try await next.call.time.sleep(for: .milliseconds(300))
+            return try await next(request)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+
+/// Follows every call by its events, and notes what must not be.
+final class StoryCheck: EventSink {
+    private struct Story {
+        var started = 0
+        var endings = 0
+        var key = ""
+        var attempts = 0
+        var hops = 0
+        var retries = 0
+        var replays = 0
+        var ledger: StageLedger?
+        var isStreamed = false
+        var isPaidBack = false
+        var isCancelled = false
+        var isSuccess = false
+    }
+
+    private struct State {
+        var stories: [UInt64: Story] = [:]
+        var violations: [String] = []
+        var lines: [String] = []
+        var events = 0
+        var unattributed = Duration.zero
+    }
+
+    private let state = Locked(State())
+    private let keepsLines: Bool
+
+    /// - Parameter keepsLines: Whether the whole story is kept, to be compared with another.
+    init(keepsLines: Bool) {
+        self.keepsLines = keepsLines
+    }
+
+    var calls: Int { state.withLock { $0.stories.count } }
+    var lines: [String] { state.withLock(\.lines) }
+
+    func record(_ event: Event, of call: Call) {
+        let now = call.time.now
+        let text = "\(event)"
+        var shown = Self.showsSecret(text) ? text : nil
+        let number = state.withLock { state in
+            state.events += 1
+            return state.events
+        }
+        // Dumping is dear: failures, and every so manieth of the rest.
+        if shown == nil, number % 64 == 0 || text.hasPrefix("callFailed") {
+            var dumped = ""
+            dump(event, to: &dumped)
+            if case .callFailed(let error) = event { dumped += error.description + String(reflecting: error) }
+            if Self.showsSecret(dumped) { shown = dumped }
+        }
+        let line = keepsLines ? "\(now.nanoseconds) \(call.id).\(call.attempt) \(text)" : ""
+        state.withLock { state in
+            if let shown { state.violations.append("a secret is shown: \(shown.prefix(300))") }
+            if keepsLines { state.lines.append(line) }
+            follow(event, call, now, &state)
+        }
+    }
+
+    private func follow(_ event: Event, _ call: Call, _ now: Instant, _ state: inout State) {
+        let id = call.id.number
+        var story = state.stories[id] ?? Story()
+        if let ledger = call.ledger { story.ledger = ledger }
+        switch event {
+        case .callStarted(_, let url):
+            story.started += 1
+            story.key = URL(string: url).map { ServiceKey(Request($0)).description } ?? ""
+            if story.endings > 0 { state.violations.append("\(call.id) started after its end") }
+        case .attemptStarted: story.attempts += 1
+        case .redirectFollowed: story.hops += 1
+        case .retryScheduled: story.retries += 1
+        case .retryRefused(let record):
+            story.isPaidBack = record.rule.hasSuffix("is final") || record.rule.hasSuffix("is accepted")
+        case .requestReplayed: story.replays += 1
+        case .callFinished:
+            story.endings += 1
+            story.isSuccess = true
+            checkTimes(story, call, now, &state)
+        case .callFailed(let error):
+            story.endings += 1
+            story.isCancelled = error.isCancellation
+            checkTimes(story, call, now, &state)
+        default: break
+        }
+        state.stories[id] = story
+    }
+
+    /// Every nanosecond of a call is a wait with a reason, or an exchange.
+    private func checkTimes(_ story: Story, _ call: Call, _ now: Instant, _ state: inout State) {
+        guard let ledger = story.ledger else { return }
+        let elapsed = ledger.start.duration(to: now)
+        let total = ledger.times.total
+        if total != elapsed {
+            state.violations.append("\(call.id) took \(elapsed), of which \(total) is accounted for: \(ledger.times)")
+        }
+    }
+
+    /// What the checks find when everything is over.
+    ///
+    /// - Parameters:
+    ///   - retryLimit: The most repetitions of one exchange.
+    ///   - budget: What repeating may cost a service.
+    /// - Returns: A sentence for each.
+    func violationsAtTheEnd(retryLimit: Int, budget: RetryBudget.Settings) -> [String] {
+        state.withLock { state in
+            var violations = state.violations
+            var owed: [String: Int] = [:]
+            var credit: [String: Int] = [:]
+            for (id, story) in state.stories.sorted(by: { $0.key < $1.key }) {
+                if story.started != 1 || story.endings != 1 {
+                    violations.append("#\(id) has \(story.started) beginnings and \(story.endings) endings")
+                }
+                if story.attempts > (1 + retryLimit) * (1 + story.hops) {
+                    violations.append("#\(id) made \(story.attempts) attempts in \(story.hops + 1) hops")
+                }
+                // A redirected call draws on more than one purse, a cancelled one may have paid back before.
+                guard story.hops == 0 else { continue }
+                owed[story.key, default: 0] += story.replays * budget.retryCost
+                if !story.isCancelled, !story.isSuccess, !story.isPaidBack {
+                    owed[story.key, default: 0] += story.retries * budget.retryCost
+                }
+                if story.retries == 0 { credit[story.key, default: 0] += (1 + story.replays) * budget.successCredit }
+            }
+            for (key, sum) in owed where sum > budget.capacity + (credit[key] ?? 0) {
+                violations.append("\(key) cost \(sum) tokens of a purse of \(budget.capacity) and \(credit[key] ?? 0)")
+            }
+            return violations
+        }
+    }
+
+    private static let needle = Array(ModelServers.canary.utf8)
+
+    private static func showsSecret(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count >= needle.count else { return false }
+            for start in 0...(bytes.count - needle.count) where bytes[start] == needle[0] {
+                if needle.indices.allSatisfy({ bytes[start + $0] == needle[$0] }) { return true }
+            }
+            return false
+        }
+    }
+}

@@ -1,0 +1,132 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+/// Remembers what it is told, in order, and lets a test wait for it.
+final class Journal<Entry: Sendable>: Sendable {
+    private let entries = Locked<[Entry]>([])
+    private let signal = Signal()
+
+    func add(_ entry: Entry) {
+        entries.withLock { $0.append(entry) }
+        signal.step()
+    }
+
+    var all: [Entry] { entries.withLock { $0 } }
+
+    /// Waits until that many more entries than were waited for before are there, and gives all.
+    func next(_ count: Int = 1) async throws -> [Entry] {
+        for _ in 0..<count { try await signal.wait() }
+        return all
+    }
+}
+
+/// What a delegate can be told.
+enum Told: Equatable, Sendable {
+    case success(Int, String)
+    case failure(String)
+    case cancelled
+    case head(Int)
+    case chunk(String)
+    case askedForBody
+
+    var isEnding: Bool {
+        switch self {
+        case .success, .failure, .cancelled: true
+        case .head, .chunk, .askedForBody: false
+        }
+    }
+}
+
+/// A delegate that remembers.
+final class Witness: LoaderDelegate {
+    let journal = Journal<Told>()
+    let loads = Locked<[Call.ID]>([])
+    private let supportsChunks: Bool
+    private let newBody: RequestBody?
+    private let onTold: @Sendable (Told, LoadHandle) -> Void
+
+    init(
+        chunks: Bool = false,
+        newBody: RequestBody? = nil,
+        onTold: @escaping @Sendable (Told, LoadHandle) -> Void = { _, _ in }
+    ) {
+        supportsChunks = chunks
+        self.newBody = newBody
+        self.onTold = onTold
+    }
+
+    var told: [Told] { journal.all }
+
+    private func add(_ told: Told, _ load: LoadHandle) {
+        onTold(told, load)
+        loads.withLock { $0.append(load.id) }
+        journal.add(told)
+    }
+
+    func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+        add(.success(response.status.code, String(decoding: response.body.bytes ?? Data(), as: UTF8.self)), load)
+    }
+
+    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+        add(.failure(EventRecorder.line(for: .callFailed(error))), load)
+    }
+
+    func loader(_ loader: Loader, didCancel load: LoadHandle) { add(.cancelled, load) }
+
+    func loaderSupportsChunks(_ loader: Loader) -> Bool { supportsChunks }
+
+    func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle) {
+        add(.head(response.status.code), load)
+    }
+
+    func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle) {
+        add(.chunk(String(decoding: chunk, as: UTF8.self)), load)
+    }
+
+    func loaderReopensBodies(_ loader: Loader) -> Bool { newBody != nil }
+
+    func loader(_ loader: Loader, needsBodyFor load: LoadHandle) async -> RequestBody? {
+        add(.askedForBody, load)
+        return newBody
+    }
+}
+
+/// Tries again after every failure but cancellation, as often as it was told.
+struct Repeating: Interceptor {
+    let times: Int
+
+    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        for _ in 0..<times {
+            do throws(LoadingError) {
+                return try await next(request)
+            } catch {
+                if error.isCancellation { throw error }
+            }
+        }
+        return try await next(request)
+    }
+}
+
+extension Request {
+    /// The request, to be streamed.
+    var streamed: Request {
+        var copy = self
+        copy.delivery = .streamed
+        return copy
+    }
+}
+
+extension Rig {
+    /// Performs a request with a witness as the delegate, told in the call's own task.
+    func perform(_ request: Request, _ witness: Witness) -> LoadHandle {
+        loader.delegate = witness
+        loader.delegateExecutor = .anywhere
+        return loader.perform(request)
+    }
+}

@@ -1,0 +1,49 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+/// A service on a scripted transport, in virtual time, with what it told.
+struct Rig {
+    let transport = ScriptedTransport()
+    let time = VirtualTime()
+    let events = EventRecorder()
+    let service: Service
+    let loader: Loader
+
+    init(_ change: (inout Service.Settings) -> Void = { _ in }) {
+        var settings = Service.Settings()
+        settings.time = time
+        settings.random = SeededRandom(seed: 1)
+        settings.observers = [events]
+        // What is repeated has tests of its own; here an answer is the answer.
+        settings.retries.limit = 0
+        change(&settings)
+        service = Service(settings, transport: transport)
+        loader = service.anonymous.makeLoader()
+    }
+
+    /// A request for a path of the host that all tests ask.
+    func request(_ path: String = "/thing") throws(LoadingError) -> Request {
+        try Request("https://svc.example.com" + path)
+    }
+
+    /// An endpoint for a path of the host that all tests ask.
+    func endpoint(_ path: String = "/thing") throws(LoadingError) -> Endpoint<Data> {
+        Endpoint(try request(path))
+    }
+}
+
+/// What an operation throws, when it throws a `LoadingError`.
+func failure<Value>(_ operation: () async throws(LoadingError) -> Value) async -> LoadingError? {
+    do throws(LoadingError) {
+        _ = try await operation()
+        return nil
+    } catch {
+        return error
+    }
+}
