@@ -48,6 +48,9 @@ public final class CurlTransport: Transport {
             lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
         )
         let inbox = loop.inbox
+        // Handled like the task's cancellation, which comes too early and too late as well.
+        let registration = call.scope?.add { inbox.post(.cancel(transfer)) }
+        if registration == nil, call.scope != nil { inbox.post(.cancel(transfer)) }
         await withTaskCancellationHandler {
             await withWaiter { continuation in
                 transfer.continuation = continuation
@@ -59,8 +62,12 @@ public final class CurlTransport: Transport {
         } onCancel: {
             inbox.post(.cancel(transfer))
         }
+        if let registration { call.scope?.remove(registration) }
         return try transfer.takeOutcome()
     }
+
+    /// True: an exchange ends with its call's scope.
+    public var observesScope: Bool { true }
 
     /// Ends every exchange as cancelled, closes all connections and returns when the thread is gone.
     public func shutDown() async {

@@ -7,7 +7,8 @@ import Measuring
 ///
 /// LADE_PEER in the environment says how it is called: `policies` as apps do, through the whole chain, with tasks on
 /// Swift's default executor; `loader` (the default) for the same without the links that decide, which is what the C
-/// program does; `transport` for the transport alone; `executor` for that with the calling tasks on the transport's own
+/// program does; `transport` for the transport alone; `fields` for that with the header fields that the whole chain adds,
+/// which is what the policies are measured against; `executor` for the transport alone with the calling tasks on its own
 /// thread, without a switch between threads.
 @main
 enum LadePeer {
@@ -32,13 +33,19 @@ enum LadePeer {
             measure(mode == "loader" ? "lade" : "lade-policies", arguments) { _ in
                 try await count(try await loader.load(Request(.get, url, delivery: delivery)))
             }
-        case "transport", "executor":
+        case "transport", "fields", "executor":
             let call = Call()
-            measure("lade-\(mode)", arguments, on: mode == "executor" ? transport.executor : nil) { _ in
-                try await count(try await transport.send(Request(.get, url, delivery: delivery), call: call))
+            var headers = Headers()
+            if mode == "fields" {
+                headers["User-Agent"] = UserAgent.application.text
+                headers["Accept-Language"] = PreferredLanguages.system.headerValue
+            }
+            measure("lade-\(mode)", arguments, on: mode == "executor" ? transport.executor : nil) { [headers] _ in
+                let request = Request(.get, url, headers: headers, delivery: delivery)
+                return try await count(try await transport.send(request, call: call))
             }
         default:
-            fatalError("LADE_PEER is policies, loader, transport or executor, not \(mode)")
+            fatalError("LADE_PEER is policies, loader, transport, fields or executor, not \(mode)")
         }
     }
 

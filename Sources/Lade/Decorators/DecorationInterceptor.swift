@@ -8,6 +8,9 @@ public struct DecorationInterceptor: Interceptor {
         self.decorators = decorators
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Passes the decorated request on.
     ///
     /// - Throws: What a decorator throws; an error that is no `LoadingError` becomes
@@ -15,8 +18,19 @@ public struct DecorationInterceptor: Interceptor {
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let own = request[EndpointDecorators.self]
         guard !decorators.isEmpty || !own.isEmpty else { return try await next(request) }
+        let decorated = try await next.call.inTask { [decorators] (_) async throws(LoadingError) in
+            try await Self.decorated(request, by: decorators + own)
+        }
+        try decorated.validate()
+        return try await next(decorated)
+    }
+
+    private static func decorated(
+        _ request: Request,
+        by decorators: [any RequestDecorator]
+    ) async throws(LoadingError) -> Request {
         var decorated = request
-        for decorator in decorators + own {
+        for decorator in decorators {
             do {
                 decorated = try await decorator.decorate(decorated)
             } catch let error as LoadingError {
@@ -27,7 +41,6 @@ public struct DecorationInterceptor: Interceptor {
                 throw .decorationFailed(error, ErrorContext(request))
             }
         }
-        try decorated.validate()
-        return try await next(decorated)
+        return decorated
     }
 }

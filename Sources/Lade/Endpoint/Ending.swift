@@ -16,7 +16,7 @@ struct Ending<Output: Sendable>: Sendable {
     /// - Throws: ``LoadingError/unacceptableStatus(_:_:)`` when it is none of those that count as success.
     func output(of response: Response, acceptable: Range<Int>) throws(LoadingError) -> Output {
         // What did not come over HTTP has no status of its own (client D-15).
-        let isHTTP = response.version != nil || response.request.url.isHTTP
+        let isHTTP = response.version != nil || response.request.isHTTP
         guard !isHTTP || acceptable.contains(response.status.code) else {
             var context = ErrorContext(response)
             inspect(response, &context)
@@ -66,13 +66,5 @@ extension Response {
         var copy = self
         copy.body = ResponseBody(bytes, trailers: body.trailers, metrics: body.metrics)
         return copy
-    }
-}
-
-extension URL {
-    /// Whether a status belongs to its answers.
-    var isHTTP: Bool {
-        guard let scheme else { return false }
-        return scheme.count >= 4 && scheme.count <= 5 && ["http", "https"].contains(scheme.lowercased())
     }
 }

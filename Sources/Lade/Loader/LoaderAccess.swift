@@ -32,5 +32,5 @@ package struct LoaderAccess: Sendable {
 
 extension Response {
     /// Whether its status says anything: what did not come over HTTP has none of its own.
-    package var hasStatus: Bool { version != nil || request.url.isHTTP }
+    package var hasStatus: Bool { version != nil || request.isHTTP }
 }

@@ -36,31 +36,22 @@ final class LoaderCore: Sendable {
 
     /// Makes a call for somebody who awaits it.
     ///
-    /// The exchange runs in a child task of its own: what ends it from outside must not cancel the caller's task.
+    /// It has a scope: what ends it from outside must not cancel the caller's task.
     func perform<Output: Sendable>(
         _ request: Request,
         _ ending: Ending<Output>
     ) async throws(LoadingError) -> Output {
         try request.validate()
-        let call = makeCall()
-        let work = AwaitedCall(request)
-        guard group.join(work) else {
+        var call = makeCall()
+        let scope = CallScope(request)
+        guard group.join(scope) else {
             call.recordStart(request)
             call.record(.callFailed(.cancelled(ErrorContext(request))))
             throw .cancelled(ErrorContext(request))
         }
-        defer { group.leave(work) }
-        let result = await withTaskGroup(of: Result<Output, LoadingError>.self) { tasks in
-            // Started on the spot where the system can, so that the call needs no turn of the executor to begin.
-            if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-                tasks.addImmediateTask { [self] in await run(request, call, ending) { work.end() } }
-            } else {
-                tasks.addTask { [self] in await run(request, call, ending) { work.end() } }
-            }
-            if await work.isCancelledBeforeItsEnd() { tasks.cancelAll() }
-            return await tasks.next() ?? .failure(.cancelled(ErrorContext(request)))
-        }
-        return try result.get()
+        defer { group.leave(scope) }
+        call.scope = scope
+        return try await run(request, call, ending) { scope.end() }.get()
     }
 
     /// Runs a call in the current task, from the first event to the last.

@@ -80,66 +80,6 @@ final class WorkGroup: Work {
     }
 }
 
-/// One call that somebody awaits.
-final class AwaitedCall: Work {
-    private enum State {
-        case running
-        case watched(CheckedContinuation<Bool, Never>)
-        case cancelled
-        case ended
-    }
-
-    private let state = Locked(State.running)
-    let asked: Request?
-
-    init(_ request: Request) {
-        asked = request
-    }
-
-    /// Waits for the call's end or its cancellation from outside; true for the latter.
-    func isCancelledBeforeItsEnd() async -> Bool {
-        await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> Bool? in
-                switch state {
-                case .cancelled: return true
-                case .ended: return false
-                case .running, .watched:
-                    state = .watched(continuation)
-                    return nil
-                }
-            }
-            if let known { continuation.resume(returning: known) }
-        }
-    }
-
-    /// Says that the call has ended.
-    ///
-    /// - Returns: Whether it counts; false when it was cancelled before.
-    func end() -> Bool {
-        let (counts, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Bool, Never>?) in
-            defer { if case .cancelled = state {} else { state = .ended } }
-            switch state {
-            case .watched(let continuation): return (true, continuation)
-            case .running, .ended: return (true, nil)
-            case .cancelled: return (false, nil)
-            }
-        }
-        waiter?.resume(returning: false)
-        return counts
-    }
-
-    func cancel() {
-        let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            switch state {
-            case .ended, .cancelled: return nil
-            case .running:
-                state = .cancelled
-                return nil
-            case .watched(let continuation):
-                state = .cancelled
-                return continuation
-            }
-        }
-        waiter?.resume(returning: true)
-    }
+extension CallScope: Work {
+    var asked: Request? { request }
 }

@@ -5,6 +5,9 @@ public struct CacheModeInterceptor: Interceptor {
     /// Makes the link.
     public init() {}
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Adds the field that belongs to the mode (RFC 9111 §5.2.1), unless the request has `Cache-Control` itself.
     ///
     /// - Throws: `LoadingError.notStored` for a request that wants only what is stored.
@@ -17,7 +20,7 @@ public struct CacheModeInterceptor: Interceptor {
         case .revalidate: directive = "no-cache"
         case .preferStored: directive = "max-stale"
         }
-        guard request.url.isHTTP, !request.headers.contains("Cache-Control") else { return try await next(request) }
+        guard request.isHTTP, !request.headers.contains("Cache-Control") else { return try await next(request) }
         var changed = request
         changed.headers.add("Cache-Control", directive)
         return try await next(changed)

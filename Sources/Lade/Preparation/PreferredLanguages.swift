@@ -12,18 +12,28 @@
 
 /// The languages that answers should be in, best first.
 ///
-/// They are looked up for each call, so that a change of the user's is noticed. Source: `service-loader.md` §6.3, D-21.
+/// Where they can change they are looked up for each call, so that a change is noticed; the variables of a process, where
+/// Linux has them, are read once. Source: `service-loader.md` §6.3, D-21.
 public struct PreferredLanguages: Sendable {
     /// The most languages that are sent: 10.
     public static let limit = 10
 
-    private let find: @Sendable () -> [String]
+    private enum Source: Sendable {
+        case constant([String])
+        case found(@Sendable () -> [String])
+    }
+
+    private let source: Source
+
+    private init(_ source: Source) {
+        self.source = source
+    }
 
     /// Makes a source of your own.
     ///
     /// - Parameter find: Gives language tags (RFC 5646), best first; called for each call, so be quick.
     public init(_ find: @escaping @Sendable () -> [String]) {
-        self.find = find
+        source = .found(find)
     }
 
     /// The languages of the user: those of the system's settings, on Linux those of `LANGUAGE`, `LC_ALL`, `LC_MESSAGES`
@@ -32,24 +42,38 @@ public struct PreferredLanguages: Sendable {
         #if canImport(Darwin)
             PreferredLanguages { Locale.preferredLanguages }
         #else
-            PreferredLanguages { languages(inEnvironment: { getenv($0).map { String(cString: $0) } }) }
+            ofProcess
         #endif
     }
 
+    #if !canImport(Darwin)
+        private static let ofProcess = fixed(languages(inEnvironment: { getenv($0).map { String(cString: $0) } }))
+    #endif
+
     /// These languages, whatever the user prefers.
     public static func fixed(_ languages: [String]) -> PreferredLanguages {
-        PreferredLanguages { languages }
+        PreferredLanguages(.constant(languages))
     }
 
     /// No languages: the field is not sent.
     public static var none: PreferredLanguages { fixed([]) }
 
     /// The languages now, best first.
-    package var tags: [String] { find() }
+    package var tags: [String] {
+        switch source {
+        case .constant(let tags): tags
+        case .found(let find): find()
+        }
+    }
+
+    /// The languages, when they are always the same.
+    var constantTags: [String]? {
+        if case .constant(let tags) = source { tags } else { nil }
+    }
 
     /// The value of `Accept-Language` now; nil without any language.
     public var headerValue: String? {
-        Self.headerValue(for: find())
+        Self.headerValue(for: tags)
     }
 
     /// The value of `Accept-Language` for languages in order: without repetitions, at most ``limit``, with weights that

@@ -1,8 +1,14 @@
 /// Gives each request what every request of the service has: user agent and languages, and the identity of its trace.
 public struct PreparationInterceptor: Interceptor {
-    private let userAgent: UserAgent?
+    private static let agentName = "User-Agent"
+    private static let languageName = "Accept-Language"
+
     private let languages: PreferredLanguages
     private let isTraced: Bool
+    // Made and checked once; a text that no field may have is a fault of each request that it is added to.
+    private let agent: Headers
+    /// Both fields, when they are the same for every request.
+    private let both: Headers?
 
     /// Makes the link.
     ///
@@ -11,22 +17,36 @@ public struct PreparationInterceptor: Interceptor {
     ///   - languages: What requests without an `Accept-Language` of their own get.
     ///   - isTraced: Whether the exchanges of a call belong to one trace.
     public init(userAgent: UserAgent?, languages: PreferredLanguages, isTraced: Bool = false) {
-        self.userAgent = userAgent
         self.languages = languages
         self.isTraced = isTraced
+        let text = userAgent?.text ?? ""
+        let agent = text.isEmpty ? Headers() : Headers([(Self.agentName, text)])
+        self.agent = agent
+        both = languages.constantTags.map { tags in
+            var both = agent
+            if let value = PreferredLanguages.headerValue(for: tags) { both.add(Self.languageName, value) }
+            return both
+        }
     }
+
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
 
     /// Adds the fields that the request does not have itself.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard request.url.isHTTP else { return try await next(request) }
+        guard request.isHTTP else { return try await next(request) }
         var prepared = request
-        if let userAgent, !userAgent.text.isEmpty, !request.headers.contains("User-Agent") {
-            prepared.headers.add("User-Agent", userAgent.text)
-        }
-        if !request.headers.contains("Accept-Language"), let value = languages.headerValue {
-            prepared.headers.add("Accept-Language", value)
-        }
+        add(to: &prepared.headers)
         if isTraced { prepared[TraceID.self] = TraceID(next.call.random) }
         return try await next(prepared)
+    }
+
+    private func add(to headers: inout Headers) {
+        let hasLanguage = headers.contains(Self.languageName)
+        if !headers.contains(Self.agentName) {
+            if !hasLanguage, let both { return headers.add(contentsOf: both) }
+            headers.add(contentsOf: agent)
+        }
+        if !hasLanguage, let value = languages.headerValue { headers.add(Self.languageName, value) }
     }
 }

@@ -19,6 +19,9 @@ public struct SchemeRouter: Transport {
         self.otherwise = otherwise
     }
 
+    /// True when all of its transports do.
+    public var observesScope: Bool { otherwise.observesScope && transports.values.allSatisfy(\.observesScope) }
+
     /// Sends the request by the transport of its scheme.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         guard let scheme = request.url.scheme?.lowercased(), let transport = transports[scheme] else {

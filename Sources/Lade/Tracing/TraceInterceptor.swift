@@ -20,9 +20,12 @@ public struct TraceInterceptor: Interceptor {
         self.tracing = tracing
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Adds the fields.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard request.url.isHTTP, !request.headers.contains("traceparent") else { return try await next(request) }
+        guard request.isHTTP, !request.headers.contains("traceparent") else { return try await next(request) }
         var traced = request
         let trace = (request[TraceID.self] ?? TraceID(next.call.random)).text
         let parent = "00-\(trace)-\(identifier(next.call))-\(tracing.isSampled ? "01" : "00")"

@@ -5,14 +5,14 @@ extension Call {
     ///   - instant: When to go on; returns at once when it has passed.
     ///   - reason: What the wait is for.
     /// - Throws: ``LoadingError/deadlineExceeded(_:_:)`` at once when the call's deadline comes first (policies PL-02);
-    ///   ``LoadingError/cancelled(_:)`` as soon as the task is cancelled.
+    ///   ``LoadingError/cancelled(_:)`` as soon as the task is cancelled or the call given up.
     public func wait(until instant: Instant, for reason: WaitReason) async throws(LoadingError) {
         let start = time.now
         guard instant > start else { return }
         try checkDeadline(wait: start.duration(to: instant), for: reason)
         record(.waitStarted(reason))
         do {
-            try await time.sleep(until: instant)
+            try await inTask { (call) async throws(LoadingError) in try await call.time.sleep(until: instant) }
         } catch {
             endWait(reason, from: start)
             throw error

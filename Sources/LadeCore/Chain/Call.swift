@@ -22,6 +22,8 @@ public struct Call: Sendable {
     public var deadline: Instant?
     /// Where its time went; nil when nobody keeps the book.
     public var ledger: StageLedger?
+    /// What ends the call from outside of its task; nil when only the task's cancellation does.
+    public var scope: CallScope?
 
     /// Makes a call.
     ///

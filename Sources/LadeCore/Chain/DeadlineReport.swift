@@ -24,8 +24,18 @@ public struct StageTimes: Sendable, Hashable {
         }
     }
 
+    // The time with the server is apart: most calls have no other, and so need no list.
+    private var others: [Entry] = []
+    private var exchange: (duration: Duration, place: Int)?
+
     /// The stages, in the order they first came up.
-    public private(set) var entries: [Entry] = []
+    public var entries: [Entry] {
+        var entries = others
+        if let exchange {
+            entries.insert(Entry(stage: .exchange, duration: exchange.duration), at: exchange.place)
+        }
+        return entries
+    }
 
     /// Makes an empty table.
     public init() {}
@@ -38,12 +48,20 @@ public struct StageTimes: Sendable, Hashable {
 
     /// Adds time to a stage.
     public mutating func add(_ duration: Duration, to stage: Stage) {
-        if let index = entries.firstIndex(where: { $0.stage == stage }) {
-            entries[index].duration += duration
+        if case .exchange = stage {
+            exchange = exchange.map { ($0.duration + duration, $0.place) } ?? (duration, others.count)
+        } else if let index = others.firstIndex(where: { $0.stage == stage }) {
+            others[index].duration += duration
         } else {
-            entries.append(Entry(stage: stage, duration: duration))
+            others.append(Entry(stage: stage, duration: duration))
         }
     }
+
+    /// Whether both have the same stages with the same times in the same order.
+    public static func == (lhs: StageTimes, rhs: StageTimes) -> Bool { lhs.entries == rhs.entries }
+
+    /// Feeds the stages and their times into a hasher.
+    public func hash(into hasher: inout Hasher) { hasher.combine(entries) }
 
     /// The same table with the rest of a call's time as ``Stage/other``, so that the sum is the time that passed.
     public func filled(to elapsed: Duration) -> StageTimes {

@@ -12,4 +12,14 @@ public protocol Transport: Sendable {
     /// - Throws: What kept the head (or the buffered body) from arriving. Cancelling the task ends the exchange, closes
     ///   what cannot be used again and throws ``LoadingError/cancelled(_:)``.
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response
+
+    /// Whether an exchange ends with ``Call/scope`` as it does with its task; false unless said otherwise.
+    ///
+    /// A call through a transport that does not runs in a task of its own, which costs some microseconds.
+    var observesScope: Bool { get }
+}
+
+extension Transport {
+    /// False: only the task is looked at.
+    public var observesScope: Bool { false }
 }

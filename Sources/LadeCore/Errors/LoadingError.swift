@@ -8,9 +8,10 @@
 ///
 /// A case tells what the caller can do; its values are facts.
 ///
-/// Every case ends with an ``ErrorContext``: the request without secrets, attempts, and what had arrived.
+/// Every case ends with an ``ErrorContext``: the request without secrets, attempts, and what had arrived. It is one
+/// reference, for each function between caller and transport keeps room for one.
 @nonexhaustive
-public enum LoadingError: Error, Sendable {
+public indirect enum LoadingError: Error, Sendable {
     /// The caller no longer wants it. Never retried, never shown.
     case cancelled(ErrorContext)
     /// The request cannot be sent as it is; nothing was sent. Change the request.

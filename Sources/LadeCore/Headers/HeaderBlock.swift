@@ -71,6 +71,22 @@ package struct HeaderBlock: Sendable {
         return contents
     }
 
+    /// Whether the name of some field begins with the given text in lower case.
+    func containsName(startingWith prefix: StaticString) -> Bool {
+        guard let contents else { return false }
+        return prefix.withUTF8Buffer { prefix in
+            contents.bytes.withUnsafeBufferPointer { bytes in
+                contents.marks.contains { mark in
+                    let start = Int(mark.name.lowerBound)
+                    guard mark.name.count >= prefix.count, bytes[start].lowercasedASCII == prefix[0] else {
+                        return false
+                    }
+                    return prefix.indices.allSatisfy { bytes[start + $0].lowercasedASCII == prefix[$0] }
+                }
+            }
+        }
+    }
+
     /// Whether the field at a position has that name.
     func isNamed(_ name: String, at position: Int) -> Bool {
         guard let contents else { return false }

@@ -152,6 +152,19 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
+    /// Whether the name of some field begins with the given text in lower case.
+    package func containsName(startingWith prefix: StaticString) -> Bool {
+        switch storage {
+        case .fields(let fields): fields.contains { Self.begins($0.name.utf8, with: prefix) }
+        case .block(let block): block.containsName(startingWith: prefix)
+        case .refused(let refused): refused.fields.contains { Self.begins($0.name.utf8, with: prefix) }
+        }
+    }
+
+    private static func begins(_ name: String.UTF8View, with prefix: StaticString) -> Bool {
+        prefix.withUTF8Buffer { prefix in name.prefix(prefix.count).map(\.lowercasedASCII).elementsEqual(prefix) }
+    }
+
     // MARK: - Changing
 
     /// Appends a field; one that breaks the rules is not stored and sets ``fault``.
@@ -199,6 +212,11 @@ public struct Headers: Sendable, Hashable {
 
     /// Appends every field of `other`, and its fault if this list has none.
     public mutating func add(contentsOf other: Headers) {
+        if case .fields(let own) = storage, own.isEmpty {
+            // The list itself: nothing is copied.
+            storage = other.storage
+            return
+        }
         change { $0.append(contentsOf: other.fields) }
         if let fault = other.fault { refuse(fault) }
     }

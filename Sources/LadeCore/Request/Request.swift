@@ -31,6 +31,8 @@ public struct Request: Sendable {
     public var url: URL
     /// The header section; see ``Headers/fault`` for what happens to invalid fields.
     public var headers: Headers
+    /// How long the stages may take.
+    public var timeouts = Timeouts()
     // Everything else shares one reference, so that copies on the way down the chain stay cheap.
     private var options: Options
 
@@ -103,6 +105,9 @@ public struct Request: Sendable {
         }
     }
 
+    /// Whether the address is one of HTTP, looked up without making a string of its scheme.
+    package var isHTTP: Bool { AddressParts.isHTTP(url.absoluteString) }
+
     private func urlFault(_ reason: String) -> LoadingError {
         .invalidRequest(.url(url.redacted(), reason: reason), ErrorContext(self))
     }
@@ -114,11 +119,34 @@ extension Request {
     /// How long the stages of an exchange may take; nil means no limit.
     public struct Timeouts: Sendable, Hashable {
         /// Until the connection, TLS included, is open; 15 s by default.
-        public var connect: Duration? = .seconds(15)
+        public var connect: Duration? {
+            get { connectTime.duration }
+            set { connectTime = StoredDuration(newValue) }
+        }
         /// Without a single byte in either direction; 60 s by default.
-        public var idle: Duration? = .seconds(60)
+        public var idle: Duration? {
+            get { idleTime.duration }
+            set { idleTime = StoredDuration(newValue) }
+        }
         /// From the start of the exchange to the end of its body; nil by default.
-        public var whole: Duration?
+        public var whole: Duration? {
+            get { wholeTime.duration }
+            set { wholeTime = StoredDuration(newValue) }
+        }
+
+        /// ``connect`` in nanoseconds.
+        package var connectNanoseconds: Int64? { connectTime.nanoseconds }
+        /// ``idle`` in nanoseconds.
+        package var idleNanoseconds: Int64? { idleTime.nanoseconds }
+        /// ``whole`` in nanoseconds.
+        package var wholeNanoseconds: Int64? {
+            get { wholeTime.nanoseconds }
+            set { wholeTime = newValue.map(StoredDuration.init(nanoseconds:)) ?? StoredDuration() }
+        }
+
+        private var connectTime = StoredDuration(nanoseconds: 15_000_000_000)
+        private var idleTime = StoredDuration(nanoseconds: 60_000_000_000)
+        private var wholeTime = StoredDuration()
 
         /// Makes the default time-outs.
         public init() {}
@@ -187,12 +215,6 @@ extension Request {
         set { change { $0.delivery = newValue } }
     }
 
-    /// How long the stages may take.
-    public var timeouts: Timeouts {
-        get { options.timeouts }
-        set { change { $0.timeouts = newValue } }
-    }
-
     /// Who goes first when calls wait for the same thing; normal by default.
     public var priority: Priority {
         get { options.priority }
@@ -249,7 +271,13 @@ extension Request {
 
     /// The value of a typed tag that travels with the request and back with the response, and is never sent.
     public subscript<Tag: RequestTag>(_ tag: Tag.Type) -> Tag.Value {
-        get { options.tags[ObjectIdentifier(tag)] as? Tag.Value ?? Tag.defaultValue }
+        get {
+            // Most requests have none, and a cast costs more than a link of the chain.
+            guard !options.tags.isEmpty, let value = options.tags[ObjectIdentifier(tag)] else {
+                return Tag.defaultValue
+            }
+            return value as? Tag.Value ?? Tag.defaultValue
+        }
         set { change { $0.tags[ObjectIdentifier(tag)] = newValue } }
     }
 
@@ -264,7 +292,6 @@ extension Request {
 
         @exclusivity(unchecked) var body: RequestBody?
         @exclusivity(unchecked) var delivery = Delivery.buffered(limit: Request.defaultBufferLimit)
-        @exclusivity(unchecked) var timeouts = Timeouts()
         @exclusivity(unchecked) var priority = Priority.normal
         @exclusivity(unchecked) var destination: Destination?
         @exclusivity(unchecked) var version = VersionPreference.automatic
@@ -281,7 +308,6 @@ extension Request {
         init(copying other: Options) {
             body = other.body
             delivery = other.delivery
-            timeouts = other.timeouts
             priority = other.priority
             destination = other.destination
             version = other.version

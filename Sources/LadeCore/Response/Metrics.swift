@@ -7,37 +7,37 @@ public struct Metrics: Sendable, Hashable {
     /// How long the exchange waited for a connection slot before it started.
     public var queued: Duration? {
         get { queuedTime.duration }
-        set { queuedTime = Span(newValue) }
+        set { queuedTime = StoredDuration(newValue) }
     }
     /// When the name was resolved.
     public var nameLookup: Duration? {
         get { nameLookupTime.duration }
-        set { nameLookupTime = Span(newValue) }
+        set { nameLookupTime = StoredDuration(newValue) }
     }
     /// When the connection to the server or proxy was open.
     public var connect: Duration? {
         get { connectTime.duration }
-        set { connectTime = Span(newValue) }
+        set { connectTime = StoredDuration(newValue) }
     }
     /// When the TLS handshake was done.
     public var secureConnect: Duration? {
         get { secureConnectTime.duration }
-        set { secureConnectTime = Span(newValue) }
+        set { secureConnectTime = StoredDuration(newValue) }
     }
     /// When the request began to be sent.
     public var requestStarted: Duration? {
         get { requestStartedTime.duration }
-        set { requestStartedTime = Span(newValue) }
+        set { requestStartedTime = StoredDuration(newValue) }
     }
     /// When the first byte of the answer arrived.
     public var firstByte: Duration? {
         get { firstByteTime.duration }
-        set { firstByteTime = Span(newValue) }
+        set { firstByteTime = StoredDuration(newValue) }
     }
     /// When the exchange ended.
     public var total: Duration? {
         get { totalTime.duration }
-        set { totalTime = Span(newValue) }
+        set { totalTime = StoredDuration(newValue) }
     }
 
     /// Bytes of the request's head on the wire, as far as the transport knows them.
@@ -62,31 +62,13 @@ public struct Metrics: Sendable, Hashable {
     /// The peer's port.
     public var remotePort: Int?
 
-    private var queuedTime = Span()
-    private var nameLookupTime = Span()
-    private var connectTime = Span()
-    private var secureConnectTime = Span()
-    private var requestStartedTime = Span()
-    private var firstByteTime = Span()
-    private var totalTime = Span()
-
-    /// A third of the size of an optional `Duration`, for metrics travel with every answer.
-    private struct Span: Sendable, Hashable {
-        // The least value stands for nil; no stage takes minus 292 years.
-        private var nanoseconds = Int64.min
-
-        init() {}
-
-        init(_ duration: Duration?) {
-            if let duration { nanoseconds = max(duration.wholeNanoseconds, .min + 1) }
-        }
-
-        init(microseconds: Int64) {
-            nanoseconds = microseconds > 0 ? microseconds &* 1_000 : .min
-        }
-
-        var duration: Duration? { nanoseconds == .min ? nil : .nanoseconds(nanoseconds) }
-    }
+    private var queuedTime = StoredDuration()
+    private var nameLookupTime = StoredDuration()
+    private var connectTime = StoredDuration()
+    private var secureConnectTime = StoredDuration()
+    private var requestStartedTime = StoredDuration()
+    private var firstByteTime = StoredDuration()
+    private var totalTime = StoredDuration()
 
     /// Sets the stages that a wire library counts in microseconds; zero stands for one that did not happen.
     package mutating func setStages(
@@ -97,12 +79,16 @@ public struct Metrics: Sendable, Hashable {
         firstByte: Int64,
         total: Int64
     ) {
-        nameLookupTime = Span(microseconds: nameLookup)
-        connectTime = Span(microseconds: connect)
-        secureConnectTime = Span(microseconds: secureConnect)
-        requestStartedTime = Span(microseconds: requestStarted)
-        firstByteTime = Span(microseconds: firstByte)
-        totalTime = Span(microseconds: total)
+        nameLookupTime = Self.span(microseconds: nameLookup)
+        connectTime = Self.span(microseconds: connect)
+        secureConnectTime = Self.span(microseconds: secureConnect)
+        requestStartedTime = Self.span(microseconds: requestStarted)
+        firstByteTime = Self.span(microseconds: firstByte)
+        totalTime = Self.span(microseconds: total)
+    }
+
+    private static func span(microseconds: Int64) -> StoredDuration {
+        microseconds > 0 ? StoredDuration(nanoseconds: microseconds &* 1_000) : StoredDuration()
     }
 
     /// Makes metrics of an exchange that moved nothing yet.

@@ -8,34 +8,58 @@
 
 /// A value behind a POSIX mutex: take the lock, change the state, unlock, then act.
 ///
-/// `Synchronization.Mutex` is not used because the Thread Sanitizer cannot see its lock on Linux. Under the lock there
-/// is no I/O, no callback, no resumed continuation and no second lock.
-package final class Locked<State>: @unchecked Sendable {
-    // Sendable: `state` is reached only between lock and unlock of `mutex`.
-    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    // The lock already gives exclusive access, so the run-time check of it would only cost.
-    @exclusivity(unchecked) @usableFromInline var state: State
+/// A reference: copies share the state. `Synchronization.Mutex` is not used because the Thread Sanitizer cannot see its
+/// lock on Linux. Under the lock there is no I/O, no callback, no resumed continuation and no second lock.
+package struct Locked<State>: @unchecked Sendable {
+    // State and mutex in one piece of memory.
+    @usableFromInline let storage: LockedStorage<State>
 
     /// Wraps an initial state.
+    @inlinable
     package init(_ state: State) {
-        mutex = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
-        pthread_mutex_init(mutex, nil)
-        self.state = state
-    }
-
-    deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
+        storage = LockedStorage.make(state)
     }
 
     /// Runs `body` with exclusive access to the state and returns what it returns.
+    // Inlined even where the compiler sees no gain: the types of the memory would be looked up at run time.
     @inlinable
+    @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return try body(&state)
+        // Sendable: the state is reached only between lock and unlock.
+        try storage.withUnsafeMutablePointers { (state, mutex) throws(Failure) in
+            pthread_mutex_lock(&mutex.pointee.mutex)
+            defer { pthread_mutex_unlock(&mutex.pointee.mutex) }
+            return try body(&state.pointee)
+        }
+    }
+}
+
+/// The system's mutex under a name that inlined code may use.
+package struct PosixMutex {
+    @usableFromInline package var mutex: pthread_mutex_t
+
+    @inlinable
+    init() { mutex = pthread_mutex_t() }
+}
+
+/// The memory of a ``Locked``.
+package final class LockedStorage<State>: ManagedBuffer<State, PosixMutex> {
+    // Inlined, so that the types of its memory are known to the compiler: looking them up costs more than a lock.
+    @inlinable
+    static func make(_ state: State) -> LockedStorage {
+        let buffer = LockedStorage.create(minimumCapacity: 1) { buffer in
+            buffer.withUnsafeMutablePointerToElements { mutex in
+                mutex.initialize(to: PosixMutex())
+                pthread_mutex_init(&mutex.pointee.mutex, nil)
+            }
+            return state
+        }
+        return unsafeDowncast(buffer, to: LockedStorage.self)
+    }
+
+    deinit {
+        _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy(&$0.pointee.mutex) }
     }
 }

@@ -12,22 +12,16 @@ import Synchronization
 /// Created in the caller's task, then owned by the loop thread: nothing but the loop and libcurl's callbacks, which run
 /// on the loop, touches the variables. That is the proof behind `@unchecked Sendable`.
 final class Transfer: @unchecked Sendable {
-    /// The time-outs in nanoseconds, the greatest value for none; `Duration` is slow to take apart.
+    /// The time-outs in nanoseconds, the greatest value for none.
     struct Limits {
-        private static let standard = Limits(converting: Request.Timeouts())
-
         let connect: Int64
         let idle: Int64
         let whole: Int64
 
         init(_ timeouts: Request.Timeouts) {
-            self = timeouts == Request.Timeouts() ? Self.standard : Limits(converting: timeouts)
-        }
-
-        private init(converting timeouts: Request.Timeouts) {
-            connect = timeouts.connect?.wholeNanoseconds ?? .max
-            idle = timeouts.idle?.wholeNanoseconds ?? .max
-            whole = timeouts.whole?.wholeNanoseconds ?? .max
+            connect = timeouts.connectNanoseconds ?? .max
+            idle = timeouts.idleNanoseconds ?? .max
+            whole = timeouts.wholeNanoseconds ?? .max
         }
     }
 

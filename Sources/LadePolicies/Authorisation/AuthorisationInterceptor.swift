@@ -32,7 +32,7 @@ public struct AuthorisationInterceptor: Interceptor {
         guard let replaying = willing.first, request.body?.isReplayable ?? true,
             drawBudget?(ServiceKey(request)) ?? true
         else { return response }
-        await response.discardBody()
+        await response.discardBody(next.call)
         let (replay, _) = try await authorise(request, from: first, context)
         next.call.record(.requestReplayed(authoriser: replaying.identifier))
         return try await next(replay)

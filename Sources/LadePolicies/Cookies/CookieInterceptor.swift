@@ -18,6 +18,9 @@ public struct CookieInterceptor: Interceptor {
         self.jar = jar
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Adds `Cookie` on the way out and reads `Set-Cookie` on the way in.
     ///
     /// A `Cookie` field of the caller's own stays; of a name in both, the caller's wins. A file that cannot be written

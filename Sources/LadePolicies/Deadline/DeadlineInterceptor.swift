@@ -14,6 +14,9 @@ public struct DeadlineInterceptor: Interceptor {
         self.settings = settings
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Sets the deadline, unless the call has an earlier one, and passes the request on.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var next = next

@@ -35,7 +35,8 @@ public struct DeadlineSettings: Sendable, Hashable {
         case .streamed: return streamed
         case .buffered:
             guard let buffered else { return nil }
-            return max(buffered, request.timeouts.whole ?? .zero)
+            guard let whole = request.timeouts.whole else { return buffered }
+            return max(buffered, whole)
         }
     }
 

@@ -19,6 +19,9 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
         self.settings = settings
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Passes the request on with its bound.
     ///
     /// - Throws: `LoadingError.deadlineExceeded` when nothing is left, or when the exchange used up what was left.

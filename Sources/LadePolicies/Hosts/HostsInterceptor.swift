@@ -22,6 +22,9 @@ public struct HostsInterceptor: Interceptor {
         self.jar = jar
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Picks an address, sends the request there and notes how it went.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !directory.isEmpty, request.destination == nil,

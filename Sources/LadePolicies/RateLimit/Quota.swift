@@ -23,6 +23,11 @@ struct QuotaReading: Sendable, Hashable {
 
     /// Reads the fields of an answer; nil when there are none that can be used.
     init?(_ headers: Headers, now: Date) {
+        // Most answers have none of them.
+        guard headers.containsName(startingWith: "ratelimit") || headers.containsName(startingWith: "x-ratelimit")
+        else {
+            return nil
+        }
         if headers.contains("RateLimit"), let reading = Self.structured(headers) ?? Self.dictionary(headers) {
             self = reading
         } else if headers.contains("RateLimit-Remaining"), let reading = Self.three("RateLimit", headers, now) {

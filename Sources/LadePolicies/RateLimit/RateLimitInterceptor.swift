@@ -20,13 +20,21 @@ public struct RateLimitInterceptor: Interceptor {
         self.limiter = limiter
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Waits for a slot, passes the request on, and observes the answer.
     ///
     /// - Throws: What ``RateLimiter/start(_:call:)`` throws, and what the links below do.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let slot: RateLimiter.Slot
         do throws(LoadingError) {
-            slot = try await limiter.start(request, call: next.call)
+            // Most calls need not wait: no function that could is called for them.
+            switch try limiter.startNow(request, call: next.call) {
+            case .slot(let free): slot = free
+            case .waiting(let id, let key, let reason):
+                slot = try await limiter.wait(id, key, reason, next.call)
+            }
         } catch {
             throw error.filled(with: request)
         }

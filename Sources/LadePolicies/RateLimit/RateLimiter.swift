@@ -160,9 +160,25 @@ public final class RateLimiter: Sendable {
     /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)``.
     /// - Throws: `LoadingError.deadlineExceeded` when the wait could not end before the deadline, or has not;
     ///   `LoadingError.rateLimited` when the server wants a longer pause than ``RateLimits/pauseLimit``;
-    ///   `LoadingError.cancelled` as soon as the task is cancelled.
+    ///   `LoadingError.cancelled` as soon as the task is cancelled or the call given up.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot {
-        guard !state.withLock(\.isUnlimited) else { return Slot(key: nil) }
+        switch try startNow(request, call: call) {
+        case .slot(let slot): return slot
+        case .waiting(let id, let key, let reason): return try await wait(id, key, reason, call)
+        }
+    }
+
+    /// What a call gets without waiting.
+    enum Entry {
+        /// It may go.
+        case slot(Slot)
+        /// It is in the queue, under this number; ``wait(_:_:_:_:)`` is to follow.
+        case waiting(UInt64, ServiceKey, WaitReason)
+    }
+
+    /// Reserves a slot that is free, or a place in the queue.
+    func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
+        guard !state.withLock({ $0.isUnlimited }) else { return .slot(Slot(key: nil)) }
         let key = keyRule(request)
         let now = time.now
         let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
@@ -171,8 +187,8 @@ public final class RateLimiter: Sendable {
         }
         wake(wakes)
         switch arrival {
-        case .started(let isTracked): return Slot(key: isTracked ? key : nil)
-        case .waiting(let id, let reason): return try await wait(id, key, reason, call)
+        case .started(let isTracked): return .slot(Slot(key: isTracked ? key : nil))
+        case .waiting(let id, let reason): return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
         }
@@ -210,7 +226,8 @@ public final class RateLimiter: Sendable {
 
     // MARK: - Waiting
 
-    private func wait(
+    /// Waits for the slot of a place in the queue.
+    func wait(
         _ id: UInt64,
         _ key: ServiceKey,
         _ reason: WaitReason,
@@ -218,11 +235,11 @@ public final class RateLimiter: Sendable {
     ) async throws(LoadingError) -> Slot {
         // Thrown only after the wait is booked, so that a deadline's report has it.
         let news = try await call.wait(for: reason) { () async throws(LoadingError) in
-            await lastNews(of: id, key)
+            await lastNews(of: id, key, call)
         }
         switch news {
         case .granted, .lead:
-            guard Task.isCancelled else { return Slot(key: key) }
+            guard call.isCancelled else { return Slot(key: key) }
             finish(Slot(key: key), isUnused: true)
             throw .cancelled(ErrorContext())
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
@@ -233,12 +250,12 @@ public final class RateLimiter: Sendable {
     }
 
     /// Waits for what ends the wait, keeping the alarm when asked to.
-    private func lastNews(of id: UInt64, _ key: ServiceKey) async -> RateWake {
-        var news = await nextNews(of: id)
+    private func lastNews(of id: UInt64, _ key: ServiceKey, _ call: Call) async -> RateWake {
+        var news = await nextNews(of: id, call)
         while case .lead = news {
             news = await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.keepAlarm(of: key, leader: id) }
-                let news = await self.nextNews(of: id)
+                let news = await self.nextNews(of: id, call)
                 group.cancelAll()
                 return news
             }
@@ -246,13 +263,13 @@ public final class RateLimiter: Sendable {
         return news
     }
 
-    private func nextNews(of id: UInt64) async -> RateWake {
-        await withTaskCancellationHandler {
+    private func nextNews(of id: UInt64, _ call: Call) async -> RateWake {
+        await call.withCancellationHandler {
             await withCheckedContinuation { continuation in
                 // A handler that ran before this has removed the waiter, which settle sees.
                 if let news = state.withLock({ $0.settle(id, continuation) }) { continuation.resume(returning: news) }
             }
-        } onCancel: {
+        } onCancel: { [self] in
             let now = time.now
             wake(state.withLock { $0.cancel(id, now: now) })
         }

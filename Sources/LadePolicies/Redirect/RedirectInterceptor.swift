@@ -27,6 +27,9 @@ public struct RedirectInterceptor: Interceptor {
         self.drawBudget = drawBudget
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Sends the request and whatever its answers lead to.
     ///
     /// - Throws: `LoadingError.redirectRefused` with status and headers of the redirect that is not followed.
@@ -55,7 +58,7 @@ public struct RedirectInterceptor: Interceptor {
                         method: target.method
                     )
                 )
-                await response.discardBody()
+                await response.discardBody(next.call)
                 request = target
                 response = try await next(request)
             }

@@ -39,6 +39,9 @@ public struct RetryInterceptor: Interceptor {
         keys = IdempotencyKeys(random)
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Sends the request until it succeeds, fails for good, or may not be repeated.
     ///
     /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.rateLimited` when the server asks
@@ -46,13 +49,30 @@ public struct RetryInterceptor: Interceptor {
     ///   `LoadingError.cancelled` as soon as the task is cancelled.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let (request, hasKey, spent) = prepared(request, next.call)
+        next.call.record(.attemptStarted(next.call.attempt))
+        let first = await Self.outcome(of: request, next)
+        if case .success(let response) = first, response.status.code < 400 {
+            budget?.giveBack(for: keyRule(request), 0)
+            return counted(response, next.call.attempt)
+        }
+        // Apart, so that the many calls that succeed at once carry nothing of what repeating takes.
+        return try await repeated(request, after: first, hasKey, spent, next)
+    }
+
+    /// Decides about an attempt, and makes the others.
+    private func repeated(
+        _ request: Request,
+        after first: Result<Response, LoadingError>,
+        _ hasKey: Bool,
+        _ spent: TouchMark?,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
         var next = next
+        var outcome = first
         var delays: Backoff.Delays?
         var drawn = 0
         while true {
             let call = next.call
-            call.record(.attemptStarted(call.attempt))
-            let outcome = await Self.outcome(of: request, next)
             if case .success(let response) = outcome, response.status.code < 400 {
                 budget?.giveBack(for: keyRule(request), drawn)
                 return counted(response, call.attempt)
@@ -82,7 +102,7 @@ public struct RetryInterceptor: Interceptor {
                 if Self.isAnswered(decision.rule) { budget?.giveBack(for: keyRule(request), drawn) }
                 return try finish(decision, outcome, attempt, call)
             }
-            if case .success(let response) = outcome { await Self.release(response) }
+            if case .success(let response) = outcome { await response.discardBody(call) }
             next.call.attempt += 1
             do throws(LoadingError) {
                 try await next.call.wait(
@@ -92,6 +112,8 @@ public struct RetryInterceptor: Interceptor {
             } catch {
                 throw Self.described(error, request, outcome, attempt.number)
             }
+            next.call.record(.attemptStarted(next.call.attempt))
+            outcome = await Self.outcome(of: request, next)
         }
     }
 
@@ -107,7 +129,8 @@ public struct RetryInterceptor: Interceptor {
             }
             hasKey = true
         }
-        guard let body = request.body, !body.isReplayable, case .stream(let write) = body.content else {
+        guard request.hasBody, let body = request.body, !body.isReplayable, case .stream(let write) = body.content
+        else {
             return (prepared, hasKey, nil)
         }
         let mark = TouchMark()
@@ -223,17 +246,6 @@ public struct RetryInterceptor: Interceptor {
 
     /// The most bytes of a refused answer's body that an error of this link keeps: 64 KiB.
     private static let errorBodyLimit = 64 << 10
-    /// The most bytes of a refused streamed answer that are read so that its connection can be used again: 16 KiB.
-    private static let drainLimit = 16 << 10
-
-    /// Gives the connection of a refused streamed answer back: by reading what little is left, or by ending it.
-    private static func release(_ response: Response) async {
-        guard response.body.bytes == nil else { return }
-        let announced = response.headers["Content-Length"].flatMap { Int($0) }
-        guard let announced, announced <= drainLimit else { return response.body.cancel() }
-        // A body that breaks or turns out too long has ended its exchange by itself.
-        _ = try? await response.body.collect(limit: drainLimit)
-    }
 }
 
 /// A random source of unknown type as one of a known type.

@@ -190,6 +190,13 @@ public final class ScriptedTransport: Transport {
 
     /// Answers as scripted.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try await call.inTask { [self] (call) async throws(LoadingError) in try await answer(request, call) }
+    }
+
+    /// True, as with the library's own transports.
+    public var observesScope: Bool { true }
+
+    private func answer(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
         try request.validate()
         state.change { state in
             state.inFlight += 1

@@ -99,6 +99,47 @@ struct LifetimeTests {
         #expect(!isTaskCancelled)
     }
 
+    @Test("ends an awaited call from outside wherever it waits", arguments: Waiting.allCases)
+    func awaitedWhileWaiting(_ waiting: Waiting) async throws {
+        let begun = Signal()
+        let rig = Rig { settings in
+            switch waiting {
+            case .backoff: settings.retries.limit = 5
+            case .decorator:
+                settings.decorators = [
+                    ClosureDecorator { request in
+                        begun.raise()
+                        try await Signal().wait()
+                        return request
+                    }
+                ]
+            case .ownLink: settings.callInterceptors = [Stalling(begun: begun)]
+            case .rateLimit, .gate: break
+            }
+        }
+        let request = try rig.request()
+        if waiting == .rateLimit { try rig.service.rateLimiter.setRate(0, for: ServiceKey(request)) }
+        if waiting == .gate { rig.service.rateLimiter.closeGate(of: ServiceKey(request), for: .seconds(5)) }
+        rig.transport.onAnyRequest().respond(.connectionLost())
+        let task = Task {
+            let error = await failure { () throws(LoadingError) in try await rig.loader.load(request) }
+            return (error?.isCancellation, Task.isCancelled)
+        }
+        switch waiting {
+        case .backoff, .rateLimit, .gate:
+            try await rig.events.event { if case .waitStarted = $0 { true } else { false } }
+        case .decorator, .ownLink: try await begun.wait()
+        }
+
+        rig.loader.cancelAllLoads()
+
+        let (isCancellation, isTaskCancelled) = await task.value
+        #expect(isCancellation == true)
+        #expect(!isTaskCancelled)
+        #expect(rig.service.rateLimiter.waitingCount == 0)
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+
     @Test("service D-34 ends an awaited call when the task around it is cancelled")
     func taskCancelled() async throws {
         let rig = Rig()
@@ -185,7 +226,7 @@ struct LifetimeTests {
         print("lifetimes: seed \(random.seed)")
         let tally = Tally()
         var services: [WeakService] = []
-        for _ in 0..<100 {
+        for round in 0..<100 {
             let transport = ScriptedTransport()
             transport.on(nil, "/instant").respond(.text("ok"))
             transport.on(nil, "/slow").respond(.stalls)
@@ -196,7 +237,10 @@ struct LifetimeTests {
             settings.observers = [counter]
             // Pauses would be real ones here.
             settings.retries.limit = 0
-            let service = Service(settings, transport: transport)
+            // Every other one with a transport that knows nothing of scopes.
+            let service =
+                round % 2 == 0
+                ? Service(settings, transport: transport) : Service(settings, transport: Unscoped(base: transport))
             services.append(WeakService(service: service))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
@@ -214,6 +258,35 @@ struct LifetimeTests {
         #expect(tally.repeated == 0, "seed \(random.seed)")
         // The last tasks of a service may be on their way out; those of earlier ones are long gone.
         #expect(services.dropLast(5).allSatisfy { $0.service == nil }, "seed \(random.seed)")
+    }
+}
+
+/// Where a call may wait without its transport.
+enum Waiting: CaseIterable {
+    case backoff
+    case rateLimit
+    case gate
+    case decorator
+    case ownLink
+}
+
+/// A link of the app's own that waits for ever.
+private struct Stalling: Interceptor {
+    let begun: Signal
+
+    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        begun.raise()
+        try await Signal().wait()
+        return try await next(request)
+    }
+}
+
+/// A transport of somebody who knows nothing of scopes: its calls run in tasks of their own.
+private struct Unscoped: Transport {
+    let base: ScriptedTransport
+
+    func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try await base.send(request, call: call)
     }
 }
 
