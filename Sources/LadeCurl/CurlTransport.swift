@@ -52,7 +52,7 @@ public final class CurlTransport: Transport {
         let registration = call.scope?.add { inbox.post(.cancel(transfer)) }
         if registration == nil, call.scope != nil { inbox.post(.cancel(transfer)) }
         await withTaskCancellationHandler {
-            await withWaiter { continuation in
+            await withResumption { continuation in
                 transfer.continuation = continuation
                 if !inbox.post(.submit(transfer)) {
                     transfer.refuse(.cancelled(ErrorContext(request)))

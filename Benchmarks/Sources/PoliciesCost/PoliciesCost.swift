@@ -5,6 +5,7 @@
 #endif
 import LadeCore
 import LadePolicies
+import Synchronization
 
 /// What the policies cost when they have nothing to do, and what a waiting call occupies.
 ///
@@ -54,6 +55,7 @@ struct PoliciesCost {
     private static func measureWaiting(_ request: Request) async throws {
         #if canImport(Glibc)
             let count = 10_000
+            await measureTasks(count)
             let limiter = try RateLimiter(RateLimits(default: .held))
             let key = ServiceKey(request)
             let link = Chain([RateLimitInterceptor(limiter)], transport: Instantly())
@@ -70,6 +72,19 @@ struct PoliciesCost {
     }
 
     #if canImport(Glibc)
+        /// The bytes that a task occupies which waits and does nothing else.
+        private static func measureTasks(_ count: Int) async {
+            let waiting = Waiting()
+            let before = residentBytes()
+            let tasks = (0..<count).map { _ in
+                Task { await withUnsafeContinuation { waiting.append($0) } }
+            }
+            while waiting.all.count < count { await Task.yield() }
+            Swift.print("waiting task: \((residentBytes() - before) / count) bytes")
+            for continuation in waiting.all { continuation.resume() }
+            for task in tasks { await task.value }
+        }
+
         /// The memory of the process, in pages counted by the kernel.
         private static func residentBytes() -> Int {
             guard let file = fopen("/proc/self/statm", "r") else { return 0 }
@@ -96,6 +111,17 @@ struct PoliciesCost {
 
     @inline(never)
     private static func keep<Value>(_ value: Value) {}
+}
+
+/// Tasks that wait.
+private final class Waiting: Sendable {
+    private let continuations = Mutex<[UnsafeContinuation<Void, Never>]>([])
+
+    var all: [UnsafeContinuation<Void, Never>] { continuations.withLock { $0 } }
+
+    func append(_ continuation: UnsafeContinuation<Void, Never>) {
+        continuations.withLock { $0.append(continuation) }
+    }
 }
 
 /// Answers at once.

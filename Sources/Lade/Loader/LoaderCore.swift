@@ -41,6 +41,15 @@ final class LoaderCore: Sendable {
         _ request: Request,
         _ ending: Ending<Output>
     ) async throws(LoadingError) -> Output {
+        let (call, scope) = try begin(request)
+        defer { group.leave(scope) }
+        return try await run(request, call, ending) { scope.end() }.get()
+    }
+
+    // Functions of their own, here and below: a call keeps the frames of those that wait for its answer, so what needs
+    // room and need not wait is apart.
+    @inline(never)
+    private func begin(_ request: Request) throws(LoadingError) -> (Call, CallScope) {
         try request.validate()
         var call = makeCall()
         let scope = CallScope(request)
@@ -49,9 +58,8 @@ final class LoaderCore: Sendable {
             call.record(.callFailed(.cancelled(ErrorContext(request))))
             throw .cancelled(ErrorContext(request))
         }
-        defer { group.leave(scope) }
         call.scope = scope
-        return try await run(request, call, ending) { scope.end() }.get()
+        return (call, scope)
     }
 
     /// Runs a call in the current task, from the first event to the last.
@@ -78,11 +86,16 @@ final class LoaderCore: Sendable {
             result = .failure(error)
         }
         if !end() { result = .failure(.cancelled(ErrorContext(request))) }
+        recordEnd(of: call, result, status)
+        return result
+    }
+
+    @inline(never)
+    private func recordEnd<Output>(of call: Call, _ result: Result<Output, LoadingError>, _ status: Status) {
         switch result {
         case .success: call.record(.callFinished(status: status))
         case .failure(let error): call.record(.callFailed(error))
         }
-        return result
     }
 
     private func output<Output: Sendable>(
@@ -91,16 +104,27 @@ final class LoaderCore: Sendable {
         _ ending: Ending<Output>,
         _ status: inout Status
     ) async throws(LoadingError) -> Output {
-        var request = request
-        if account.isOffline { request.cacheMode = .storedOnly }
-        let acceptable = request.acceptableStatuses ?? service.settings.acceptableStatuses
-        var response = try await account.chain.send(request, call: call)
+        let response = try await account.chain.send(actual(request), call: call)
         status = response.status
-        if response.body.bytes == nil {
-            response = TrackedBody.track(response, in: group)
-            if !acceptable.contains(status.code) { response.body = await Self.beginning(of: response.body) }
-        }
-        return try ending.output(of: response, acceptable: acceptable)
+        let acceptable = request.acceptableStatuses ?? service.settings.acceptableStatuses
+        guard response.body.bytes == nil else { return try ending.output(of: response, acceptable: acceptable) }
+        return try await ending.output(of: tracked(response, acceptable), acceptable: acceptable)
+    }
+
+    /// The request as the account's state has it.
+    @inline(never)
+    private func actual(_ request: Request) -> Request {
+        guard account.isOffline else { return request }
+        var request = request
+        request.cacheMode = .storedOnly
+        return request
+    }
+
+    /// A streamed answer whose body ends with the loader.
+    private func tracked(_ response: Response, _ acceptable: Range<Int>) async -> Response {
+        var response = TrackedBody.track(response, in: group)
+        if !acceptable.contains(response.status.code) { response.body = await Self.beginning(of: response.body) }
+        return response
     }
 
     /// The beginning of a refused answer's body: errors are collected, not streamed (D-29).
@@ -116,6 +140,7 @@ final class LoaderCore: Sendable {
 }
 
 extension Call {
+    @inline(never)
     func recordStart(_ request: Request) {
         record(
             .callStarted(method: request.method, url: request.url.redacted(secretQueryNames: request.secretQueryNames))

@@ -7,10 +7,10 @@ extension Call {
     /// - Throws: ``LoadingError/deadlineExceeded(_:_:)`` at once when the call's deadline comes first (policies PL-02);
     ///   ``LoadingError/cancelled(_:)`` as soon as the task is cancelled or the call given up.
     public func wait(until instant: Instant, for reason: WaitReason) async throws(LoadingError) {
-        let start = time.now
-        guard instant > start else { return }
-        try checkDeadline(wait: start.duration(to: instant), for: reason)
-        record(.waitStarted(reason))
+        let now = time.now
+        guard instant > now else { return }
+        try checkDeadline(wait: now.duration(to: instant), for: reason)
+        let start = beginWait(reason)
         do {
             try await inTask { (call) async throws(LoadingError) in try await call.time.sleep(until: instant) }
         } catch {
@@ -27,8 +27,7 @@ extension Call {
         for reason: WaitReason,
         _ operation: () async throws(LoadingError) -> Value
     ) async throws(LoadingError) -> Value {
-        let start = time.now
-        record(.waitStarted(reason))
+        let start = beginWait(reason)
         do {
             let value = try await operation()
             endWait(reason, from: start)
@@ -60,7 +59,18 @@ extension Call {
         )
     }
 
-    private func endWait(_ reason: WaitReason, from start: Instant) {
+    /// Tells the sinks that a wait begins; for those who wait in great numbers and must keep their frames small.
+    ///
+    /// - Returns: When it began, for ``endWait(_:from:)``.
+    @inline(never)
+    package func beginWait(_ reason: WaitReason) -> Instant {
+        record(.waitStarted(reason))
+        return time.now
+    }
+
+    /// Tells the sinks that a wait has ended, and books its time.
+    @inline(never)
+    package func endWait(_ reason: WaitReason, from start: Instant) {
         let duration = start.duration(to: time.now)
         ledger?.add(duration, to: .wait(reason))
         record(.waitEnded(reason, after: duration))

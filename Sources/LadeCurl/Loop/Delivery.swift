@@ -1,22 +1,7 @@
 import LadeCore
 
 /// A task that waits for the loop.
-///
-/// Checked for double and missing resumption in debug builds alone: the check costs an allocation.
-#if DEBUG
-    typealias Waiter = CheckedContinuation<Void, Never>
-#else
-    typealias Waiter = UnsafeContinuation<Void, Never>
-#endif
-
-/// Suspends the current task and hands out what resumes it.
-func withWaiter(_ body: (Waiter) -> Void) async {
-    #if DEBUG
-        await withCheckedContinuation { body($0) }
-    #else
-        await withUnsafeContinuation { body($0) }
-    #endif
-}
+typealias Waiter = Resumption<Void>
 
 /// Resumes tasks of the default executor, many at a time, from a task of that executor.
 ///
@@ -77,7 +62,7 @@ final class Delivery: Sendable {
             }
             if !batch.isEmpty { return true }
             if isOver { return false }
-            await withWaiter { continuation in
+            await withResumption { continuation in
                 let isReady = state.withLock { state in
                     guard state.batch.isEmpty, !state.isOver else { return true }
                     state.waiter = continuation

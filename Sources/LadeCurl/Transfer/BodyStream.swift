@@ -114,7 +114,7 @@ final class BodyStream: ResponseBodySource {
 
     private func waitForMore() async {
         await withTaskCancellationHandler {
-            await withWaiter { continuation in
+            await withResumption { continuation in
                 let isReady = state.withLock { state -> Bool in
                     if state.head < state.ready.count { return true }
                     guard case .open = state.end else { return true }

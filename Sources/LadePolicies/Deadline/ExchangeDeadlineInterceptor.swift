@@ -26,8 +26,23 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
     ///
     /// - Throws: `LoadingError.deadlineExceeded` when nothing is left, or when the exchange used up what was left.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        let call = next.call
-        let start = call.time.now
+        let start = next.call.time.now
+        let (bounded, bound) = try bounded(request, next.call, start)
+        do throws(LoadingError) {
+            return finished(try await next(bounded), request, next.call, start, bound)
+        } catch {
+            throw failed(error, request, next.call, start, bound)
+        }
+    }
+
+    // Functions of their own: a link waits for all below it, and everybody who waits keeps its frame.
+
+    @inline(never)
+    private func bounded(
+        _ request: Request,
+        _ call: Call,
+        _ start: Instant
+    ) throws(LoadingError) -> (Request, ExchangeBound) {
         let remaining = call.deadline.map { start.duration(to: $0) }
         if let remaining, remaining <= .zero {
             throw .deadlineExceeded(call.deadlineReport(at: start), ErrorContext(request))
@@ -36,24 +51,40 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
         var bounded = request
         if bound.limit != request.timeouts.whole { bounded.timeouts.whole = bound.limit }
         if let name = settings.remainingField, let remaining { bounded.headers[name] = Self.seconds(remaining) }
-        do throws(LoadingError) {
-            var response = try await next(bounded)
-            // The bound was for this exchange; whoever sends the request again is to get a new one.
-            if response.request.timeouts.whole != request.timeouts.whole {
-                response.request.timeouts.whole = request.timeouts.whole
+        return (bounded, bound)
+    }
+
+    @inline(never)
+    private func finished(
+        _ response: Response,
+        _ request: Request,
+        _ call: Call,
+        _ start: Instant,
+        _ bound: ExchangeBound
+    ) -> Response {
+        var response = response
+        // The bound was for this exchange; whoever sends the request again is to get a new one.
+        if response.request.timeouts != request.timeouts { response.request.timeouts = request.timeouts }
+        if response.body.bytes == nil, call.ledger != nil {
+            response.body = response.body.wrapped { source in
+                DeadlineBody(source, request: request, call: call, start: start, bound: bound)
             }
-            if response.body.bytes == nil, call.ledger != nil {
-                response.body = response.body.wrapped { source in
-                    DeadlineBody(source, request: request, call: call, start: start, bound: bound)
-                }
-            } else {
-                call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
-            }
-            return response
-        } catch {
+        } else {
             call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
-            throw bound.translated(error, request, call)
         }
+        return response
+    }
+
+    @inline(never)
+    private func failed(
+        _ error: LoadingError,
+        _ request: Request,
+        _ call: Call,
+        _ start: Instant,
+        _ bound: ExchangeBound
+    ) -> LoadingError {
+        call.ledger?.add(start.duration(to: call.time.now), to: .exchange)
+        return bound.translated(error, request, call)
     }
 
     /// The seconds with three digits after the point.

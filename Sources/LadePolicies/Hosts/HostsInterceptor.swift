@@ -27,8 +27,12 @@ public struct HostsInterceptor: Interceptor {
 
     /// Picks an address, sends the request there and notes how it went.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        guard !directory.isEmpty, request.destination == nil,
-            let host = request.url.host()?.lowercased(),
+        guard !directory.isEmpty, request.destination == nil else { return try await next(request) }
+        return try await sent(request, next)
+    }
+
+    private func sent(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+        guard let host = request.url.host()?.lowercased(),
             let choice = directory.choose(host, at: next.call.time.now)
         else { return try await next(request) }
         do {

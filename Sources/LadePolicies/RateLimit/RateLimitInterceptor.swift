@@ -28,33 +28,60 @@ public struct RateLimitInterceptor: Interceptor {
     /// - Throws: What ``RateLimiter/start(_:call:)`` throws, and what the links below do.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let slot: RateLimiter.Slot
-        do throws(LoadingError) {
-            // Most calls need not wait: no function that could is called for them.
-            switch try limiter.startNow(request, call: next.call) {
-            case .slot(let free): slot = free
-            case .waiting(let id, let key, let reason):
+        // Most calls need not wait: no function that could is called for them.
+        switch try entry(request, next.call) {
+        case .slot(let free): slot = free
+        case .waiting(let id, let key, let reason):
+            do throws(LoadingError) {
                 slot = try await limiter.wait(id, key, reason, next.call)
+            } catch {
+                throw error.filled(with: request)
             }
+        }
+        do throws(LoadingError) {
+            return finished(try await next(request), slot, request, next.call)
+        } catch {
+            throw failed(error, slot, request, next.call)
+        }
+    }
+
+    // Functions of their own: a link waits for all below it, and everybody who waits keeps its frame.
+
+    @inline(never)
+    private func entry(_ request: Request, _ call: Call) throws(LoadingError) -> RateLimiter.Entry {
+        do throws(LoadingError) {
+            return try limiter.startNow(request, call: call)
         } catch {
             throw error.filled(with: request)
         }
-        do throws(LoadingError) {
-            var response = try await next(request)
-            limiter.observe(response.status, response.headers, of: request, call: next.call)
-            if slot.key == nil || response.body.bytes != nil {
-                limiter.finish(slot)
-            } else {
-                response.body = response.body.wrapped { SlotBody($0, slot: slot, limiter: limiter) }
-            }
-            return response
-        } catch {
-            // A head may have come before the body broke.
-            if let status = error.context.status {
-                limiter.observe(status, error.context.headers, of: request, call: next.call)
-            }
+    }
+
+    @inline(never)
+    private func finished(_ response: Response, _ slot: RateLimiter.Slot, _ request: Request, _ call: Call) -> Response
+    {
+        limiter.observe(response.status, response.headers, of: request, call: call)
+        guard slot.key != nil, response.body.bytes == nil else {
             limiter.finish(slot)
-            throw error
+            return response
         }
+        var response = response
+        response.body = response.body.wrapped { SlotBody($0, slot: slot, limiter: limiter) }
+        return response
+    }
+
+    @inline(never)
+    private func failed(
+        _ error: LoadingError,
+        _ slot: RateLimiter.Slot,
+        _ request: Request,
+        _ call: Call
+    ) -> LoadingError {
+        // A head may have come before the body broke.
+        if let status = error.context.status {
+            limiter.observe(status, error.context.headers, of: request, call: call)
+        }
+        limiter.finish(slot)
+        return error
     }
 }
 

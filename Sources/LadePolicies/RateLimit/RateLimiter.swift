@@ -177,6 +177,7 @@ public final class RateLimiter: Sendable {
     }
 
     /// Reserves a slot that is free, or a place in the queue.
+    @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
         guard !state.withLock({ $0.isUnlimited }) else { return .slot(Slot(key: nil)) }
         let key = keyRule(request)
@@ -226,6 +227,9 @@ public final class RateLimiter: Sendable {
 
     // MARK: - Waiting
 
+    // Ten thousand calls may wait here: what they keep while they do is these functions' frames, so there are few, and
+    // what needs room but need not wait is in functions of its own.
+
     /// Waits for the slot of a place in the queue.
     func wait(
         _ id: UInt64,
@@ -233,10 +237,18 @@ public final class RateLimiter: Sendable {
         _ reason: WaitReason,
         _ call: Call
     ) async throws(LoadingError) -> Slot {
-        // Thrown only after the wait is booked, so that a deadline's report has it.
-        let news = try await call.wait(for: reason) { () async throws(LoadingError) in
-            await lastNews(of: id, key, call)
-        }
+        let start = call.beginWait(reason)
+        let registration = call.scope?.add { [self] in cancel(id) }
+        if registration == nil, call.scope != nil { cancel(id) }
+        var news = await nextNews(of: id)
+        if case .lead = news { news = await lead(id, key) }
+        if let registration { call.scope?.remove(registration) }
+        call.endWait(reason, from: start)
+        return try slot(of: key, news, call)
+    }
+
+    @inline(never)
+    private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
         switch news {
         case .granted, .lead:
             guard call.isCancelled else { return Slot(key: key) }
@@ -249,13 +261,13 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Waits for what ends the wait, keeping the alarm when asked to.
-    private func lastNews(of id: UInt64, _ key: ServiceKey, _ call: Call) async -> RateWake {
-        var news = await nextNews(of: id, call)
+    /// Keeps the alarm of a service until there is other news.
+    private func lead(_ id: UInt64, _ key: ServiceKey) async -> RateWake {
+        var news = RateWake.lead
         while case .lead = news {
             news = await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.keepAlarm(of: key, leader: id) }
-                let news = await self.nextNews(of: id, call)
+                let news = await self.nextNews(of: id)
                 group.cancelAll()
                 return news
             }
@@ -263,16 +275,20 @@ public final class RateLimiter: Sendable {
         return news
     }
 
-    private func nextNews(of id: UInt64, _ call: Call) async -> RateWake {
-        await call.withCancellationHandler {
-            await withCheckedContinuation { continuation in
+    private func nextNews(of id: UInt64) async -> RateWake {
+        await withTaskCancellationHandler {
+            await withResumption { continuation in
                 // A handler that ran before this has removed the waiter, which settle sees.
                 if let news = state.withLock({ $0.settle(id, continuation) }) { continuation.resume(returning: news) }
             }
-        } onCancel: { [self] in
-            let now = time.now
-            wake(state.withLock { $0.cancel(id, now: now) })
+        } onCancel: {
+            cancel(id)
         }
+    }
+
+    private func cancel(_ id: UInt64) {
+        let now = time.now
+        wake(state.withLock { $0.cancel(id, now: now) })
     }
 
     /// Sleeps to the next slot of a service and starts whoever is due, until its leader is told otherwise.

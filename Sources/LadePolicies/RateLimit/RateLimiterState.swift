@@ -12,9 +12,9 @@ enum RateWake: Sendable {
     /// Its task is to keep the alarm of its service, until it is told something else.
     case lead
     /// It cannot start in time; how long it would have waited in all.
-    case refused(WaitReason, Duration)
+    indirect case refused(WaitReason, Duration)
     /// The server wants a longer pause than anybody waits.
-    case paused(Duration)
+    indirect case paused(Duration)
     /// Its deadline is here.
     case expired
     /// Its task was cancelled.
@@ -26,7 +26,7 @@ enum RateWake: Sendable {
 /// Every change returns whom to wake; the caller wakes them after it has left the lock. Nobody's thread is held and no
 /// task runs for the limiter itself: of those who wait for a service one, the *leader*, keeps its alarm.
 struct RateLimiterState {
-    typealias Continuation = CheckedContinuation<RateWake, Never>
+    typealias Continuation = Resumption<RateWake>
     typealias Wakes = [(Continuation, RateWake)]
 
     /// What comes of asking for a slot.

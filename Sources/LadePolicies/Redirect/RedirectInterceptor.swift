@@ -34,9 +34,18 @@ public struct RedirectInterceptor: Interceptor {
     ///
     /// - Throws: `LoadingError.redirectRefused` with status and headers of the redirect that is not followed.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        var response = try await next(request)
-        // Most answers are none: no trail is kept for them.
+        let response = try await next(request)
+        // Most answers are none: no trail is kept for them, and no room for one.
         guard response.status.statusClass == .redirection else { return response }
+        return try await followed(request, response, next)
+    }
+
+    private func followed(
+        _ request: Request,
+        _ response: Response,
+        _ next: Next
+    ) async throws(LoadingError) -> Response {
+        var response = response
         var trail = RedirectTrail(policy)
         var request = request
         while true {
