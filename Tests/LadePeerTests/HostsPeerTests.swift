@@ -5,7 +5,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Fail-over between real servers, and pins on real certificates.
+/// Fail-over between real servers.
 @Suite struct HostsPeerTests {
     private func port(_ origin: String) throws -> Int { try Origin(origin).port }
 
@@ -67,55 +67,5 @@ import Testing
         }
         #expect(fault.cause == .wrongHost)
         await transport.shutDown()
-    }
-
-    @Test(
-        "service TP-06 service TP-10 service D-24 a pinned key is accepted, another is a pin mismatch and no cancellation",
-        arguments: [("serverPin", true), ("backupPin", false)]
-    )
-    func pins(pin: String, isAccepted: Bool) async throws {
-        let origin = try Peers.origin("nginxTLS", scheme: "https", host: "localhost")
-        let (authority, key) = (try Peers.text("ca"), try Peers.text(pin))
-        let transport = try Peers.transport {
-            $0.tls.authorities = [.file(authority)]
-            try $0.tls.pins.pin([key], for: "localhost")
-        }
-
-        let request = try Request(origin + "/small.json")
-        if isAccepted {
-            #expect(try await transport.send(request, call: Call()).status == 200)
-        } else {
-            let error = await #expect(throws: LoadingError.self) { _ = try await transport.send(request, call: Call()) }
-            guard case .pinMismatch("localhost", _) = error else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
-        }
-        await transport.shutDown()
-    }
-
-    @Test("service TP-07 service TP-09 a host without pins is judged by its chain alone")
-    func unpinned() async throws {
-        let origin = try Peers.origin("nginxTLS", scheme: "https", host: "localhost")
-        let (authority, key) = (try Peers.text("ca"), try Peers.text("backupPin"))
-        for isTrusted in [true, false] {
-            let transport = try Peers.transport {
-                if isTrusted { $0.tls.authorities = [.file(authority)] }
-                try $0.tls.pins.pin([key], for: "other.test")
-            }
-            let request = try Request(origin + "/small.json")
-            if isTrusted {
-                #expect(try await transport.send(request, call: Call()).status == 200)
-            } else {
-                let error = await #expect(throws: LoadingError.self) {
-                    _ = try await transport.send(request, call: Call())
-                }
-                guard case .untrustedServer = error else {
-                    Issue.record("\(String(describing: error))")
-                    return
-                }
-            }
-            await transport.shutDown()
-        }
     }
 }

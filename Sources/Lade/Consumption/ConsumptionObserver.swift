@@ -39,6 +39,8 @@ public final class ConsumptionObserver: EventSink {
         public var bytesSent: Int64 = 0
         /// Bytes down, heads included.
         public var bytesReceived: Int64 = 0
+        /// How long it took until the last of its exchanges was over, with every wait and every attempt.
+        public var duration: Duration = .zero
         /// The status it ended with; nil when it failed.
         public var status: Status?
         /// Why it failed; nil when it ended with an answer.
@@ -47,6 +49,7 @@ public final class ConsumptionObserver: EventSink {
 
     private struct Book {
         var total: Total
+        let start: Instant
         var begun = 0
         var ended = 0
         var isOver = false
@@ -77,20 +80,20 @@ public final class ConsumptionObserver: EventSink {
     public func record(_ event: Event, of call: Call) {
         switch event {
         case .callStarted:
-            books.withLock { $0[call.id] = Book(total: Total(call: call.id)) }
+            books.withLock { $0[call.id] = Book(total: Total(call: call.id), start: call.time.now) }
         case .exchangeStarted:
             books.withLock { $0[call.id]?.begun += 1 }
         case .exchangeFinished(let metrics):
-            end(Exchange(call: call.id, attempt: call.attempt, error: nil, metrics: metrics))
+            end(Exchange(call: call.id, attempt: call.attempt, error: nil, metrics: metrics), of: call)
         case .exchangeFailed(let error, let metrics):
-            end(Exchange(call: call.id, attempt: call.attempt, error: error, metrics: metrics))
+            end(Exchange(call: call.id, attempt: call.attempt, error: error, metrics: metrics), of: call)
         case .callFinished(let status):
-            close(call.id) { book in
+            close(call) { book in
                 book.isOver = true
                 book.total.status = status
             }
         case .callFailed(let error):
-            close(call.id) { book in
+            close(call) { book in
                 book.isOver = true
                 book.total.error = error
             }
@@ -99,9 +102,9 @@ public final class ConsumptionObserver: EventSink {
         }
     }
 
-    private func end(_ exchange: Exchange) {
+    private func end(_ exchange: Exchange, of call: Call) {
         run { [exchangeEnded] in exchangeEnded(exchange) }
-        close(exchange.call) { book in
+        close(call) { book in
             book.ended += 1
             book.total.exchanges += 1
             book.total.bytesSent += exchange.bytesSent
@@ -110,7 +113,8 @@ public final class ConsumptionObserver: EventSink {
     }
 
     /// Makes an entry, and tells the total when it was the last.
-    private func close(_ id: Call.ID, _ enter: (inout Book) -> Void) {
+    private func close(_ call: Call, _ enter: (inout Book) -> Void) {
+        let (id, now) = (call.id, call.time.now)
         let total = books.withLock { books -> Total? in
             guard var book = books[id] else { return nil }
             enter(&book)
@@ -119,6 +123,7 @@ public final class ConsumptionObserver: EventSink {
                 return nil
             }
             books[id] = nil
+            book.total.duration = book.start.duration(to: now)
             return book.total
         }
         if let total { run { [callEnded] in callEnded(total) } }

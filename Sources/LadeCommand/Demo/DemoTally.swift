@@ -114,6 +114,7 @@ final class DemoTally: EventSink {
     private static func kind(of reason: WaitReason) -> String {
         switch reason {
         case .connection: "for a connection"
+        case .connectivity: "for a network"
         case .rateLimit: "to keep to the rate"
         case .gate: "because the server asked"
         case .concurrency: "for other calls"

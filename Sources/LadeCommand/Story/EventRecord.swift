@@ -111,17 +111,18 @@ struct EventRecord {
     }
 
     private static func reason(_ reason: WaitReason) -> String {
-        let (kind, name, value) =
+        let (kind, details) =
             switch reason {
-            case .connection(let host): ("connection", "host", JSONText.string(host))
-            case .rateLimit(let key): ("rateLimit", "key", JSONText.string(key))
-            case .gate(let key): ("gate", "key", JSONText.string(key))
-            case .concurrency(let key): ("concurrency", "key", JSONText.string(key))
-            case .backoff(let attempt): ("backoff", "attempt", String(attempt))
-            case .authorisation(let authoriser): ("authorisation", "authoriser", JSONText.string(authoriser))
-            case .probe(let address): ("probe", "address", JSONText.string(address))
+            case .connection(let host): ("connection", [("host", JSONText.string(host))])
+            case .connectivity: ("connectivity", [])
+            case .rateLimit(let key): ("rateLimit", [("key", JSONText.string(key))])
+            case .gate(let key): ("gate", [("key", JSONText.string(key))])
+            case .concurrency(let key): ("concurrency", [("key", JSONText.string(key))])
+            case .backoff(let attempt): ("backoff", [("attempt", String(attempt))])
+            case .authorisation(let authoriser): ("authorisation", [("authoriser", JSONText.string(authoriser))])
+            case .probe(let address): ("probe", [("address", JSONText.string(address))])
             }
-        return JSONText.object([("kind", JSONText.string(kind)), (name, value)])
+        return JSONText.object([("kind", JSONText.string(kind))] + details)
     }
 
     private static func error(_ error: LoadingError) -> (String, String) {

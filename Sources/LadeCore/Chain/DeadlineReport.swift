@@ -107,6 +107,7 @@ extension WaitReason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .connection(let host): "a connection to \(host)"
+        case .connectivity: "a network"
         case .rateLimit(let key): "the rate limit of \(key)"
         case .gate(let key): "\(key), which asked for a pause"
         case .concurrency(let key): "another call to \(key) to end"

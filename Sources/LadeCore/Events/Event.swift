@@ -62,6 +62,8 @@ public enum Event: Sendable {
 public enum WaitReason: Sendable, Hashable {
     /// A free connection to the host.
     case connection(host: String)
+    /// Any network at all; see ``Request/waitsForConnectivity``.
+    case connectivity
     /// The rate limit of a service.
     case rateLimit(key: String)
     /// The gate of a service that its server closed.

@@ -180,12 +180,12 @@ extension EasyHandle {
             set(CURLOPT_SSLKEY, identity.keyFile ?? identity.certificateFile)
             if let passphrase = identity.passphrase { set(CURLOPT_KEYPASSWD, passphrase.reveal()) }
         }
-        if let pins = tls.pins.pins(for: plan.transfer.host) {
-            set(CURLOPT_PINNEDPUBLICKEY, pins.map { "sha256//" + $0 }.joined(separator: ";"))
-        }
         if tls.verification == .unsafelyAcceptEveryCertificate {
+            // Every certificate means every key: pins are passed over too (service SV-27).
             set(CURLOPT_SSL_VERIFYPEER, false)
             set(CURLOPT_SSL_VERIFYHOST, 0)
+        } else if let pins = tls.pins.pins(for: plan.transfer.host) {
+            set(CURLOPT_PINNEDPUBLICKEY, pins.map { "sha256//" + $0 }.joined(separator: ";"))
         }
     }
 }

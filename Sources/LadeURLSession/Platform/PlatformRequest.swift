@@ -14,6 +14,8 @@ struct PlatformRequest: Sendable {
     /// FoundationNetworking sends a request again when a used connection turns out dead, whatever its method, and then
     /// forgets the body: the server waits for bytes that never come. On a fresh connection it does neither.
     let needsFreshConnection: Bool
+    /// Whether the caller rather waits for a network than fails without one.
+    let waitsForConnectivity: Bool
 
     /// Translates a request.
     ///
@@ -43,6 +45,7 @@ struct PlatformRequest: Sendable {
         }
         self.urlRequest = urlRequest
         self.body = body
+        waitsForConnectivity = request.waitsForConnectivity
         #if canImport(FoundationNetworking)
             needsFreshConnection = body != nil || !request.method.isIdempotent
         #else

@@ -15,9 +15,17 @@ final class SessionDriver: NSObject, Sendable {
         static let canPause = true
     #endif
 
+    /// The sessions that last as long as the driver, for all requests that need no connection of their own.
+    enum Lane: CaseIterable {
+        /// Fails at once without a network.
+        case prompt
+        /// Waits for a network.
+        case patient
+    }
+
     private struct Sessions {
-        /// The one for all requests that need no connection of their own; nil after the end.
-        var shared: URLSession?
+        /// The lasting ones; empty after the end.
+        var lasting: [Lane: URLSession] = [:]
         /// How many are not invalid yet.
         var liveCount = 0
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
@@ -27,7 +35,8 @@ final class SessionDriver: NSObject, Sendable {
     // must the shared session hold up the others.
     private let sharedControl = DispatchQueue(label: "LadeURLSession.control")
     private let freshControl = DispatchQueue(label: "LadeURLSession.control.fresh", attributes: .concurrent)
-    private let callbacks: OperationQueue
+    /// Where the platform calls back, one call after the other, so that what an exchange gathers has one writer (D-15).
+    let callbacks: OperationQueue
     private let configuration: URLSessionConfiguration
     private let transfers = Locked<[ObjectIdentifier: Transfer]>([:])
     private let sessions = Locked(Sessions())
@@ -48,9 +57,12 @@ final class SessionDriver: NSObject, Sendable {
             proxy = settings.proxy
         #endif
         super.init()
-        let shared = makeSession()
-        sessions.withLock { $0.shared = shared }
+        let lasting = makeLastingSessions()
+        sessions.withLock { $0.lasting = lasting }
     }
+
+    /// How many sessions there are that the platform has not let go of.
+    var sessionCount: Int { sessions.withLock(\.liveCount) }
 
     /// Where the task of an exchange is told what to do.
     func control(of transfer: Transfer) -> DispatchQueue {
@@ -60,10 +72,10 @@ final class SessionDriver: NSObject, Sendable {
     /// Starts the platform's part of an exchange.
     func start(_ transfer: Transfer, upload: Upload) {
         control(of: transfer).async { [self] in
-            guard let shared = sessions.withLock({ $0.shared }) else { return transfer.cancel() }
-            let fresh = transfer.platform.needsFreshConnection ? makeSession() : nil
-            let task = makeTask(in: fresh ?? shared, transfer.platform.urlRequest, upload)
-            task.priority = transfer.request.priority.taskPriority
+            let lane = Lane.of(transfer.platform)
+            guard let shared = sessions.withLock({ $0.lasting[lane] }) else { return transfer.cancel() }
+            let fresh = transfer.platform.needsFreshConnection ? makeSession(lane) : nil
+            let task = makeTask(in: fresh ?? shared, for: transfer, upload)
             if transfer.attach(task) {
                 transfers.withLock { $0[ObjectIdentifier(task)] = transfer }
                 task.resume()
@@ -74,9 +86,22 @@ final class SessionDriver: NSObject, Sendable {
         }
     }
 
-    private func makeSession() -> URLSession {
+    private func makeLastingSessions() -> [Lane: URLSession] {
+        // Where no session can wait for a network, the first one serves all.
+        let lanes = Lane.canWait ? Lane.allCases : [.prompt]
+        return Dictionary(uniqueKeysWithValues: lanes.map { ($0, makeSession($0)) })
+    }
+
+    private func makeSession(_ lane: Lane) -> URLSession {
         sessions.withLock { $0.liveCount += 1 }
-        return URLSession(configuration: configuration, delegate: self, delegateQueue: callbacks)
+        return URLSession(configuration: lane.configuration(configuration), delegate: self, delegateQueue: callbacks)
+    }
+
+    /// Makes the platform's task for an exchange, with the exchange's priority.
+    func makeTask(in session: URLSession, for transfer: Transfer, _ upload: Upload) -> URLSessionTask {
+        let task = makeTask(in: session, transfer.platform.urlRequest, upload)
+        task.priority = transfer.request.priority.taskPriority
+        return task
     }
 
     private func makeTask(in session: URLSession, _ request: URLRequest, _ upload: Upload) -> URLSessionTask {
@@ -94,29 +119,29 @@ final class SessionDriver: NSObject, Sendable {
         }
     }
 
-    /// Lets what runs in the shared session end, and starts what comes next in another, on connections of its own.
+    /// Lets what runs in the lasting sessions end, and starts what comes next in others, on connections of their own.
     ///
     /// The platform has no way to close a single connection that it believes to be sound.
     func abandonConnections() {
         sharedControl.async { [self] in
-            let fresh = makeSession()
-            let old = sessions.withLock { sessions -> URLSession? in
-                guard let old = sessions.shared else { return nil }
-                sessions.shared = fresh
-                return old
+            let fresh = makeLastingSessions()
+            let spare = sessions.withLock { sessions in
+                let old = sessions.lasting
+                if !old.isEmpty { sessions.lasting = fresh }
+                return old.isEmpty ? fresh : old
             }
-            (old ?? fresh).finishTasksAndInvalidate()
+            for session in spare.values { session.finishTasksAndInvalidate() }
         }
     }
 
     /// Ends every exchange as cancelled, and every session.
     func shutDown() {
-        let shared = sessions.withLock { sessions in
-            defer { sessions.shared = nil }
-            return sessions.shared
+        let lasting = sessions.withLock { sessions in
+            defer { sessions.lasting = [:] }
+            return sessions.lasting
         }
         for transfer in transfers.withLock({ Array($0.values) }) { transfer.cancel() }
-        sharedControl.async { shared?.invalidateAndCancel() }
+        sharedControl.async { for session in lasting.values { session.invalidateAndCancel() } }
     }
 
     /// Waits until the platform has let go of every session.
@@ -152,8 +177,15 @@ extension SessionDriver: URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        if let response = response as? HTTPURLResponse { transfer(of: dataTask)?.headArrived(PlatformHead(response)) }
+        // A task that no exchange knows is of no use to anybody.
+        guard let transfer = transfer(of: dataTask) else { return completionHandler(.cancel) }
+        if let response = response as? HTTPURLResponse { transfer.headArrived(PlatformHead(response)) }
         completionHandler(.allow)
+    }
+
+    /// Told on Apple platforms, of tasks in a session that waits for a network.
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+        transfer(of: task)?.waitsForConnectivity()
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -220,6 +252,29 @@ extension SessionDriver: URLSessionDataDelegate {
 
     private func lateHead(of task: URLSessionTask) -> PlatformHead? {
         (task.response as? HTTPURLResponse).map(PlatformHead.init)
+    }
+}
+
+extension SessionDriver.Lane {
+    #if canImport(Security)
+        /// Whether the platform has sessions that wait for a network.
+        static let canWait = true
+    #else
+        /// Whether the platform has sessions that wait for a network: FoundationNetworking cannot switch it on.
+        static let canWait = false
+    #endif
+
+    /// The lane of a request.
+    static func of(_ request: PlatformRequest) -> Self { canWait && request.waitsForConnectivity ? .patient : .prompt }
+
+    fileprivate func configuration(_ shared: URLSessionConfiguration) -> URLSessionConfiguration {
+        #if canImport(Security)
+            guard self == .patient, let copy = shared.copy() as? URLSessionConfiguration else { return shared }
+            copy.waitsForConnectivity = true
+            return copy
+        #else
+            return shared
+        #endif
     }
 }
 

@@ -157,7 +157,14 @@ final class Transfer: ResponseBodySource {
     }
 
     func headArrived(_ head: PlatformHead) {
-        act { $0.headArrived(head, at: $1) }
+        act { state, now in
+            let reached = state.reached(at: now)
+            return reached + state.headArrived(head, at: now)
+        }
+    }
+
+    func waitsForConnectivity() {
+        act { $0.waitsForConnectivity(at: $1) }
     }
 
     func bytesArrived(_ bytes: Data) {
@@ -167,7 +174,7 @@ final class Transfer: ResponseBodySource {
     func bytesSent(_ count: Int64) {
         act { state, now in
             state.bytesSent(count, at: now)
-            return []
+            return state.reached(at: now)
         }
     }
 

@@ -68,6 +68,8 @@ struct TransferState {
     private let created: Instant
     private var started: Instant?
     private var lastActivity: Instant
+    /// Since when the platform waits for a network; nil while it does not.
+    private var offlineSince: Instant?
     private var head: Head?
     /// Of all heads so far, interim ones included.
     private var headBytes = 0
@@ -114,6 +116,21 @@ struct TransferState {
                 )
             )
         ]
+    }
+
+    /// There is no network, and the platform waits for one.
+    mutating func waitsForConnectivity(at now: Instant) -> [Action] {
+        guard ending == nil, head == nil, offlineSince == nil else { return [] }
+        offlineSince = now
+        return [.tell(.waitStarted(.connectivity))]
+    }
+
+    /// Bytes move: there is a network.
+    mutating func reached(at now: Instant) -> [Action] {
+        guard let since = offlineSince else { return [] }
+        offlineSince = nil
+        lastActivity = now
+        return [.tell(.waitEnded(.connectivity, after: since.duration(to: now)))]
     }
 
     /// A part of the request's body was taken.
@@ -267,8 +284,9 @@ struct TransferState {
         var deadlines: [Instant] = []
         if let whole = request.timeouts.whole { deadlines.append(created.advanced(by: whole)) }
         if let idle = request.timeouts.idle {
-            // A wait for a connection, or for a slow reader, is nobody's idleness.
-            deadlines.append((isPaused || started == nil ? now : lastActivity).advanced(by: idle))
+            // A wait for a connection, for a network or for a slow reader is nobody's idleness.
+            let isWaiting = isPaused || started == nil || offlineSince != nil
+            deadlines.append((isWaiting ? now : lastActivity).advanced(by: idle))
         }
         return deadlines.min()
     }
@@ -283,16 +301,18 @@ struct TransferState {
     // MARK: - Endings
 
     private mutating func complete(at now: Instant) -> [Action] {
+        let reached = reached(at: now)
         ending = .complete
         metrics.total = elapsed(at: now)
-        return [.tell(.exchangeFinished(metrics)), .publish]
+        return reached + [.tell(.exchangeFinished(metrics)), .publish]
     }
 
     private mutating func end(_ error: LoadingError, at now: Instant) -> [Action] {
+        let reached = reached(at: now)
         ending = .failed(error)
         collected = Data()
         metrics.total = elapsed(at: now)
-        var actions = [Action.cancelTask]
+        var actions = reached + [Action.cancelTask]
         if case .malformedResponse = error { actions.append(.abandonConnections) }
         return actions + [.tell(.exchangeFailed(error, metrics)), .publish]
     }

@@ -60,12 +60,12 @@ struct PageHandleTests {
         #expect(request.page.description.contains("unspecified"))
     }
 
-    @Test("requests P2 requests P4 takes any size", arguments: [10, 1])
-    func pageSize(size: Int) throws {
-        let request = try first().with(pageSize: size)
+    @Test("requests P2 takes a size, for page 0, and does not run")
+    func pageSize() throws {
+        let request = try first().with(pageSize: 10)
 
         #expect(!request.isRunning)
-        #expect(request.page.number == 0 && request.page.size == size)
+        #expect(request.page.number == 0 && request.page.size == 10)
     }
 
     @Test("requests P3 takes no page for the first")
@@ -74,6 +74,17 @@ struct PageHandleTests {
 
         #expect(!request.isRunning)
         #expect(request.page.number == 0 && request.page.size == 0)
+    }
+
+    @Test("requests P4 takes the size 1, and asks for it")
+    func smallestPageSize() async throws {
+        let request = try first().with(pageSize: 1)
+        #expect(request.page.number == 0 && request.page.size == 1)
+
+        request.resume()
+
+        #expect(await told.wait(for: 1)[0].page.size == 1)
+        #expect(rig.transport.lines == ["GET /list?limit=1"])
     }
 
     @Test("requests P5 goes by the last size, from the original request")
@@ -194,13 +205,21 @@ struct PageHandleTests {
         #expect(request.page.size == 2)
     }
 
-    @Test("requests P15 requests P16 requests P17 has the options it is given, with other sizes too")
-    func options() throws {
+    @Test("requests P15 has no options when it is new")
+    func noOptions() throws {
         #expect(try first().options == [])
+    }
+
+    @Test("requests P16 has the options it is given, and its copies have none")
+    func options() throws {
         let request = try first().with(options: .cancellationErrors)
         #expect(request.options == .cancellationErrors)
-        #expect(request.with(pageSize: 20).options == .cancellationErrors)
-        #expect(request.with(pageSize: 20).copy().options == [])
+        #expect(request.copy().options == [])
+    }
+
+    @Test("requests P17 keeps its options with another size")
+    func optionsSurviveSizing() throws {
+        #expect(try first().with(options: .cancellationErrors).with(pageSize: 20).options == .cancellationErrors)
     }
 
     @Test("requests P18 gives its options to the requests for other pages")

@@ -63,13 +63,14 @@ struct RequestHandleTests {
         #expect(outcome.error?.code == .invalidData)
     }
 
-    @Test("requests R6 runs as soon as it is resumed, R23 and before R22 does not")
-    func runsWhenResumed() throws {
+    @Test("requests R6 runs as soon as it is resumed, and still does when its exchange has begun")
+    func runsWhenResumed() async throws {
         let request = try rig.data("/stall")
-        #expect(!request.isRunning)
 
         request.resume()
+        #expect(request.isRunning)
 
+        _ = try await rig.transport.request(at: 0)
         #expect(request.isRunning)
         request.cancel()
     }
@@ -118,14 +119,22 @@ struct RequestHandleTests {
         #expect(outcome.error?.loadingError?.urlErrorCode == -999)
     }
 
-    @Test("requests R10 requests R11 requests R12 tells a refusal with its status and address")
+    @Test("requests R10 tells a refusal as an HTTP error, with the response")
     func httpError() async throws {
         let outcome = try await rig.run("/missing")
 
         #expect(outcome.value == nil && outcome.response != nil)
         #expect(outcome.error?.code == .http)
-        #expect(outcome.error?.status == 404)
-        #expect(outcome.error?.failingURL == "https://svc.example.com/missing")
+    }
+
+    @Test("requests R11 tells the status of a refusal")
+    func httpErrorStatus() async throws {
+        #expect(try await rig.run("/missing").error?.status == 404)
+    }
+
+    @Test("requests R12 tells the address of a refusal")
+    func httpErrorURL() async throws {
+        #expect(try await rig.run("/missing").error?.failingURL == "https://svc.example.com/missing")
     }
 
     @Test("requests R13 takes no status for an error when those are disabled")
@@ -136,8 +145,8 @@ struct RequestHandleTests {
         #expect(outcome.response?.status == 404)
     }
 
-    @Test("requests R14 requests R15 says that a public WiFi is in the way, with the same case and address")
-    func friendlyWiFi() async throws {
+    @Test("requests R14 tells a certificate that is not trusted as what it is")
+    func untrusted() async throws {
         let outcome = try await rig.run("/untrusted")
 
         #expect(outcome.value == nil && outcome.response == nil)
@@ -146,6 +155,12 @@ struct RequestHandleTests {
             return
         }
         #expect(outcome.error?.loadingError?.urlErrorCode == -1202)
+    }
+
+    @Test("requests R15 says in every language that a public WiFi may be in the way, and at which address")
+    func friendlyWiFi() async throws {
+        let outcome = try await rig.run("/untrusted")
+
         #expect(outcome.error?.failingURL == "https://svc.example.com/untrusted")
         for language in MessageLanguage.allCases {
             #expect(outcome.error?.text(in: language).contains("WiFi") == true)
@@ -240,7 +255,20 @@ struct RequestHandleTests {
         #expect(weakRequest == nil)
     }
 
-    @Test("requests R24 requests R25 runs within its completion and not after it")
+    @Test("requests R22 does not run before it is resumed")
+    func doesNotRunBefore() throws {
+        #expect(try !rig.data("/stall").isRunning)
+    }
+
+    @Test("requests R23 runs when resume has returned")
+    func runsAfterResume() throws {
+        let request = try rig.data("/stall")
+        request.resume()
+        #expect(request.isRunning)
+        request.cancel()
+    }
+
+    @Test("requests R24 runs within its completion")
     func runsWithinCompletion() async throws {
         let told = Told<Bool>()
         let holder = Holder()
@@ -250,27 +278,41 @@ struct RequestHandleTests {
         holder.weakRequest = request
         request.resume()
 
+        #expect(await told.wait(for: 1) == [true])
+    }
+
+    @Test("requests R25 does not run after its completion")
+    func doesNotRunAfterCompletion() async throws {
+        let request = try rig.data("/ok")
+        request.resume()
+
         await end(of: request)
 
-        #expect(told.all == [true])
         #expect(!request.isRunning)
     }
 
-    @Test("requests R26 requests R36 tells observers that it runs first, all on the main thread")
+    @Test("requests R26 tells observers first that it runs")
     func observation() async throws {
         let told = Told<Bool>()
-        let threads = Told<Bool>()
         let request = try rig.data("/ok")
-        let observation = request.observeRunning { isRunning in
-            threads.add(MainDelivery.isOnMain)
-            told.add(isRunning)
-        }
+        let observation = request.observeRunning { told.add($0) }
 
         request.resume()
 
         #expect(!observation.wasRunning)
         #expect(await told.wait(for: 2) == [true, false])
-        #expect(threads.all == [true, true])
+    }
+
+    @Test("requests R36 tells observers of a request that the main thread resumed there, of its end too")
+    func observationThread() async throws {
+        let threads = Told<Bool>()
+        let request = try rig.data("/ok")
+        let observation = request.observeRunning { _ in threads.add(MainDelivery.isOnMain) }
+
+        request.resume()
+
+        #expect(await threads.wait(for: 2) == [true, true])
+        observation.cancel()
     }
 
     @Test("requests R26 is tracked by Observation")

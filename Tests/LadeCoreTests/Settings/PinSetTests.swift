@@ -21,14 +21,26 @@ import Testing
         #expect(PinSet().pins(for: "www.example.com") == nil)
     }
 
-    @Test("service TP-03 service TP-04 service TP-07 pins hold for their host and for no other")
-    func findsHost() throws {
+    /// A set with one pin for one host.
+    private func pinned() throws -> PinSet {
         var pins = PinSet()
         try pins.pin([one], for: "WWW.example.com")
+        return pins
+    }
 
-        #expect(pins.pins(for: "www.Example.com") != nil)
-        #expect(pins.pins(for: "www.example.org") == nil)
-        #expect(pins.pins(for: "example.com") == nil)
+    @Test("service TP-03 finds the pins of a host, whatever its case")
+    func findsHost() throws {
+        #expect(try pinned().pins(for: "www.Example.com") == [String(one.dropFirst(7))])
+    }
+
+    @Test("service TP-04 finds no pins for a host of another domain")
+    func findsNoOtherDomain() throws {
+        #expect(try pinned().pins(for: "www.example.org") == nil)
+    }
+
+    @Test("service TP-07 finds no pins for a host that is not listed, although one below it is")
+    func findsNoParent() throws {
+        #expect(try pinned().pins(for: "example.com") == nil)
     }
 
     @Test(

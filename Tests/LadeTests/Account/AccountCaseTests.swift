@@ -16,66 +16,110 @@ struct AccountCaseTests {
         return rig.service.account(settings)
     }
 
-    @Test("service FA-01 service FA-02 is made with what authorises, and makes loaders")
+    @Test("service FA-01 is made with what authorises")
     func creation() {
-        let account = account(Rig(), [SAMLDecorator(clientID: "a")])
-        #expect(account.settings.decorators.count == 1)
-        #expect(account.makeLoader() !== account.makeLoader())
+        let authoriser = NotingAuthoriser()
+        let account = Rig().service.account(identifier: "somebody", authorisers: [authoriser])
+        #expect(account.identifier == "somebody")
+        #expect(account.settings.authorisers.map(\.identifier) == [authoriser.identifier])
     }
 
-    @Test("service FA-03 service SM-07 service SM-08 makes loaders that call back")
+    @Test("service FA-02 makes loaders, each its own")
+    func makesLoaders() {
+        let account = account(Rig())
+        let loader = account.makeLoader()
+        #expect(loader.account === account)
+        #expect(account.makeLoader() !== loader)
+    }
+
+    @Test("service FA-03 makes loaders that call back")
     func closures() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.stalls)
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let results = Journal<Result<Response, LoadingError>>()
         let loader = account(rig).makeLoader()
 
-        let handle = loader.load(try rig.request(), on: .anywhere) { _ in }
+        loader.load(try rig.request(), on: .anywhere) { results.add($0) }
 
-        #expect(loader.currentRequests.count == 1)
-        handle.cancel()
+        #expect(try await results.next().first?.get().status == 200)
     }
 
-    @Test(
-        "service FA-04 service FA-05 service FA-06 tells the ending to who performed the request, once",
-        arguments: [
-            (ScriptedAnswer.text("ok"), Told.success(200, "ok")),
-            (.status(500), .failure("call failed: unacceptableStatus(500)")),
-            (.fails(.cancelled(.init())), .cancelled),
-        ]
-    )
-    func endings(_ answer: ScriptedAnswer, _ told: Told) async throws {
-        let rig = Rig()
+    /// Performs a request that is answered so, by a loader of the account, and gives what its delegate is told until the
+    /// end; another loader of the account hears nothing.
+    private func told(
+        _ answer: ScriptedAnswer,
+        of change: (inout Request) -> Void = { _ in },
+        by witness: Witness = Witness(chunks: true)
+    ) async throws -> [Told] {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(answer)
-        let witness = Witness()
-
-        _ = rig.perform(try rig.request(), witness)
-
-        #expect(try await witness.journal.next() == [told])
+        let account = account(rig)
+        let (loader, other) = (account.makeLoader(), account.makeLoader())
+        let stranger = Witness(chunks: true)
+        for (loader, witness) in [(loader, witness), (other, stranger)] {
+            loader.delegate = witness
+            loader.delegateExecutor = .anywhere
+        }
+        var request = try rig.request()
+        change(&request)
+        loader.perform(request)
+        while try await witness.journal.next().last?.isEnding == false {}
+        #expect(stranger.told.isEmpty)
+        return witness.told
     }
 
-    @Test("service FA-07 service FA-08 tells head and chunk to who performed the request, once")
-    func streaming() async throws {
-        let rig = Rig()
-        rig.transport.onAnyRequest().respond(.text("chunk"))
-        let witness = Witness(chunks: true)
-
-        _ = rig.perform(try rig.request().streamed, witness)
-
-        #expect(try await witness.journal.next(3) == [.head(200), .chunk("chunk"), .success(200, "")])
+    @Test("service FA-04 tells one success to who performed the request")
+    func success() async throws {
+        #expect(try await told(.text("ok")) == [.success(200, "ok")])
     }
 
-    @Test("service FA-09 service FA-10 service FA-11 adds credentials while there are some, and asks for them once")
-    func claims() async throws {
+    @Test("service FA-05 tells one failure to who performed the request")
+    func failureOnce() async throws {
+        #expect(try await told(.status(500)) == [.failure("call failed: unacceptableStatus(500)")])
+    }
+
+    @Test("service FA-06 tells one cancellation to who performed the request")
+    func cancellation() async throws {
+        #expect(try await told(.fails(.cancelled(.init()))) == [.cancelled])
+    }
+
+    @Test("service FA-07 tells one chunk to who performed the request")
+    func chunk() async throws {
+        let told = try await told(.text("chunk"), of: { $0.delivery = .streamed })
+        #expect(told.filter { $0 == .chunk("chunk") }.count == 1)
+    }
+
+    @Test("service FA-08 tells the head once to who performed the request, before anything else")
+    func head() async throws {
+        let told = try await told(.text("chunk"), of: { $0.delivery = .streamed })
+        #expect(told.first == .head(200))
+        #expect(told.filter { $0 == .head(200) }.count == 1)
+    }
+
+    /// What an authoriser was asked, and what arrived, when a loader of its account made one call.
+    private func authorised(by authoriser: NotingAuthoriser) async throws -> (asked: [String], arrived: Request) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let saml = SAMLDecorator(clientID: "iplayer")
-        let loader = account(rig, [saml]).makeLoader()
+        let account = rig.service.account(authorisers: [authoriser])
+        _ = try await account.makeLoader().load(rig.request("/a?b=c"))
+        return (authoriser.asked, try #require(rig.transport.requests.first))
+    }
 
-        _ = try await loader.load(rig.request())
-        saml.samlToken = "T"
-        _ = try await loader.load(rig.request())
+    @Test("service FA-09 authorises what its authoriser claims")
+    func claims() async throws {
+        #expect(try await authorised(by: NotingAuthoriser()).arrived.headers["Authorization"] == "noted")
+    }
 
-        #expect(rig.transport.requests.map { $0.headers["Authorization"] } == [nil, "iplayer x=T"])
+    @Test("service FA-10 authorises nothing that its authoriser does not claim")
+    func claimsNothing() async throws {
+        let (asked, arrived) = try await authorised(by: NotingAuthoriser(isClaiming: false))
+        #expect(!asked.contains("authorise"))
+        #expect(arrived.headers["Authorization"] == nil)
+    }
+
+    @Test("service FA-11 asks the authoriser once per call")
+    func asksOnce() async throws {
+        #expect(try await authorised(by: NotingAuthoriser()).asked.filter { $0 == "authorise" }.count == 1)
     }
 
     @Test("service FA-12 service D-23 answers only from what is stored while it is offline")
@@ -99,20 +143,40 @@ struct AccountCaseTests {
         #expect(rig.transport.received.count == 1)
     }
 
-    @Test("service FA-13 service FA-14 sends the very request, with what authorising added")
+    @Test("service FA-13 sends the very request that was performed")
     func forwards() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
-        let saml = SAMLDecorator(clientID: "iplayer")
-        saml.samlToken = "T"
         var request = try rig.request("/a?b=c")
         request.headers["X-Own"] = "1"
+        request.sourceIdentifier = "screen"
 
-        _ = try await account(rig, [saml]).makeLoader().load(request)
+        _ = try await account(rig).makeLoader().load(request)
 
         #expect(rig.transport.lines == ["GET /a?b=c"])
         #expect(rig.transport.requests[0].headers["X-Own"] == "1")
-        #expect(rig.transport.requests[0].headers["Authorization"] == "iplayer x=T")
+        #expect(rig.transport.requests[0].sourceIdentifier == "screen")
+    }
+
+    @Test("service FA-14 sends what the authoriser made of the request, and only then")
+    func forwardsAuthorised() async throws {
+        let signal = Signal()
+        let authoriser = NotingAuthoriser(holdingUntil: signal)
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let witness = Witness()
+        let loader = rig.service.account(authorisers: [authoriser]).makeLoader()
+        loader.delegate = witness
+        loader.delegateExecutor = .anywhere
+        loader.perform(try rig.request("/a?b=c"))
+        try await signal.arrivals(atLeast: 1)
+
+        #expect(rig.transport.requests.isEmpty)
+        signal.raise()
+
+        #expect(try await witness.journal.next() == [.success(200, "ok")])
+        #expect(rig.transport.lines == ["GET /a?b=c"])
+        #expect(rig.transport.requests[0].headers["Authorization"] == "noted")
     }
 
     @Test("service FA-15 fails a request whose authorising fails, with its error")
@@ -140,6 +204,25 @@ struct AccountCaseTests {
         #expect(try await witness.journal.next() == [.failure("call failed: unacceptableStatus(401)")])
     }
 
+    @Test("service FA-17 tells one failure when the whole call takes longer than it may")
+    func deadline() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+        var request = try rig.request()
+        request.deadline = .milliseconds(100)
+
+        let handle = rig.perform(request, witness)
+        _ = try await rig.time.sleepers(atLeast: 1)
+        rig.time.advance(by: .milliseconds(99))
+        #expect(handle.isRunning)
+        rig.time.advance(by: .milliseconds(1))
+
+        #expect(try await witness.journal.next() == [.failure("call failed: deadlineExceeded")])
+        // D-30: the exchange is over too.
+        #expect(rig.events.story.contains("exchange failed: timedOut(whole exchange)"))
+    }
+
     @Test("service FA-18 hands a cancellation down to the exchange")
     func cancels() async throws {
         let rig = Rig()
@@ -152,6 +235,28 @@ struct AccountCaseTests {
         try await rig.transport.cancellations(atLeast: 1)
 
         #expect(try await witness.journal.next() == [.cancelled])
+    }
+
+    @Test("service FA-19 asks who performed the request once for its body, when it is needed again")
+    func bodyPrompt() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
+        rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))
+        let account = account(rig)
+        let (loader, other) = (account.makeLoader(), account.makeLoader())
+        let (witness, stranger) = (Witness(newBody: .text("again")), Witness(newBody: .text("not this")))
+        for (loader, witness) in [(loader, witness), (other, stranger)] {
+            loader.delegate = witness
+            loader.delegateExecutor = .anywhere
+        }
+        var request = try rig.request()
+        request.method = .put
+        request.body = .writer { try await $0(Data("once".utf8)) }
+
+        loader.perform(request)
+
+        #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
+        #expect(rig.transport.received.map(\.text) == ["once", "again"])
+        #expect(stranger.told.isEmpty)
     }
 }
 

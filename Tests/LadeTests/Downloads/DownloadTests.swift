@@ -48,10 +48,11 @@ struct DownloadTests {
         return hash.finalised().base64EncodedString()
     }
 
-    @Test(
-        "service SV-12 service SV-13 service SV-19 service AT-17 downloads to a file that has its name once it is whole"
-    )
-    func whole() async throws {
+    /// A download of “onetwo”, looked at while its first half is there and when it is over.
+    private func download(
+        _ meanwhile: (Rig, Folder) -> Void = { _, _ in },
+        _ afterwards: (Rig, Folder, Download) -> Void = { _, _, _ in }
+    ) async throws {
         let rig = Rig()
         let folder = try Folder()
         let signal = Signal()
@@ -67,16 +68,87 @@ struct DownloadTests {
         options.progress = { received, _ in progress.add(received) }
         async let downloading = rig.loader.download(rig.request(), to: folder.path + "file.txt", options: options)
         _ = try await progress.next()
-
-        #expect(folder.text("file.txt") == nil)
+        meanwhile(rig, folder)
         signal.raise()
         let download = try await downloading
-
-        #expect(download.length == 6)
-        #expect(download.resumedLength == 0)
-        #expect(folder.names == ["file.txt"])
-        #expect(folder.text("file.txt") == "onetwo")
         #expect(progress.all == [3, 6])
+        afterwards(rig, folder, download)
+    }
+
+    @Test("service SV-12 asks for a download as a stream from the start")
+    func streams() async throws {
+        try await download { rig, _ in
+            #expect(rig.transport.requests.map(\.delivery) == [.streamed])
+            #expect(rig.transport.requests.map { $0.headers["Accept-Encoding"] } == ["identity"])
+        }
+    }
+
+    @Test("service SV-13 writes the body to a file once its head is there, under another name until it is whole")
+    func writes() async throws {
+        try await download { _, folder in
+            #expect(folder.text(".file.txt.lade-part") == "one")
+            #expect(folder.text("file.txt") == nil)
+        }
+    }
+
+    @Test("service SV-16 makes no file of a download that was forgotten when its head arrives")
+    func forgotten() async throws {
+        let begun = Signal()
+        let signal = Signal()
+        // Does not hear of the cancellation, as a server does not.
+        let transport = ClosureTransport { request, _ throws(LoadingError) in
+            begun.raise()
+            let deaf = Task { try await signal.wait() }
+            _ = await deaf.result
+            return Response(status: 200, body: ResponseBody(Data("late".utf8)), request: request)
+        }
+        let folder = try Folder()
+        let loader = Service(transport: transport).anonymous.makeLoader()
+        let downloading = Task {
+            await failure { () throws(LoadingError) in
+                try await loader.download(Request("https://svc.example.com/thing"), to: folder.path + "file.txt")
+            }
+        }
+        try await begun.wait()
+
+        loader.cancelAllLoads()
+        signal.raise()
+
+        #expect(await downloading.value?.isCancellation == true)
+        #expect(folder.names.isEmpty)
+        #expect(loader.currentRequests.isEmpty)
+    }
+
+    @Test("service SV-19 tells one success of a download, whose file was moved to its name")
+    func whole() async throws {
+        try await download { _, _ in
+        } _: { rig, folder, download in
+            #expect(
+                rig.events.story.filter { $0.hasPrefix("call ") && !$0.hasPrefix("call started") } == [
+                    "call finished 200"
+                ]
+            )
+            #expect(download.length == 6)
+            #expect(download.resumedLength == 0)
+            #expect(folder.names == ["file.txt"])
+            #expect(folder.text("file.txt") == "onetwo")
+        }
+    }
+
+    @Test("service AT-17 decides by the head of each attempt whether its body becomes the file")
+    func attempts() async throws {
+        let rig = Rig {
+            $0.retries.limit = 1
+            $0.retries.backoff = .none
+        }
+        let folder = try Folder()
+        rig.transport.onAnyRequest().respond(.status(503, "the page of an error")).then(.text("thing"))
+
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
+
+        #expect(rig.transport.received.count == 2)
+        #expect(folder.text("file.txt") == "thing")
+        #expect(download.length == 5)
     }
 
     @Test("service D-31 takes the page of an error for no file")

@@ -8,30 +8,10 @@ import LadeTesting
 import Testing
 
 @Suite("Fluent requests")
-struct LoadRequestTests {
-    struct Foo: Error, Equatable {}
-    struct Bar: Error, Equatable {}
-    struct Show: Decodable, Equatable, Sendable { var title: String }
+struct LoadRequestTests: FluentSuite {
+    private struct Foo: Error {}
 
-    private func request(_ rig: Rig, _ path: String = "/thing") throws -> LoadRequest {
-        rig.loader.request(try rig.request(path).url, sourceIdentifier: "tests", on: .anywhere)
-    }
-
-    // A request does not hold its loader, so somebody else has to.
-    private let rigs = Locked<[Rig]>([])
-
-    private func rig(_ answer: ScriptedAnswer) -> Rig {
-        let rig = Rig()
-        rigs.withLock { $0.append(rig) }
-        rig.transport.onAnyRequest().respond(answer)
-        return rig
-    }
-
-    private func status(_ error: (any Error)?) -> Int? {
-        if case .unacceptableStatus(let status, _) = error as? LoadingError { status.code } else { nil }
-    }
-
-    private func isCancellation(_ error: (any Error)?) -> Bool { (error as? LoadingError)?.isCancellation == true }
+    let rigs = Locked<[Rig]>([])
 
     // MARK: - States
 
@@ -50,13 +30,29 @@ struct LoadRequestTests {
         rig.loader.cancelAllLoads()
     }
 
-    @Test("service SW-03 service SW-04 tells a success and an error", arguments: [true, false])
-    func ending(_ isGood: Bool) async throws {
-        let rig = rig(isGood ? .text("ok") : .connectionLost())
+    /// How a request that is answered so ended for its handler.
+    private func outcome(_ answer: ScriptedAnswer) async throws -> LoadOutcome<Void> {
         let outcomes = Journal<LoadOutcome<Void>>()
-        try request(rig).response { outcomes.add($0) }
-        let first = try #require(await outcomes.next().first)
-        #expect((first.error == nil) == isGood)
+        try request(rig(answer)).response { outcomes.add($0) }
+        return try #require(await outcomes.next().first)
+    }
+
+    @Test("service SW-03 tells a success")
+    func success() async throws {
+        let outcome = try await outcome(.text("ok"))
+        #expect(outcome.error == nil)
+        #expect(outcome.data == Data("ok".utf8))
+    }
+
+    @Test("service SW-04 tells an error")
+    func failure() async throws {
+        guard
+            case .transport(code: 123, _, _) = try await outcome(.fails(.transport(code: 123, message: "", .init())))
+                .error as? LoadingError
+        else {
+            Issue.record("another ending")
+            return
+        }
     }
 
     @Test("service SW-05 service D-34 tells a cancellation once")
@@ -85,16 +81,30 @@ struct LoadRequestTests {
         requests[2].cancel()
     }
 
-    @Test("service SW-07 service SW-08 service D-35 can be changed until it is sent, streaming flag and all")
-    func modify() async throws {
+    @Test("service SW-07 can be changed before it is sent")
+    func modifyBefore() async throws {
         let rig = rig(.text("ok"))
-        let request = try request(rig).modify { $0.method = .delete }.modify { $0.delivery = .streamed }
-        let outcomes = Journal<LoadOutcome<Data>>()
-        request.responseData { outcomes.add($0) }
-        request.modify { $0.method = .put }
-        #expect(try await outcomes.next().first?.value == Data("ok".utf8))
+        let request = try request(rig).modify { $0.method = .delete }
+        _ = await request.outcome()
         #expect(rig.transport.requests.map(\.method) == [.delete])
         #expect(request.request.method == .delete)
+    }
+
+    @Test("service SW-08 cannot be changed after it was sent")
+    func modifyAfter() async throws {
+        let rig = rig(.stalls)
+        let request = try request(rig).response { _ in }
+        request.modify { $0.method = .put }
+        _ = try await rig.transport.request(at: 0)
+        #expect(rig.transport.requests.map(\.method) == [.get])
+        #expect(request.request.method == .get)
+        request.cancel()
+    }
+
+    @Test("service D-35 takes the streaming flag while it is built, and gives the whole body")
+    func modifyDelivery() async throws {
+        let request = try request(rig(.text("ok"))).modify { $0.delivery = .streamed }
+        #expect(await request.dataOutcome().value == Data("ok".utf8))
     }
 
     @Test("service SW-09 cancels the exchange")
@@ -150,18 +160,24 @@ struct LoadRequestTests {
         #expect(ran.withLock { $0 } == 1)
     }
 
-    @Test(
-        "service SW-14 service SW-15 service SW-16 service SW-17 judges statuses",
-        arguments: [
-            (201, nil, true), (301, nil, false), (304, 300..<400, true), (204, 200..<201, false),
-        ] as [(Int, Range<Int>?, Bool)]
-    )
-    func statuses(_ code: Int, _ range: Range<Int>?, _ isGood: Bool) async throws {
+    /// The status for which a request fails that is answered so; nil when it succeeds.
+    private func refused(_ code: Int, in range: Range<Int>? = nil) async throws -> Int? {
         let request = try request(rig(.status(Status(code))))
         if let range { request.validateStatus(in: range) }
-        let outcome = await request.outcome()
-        #expect(status(outcome.error) == (isGood ? nil : code))
+        return status(await request.outcome().error)
     }
+
+    @Test("service SW-14 takes a 201 by default")
+    func created() async throws { #expect(try await refused(201) == nil) }
+
+    @Test("service SW-15 refuses a 301 by default, with its code")
+    func moved() async throws { #expect(try await refused(301) == 301) }
+
+    @Test("service SW-16 takes a 304 where 300 to 399 are wanted")
+    func notModified() async throws { #expect(try await refused(304, in: 300..<400) == nil) }
+
+    @Test("service SW-17 refuses a 204 where only 200 is wanted, with its code")
+    func noContent() async throws { #expect(try await refused(204, in: 200..<201) == 204) }
 
     @Test("service D-38 takes a 404 for a failure unless told otherwise, and keeps the answer within reach")
     func notFound() async throws {
@@ -172,18 +188,35 @@ struct LoadRequestTests {
 
     // MARK: - Handlers
 
-    @Test("service SW-18 service SW-24 tells handlers before and after that it could not be sent")
-    func executionFails() async throws {
+    /// What handlers are told of a request that cannot be sent, for its loader is gone.
+    private func unsent(_ attach: (LoadRequest, Journal<LoadOutcome<Void>>) -> Void) async throws -> [LoadOutcome<Void>]
+    {
         let rig = rig(.text("ok"))
         var loader: Loader? = rig.loader.account.makeLoader()
         let request = try #require(loader).request(try rig.request(), on: .anywhere)
         loader = nil
         let outcomes = Journal<LoadOutcome<Void>>()
-        request.response { outcomes.add($0) }
-        request.response { outcomes.add($0) }
-        let all = try await outcomes.next(2)
-        #expect(all.allSatisfy { isCancellation($0.error) && $0.response == nil })
+        attach(request, outcomes)
+        _ = try await outcomes.next()
         #expect(rig.transport.requests.isEmpty)
+        return outcomes.all
+    }
+
+    @Test("service SW-18 tells handlers before and after that it could not be sent")
+    func executionFails() async throws {
+        let all = try await unsent { request, outcomes in
+            request.response { outcomes.add($0) }
+            request.response { outcomes.add($0) }
+        }
+        #expect(all.count == 2)
+        #expect(all.allSatisfy { isCancellation($0.error) })
+    }
+
+    @Test("service SW-24 tells a handler without a value that it could not be sent, without an answer")
+    func voidExecutionFails() async throws {
+        let all = try await unsent { request, outcomes in request.response { outcomes.add($0) } }
+        #expect(all.map { isCancellation($0.error) } == [true])
+        #expect(all.map { $0.response == nil } == [true])
     }
 
     @Test("service SW-19 service D-34 tells handlers before and after a cancellation of it")
@@ -198,132 +231,55 @@ struct LoadRequestTests {
         #expect(all.allSatisfy { isCancellation($0.error) })
     }
 
-    @Test(
-        "service SW-20 service SW-21 service SW-22 service SW-23 sends once and tells each handler once",
-        arguments: [true, false]
-    )
-    func handlers(_ isGood: Bool) async throws {
-        let rig = rig(isGood ? .text("ok") : .connectionLost())
+    /// What handlers are told of a request: some attached before it is sent, some after its end.
+    private func handled(
+        _ answer: ScriptedAnswer,
+        before: Int,
+        after: Int
+    ) async throws -> (outcomes: [LoadOutcome<Void>], sent: Int) {
+        let rig = rig(answer)
         let outcomes = Journal<LoadOutcome<Void>>()
-        let request = try request(rig).response { outcomes.add($0) }.response { outcomes.add($0) }
-        _ = try await outcomes.next(2)
-        request.response { outcomes.add($0) }
-        let all = try await outcomes.next()
-        #expect(all.count == 3)
-        #expect(all.allSatisfy { ($0.error == nil) == isGood })
-        #expect(rig.transport.received.count == 1)
-    }
-
-    @Test("service SW-25 service SW-26 service SW-27 service SW-28 tells a handler without a value how it ended")
-    func voidHandler() async throws {
-        let thrown = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }.outcome()
-        #expect(thrown.error is Foo && thrown.response != nil)
-        let broken = await (try request(rig(.text("ok").breaking(after: 1)))).outcome()
-        #expect(broken.error is LoadingError)
-        let refused = await (try request(rig(.status(403)))).acceptingAnyStatus().outcome()
-        #expect(refused.error == nil && refused.response?.status == 403)
-        let plain = await (try request(rig(.text("ok")))).outcome()
-        #expect(plain.error == nil && plain.response != nil)
-    }
-
-    @Test("service SW-29 service SW-30 service SW-31 service SW-42 tells a handler the body, and misses an empty one")
-    func dataHandler() async throws {
-        let thrown = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }.dataOutcome()
-        #expect(thrown.error is Foo && thrown.response != nil)
-        #expect(await (try request(rig(.status(204)))).dataOutcome().error as? ProcessingFault == .emptyBody)
-        #expect(await (try request(rig(.text("ok")))).dataOutcome().value == Data("ok".utf8))
-    }
-
-    @Test("service SW-32 service SW-33 service SW-34 service SW-35 service SW-43 tells a handler a decoded value")
-    func decodableHandler() async throws {
-        let thrown = await (try request(rig(.json("{}")))).validate { _ in throw Foo() }.decodedOutcome(Show.self)
-        #expect(thrown.error is Foo)
-        #expect(await (try request(rig(.json("{}")))).decodedOutcome(Show.self).error is DecodingError)
-        #expect(
-            await (try request(rig(.status(204)))).decodedOutcome(Show.self).error as? ProcessingFault == .emptyBody
-        )
-        let outcomes = Journal<LoadOutcome<Show>>()
-        try request(rig(.json(#"{"title": "a"}"#))).responseDecodable(Show.self) { outcomes.add($0) }
-        #expect(try await outcomes.next().first?.value == Show(title: "a"))
-        let mapped = await (try request(rig(.json(#"{"title": "a"}"#)))).decodedOutcome([String: String].self)
-        #expect(mapped.result.map { $0["title"] }.isSame(as: "a"))
-    }
-
-    @Test("service SW-36 service SW-37 service SW-38 service SW-44 tells a handler JSON, fragments too")
-    func jsonHandler() async throws {
-        let thrown = await (try request(rig(.json("{}")))).validate { _ in throw Foo() }.jsonOutcome()
-        #expect(thrown.error is Foo)
-        #expect(await (try request(rig(.text("bad")))).jsonOutcome().error is JSONFault)
-        #expect(await (try request(rig(.text("{null}")))).jsonOutcome().error is JSONFault)
-        #expect(await (try request(rig(.status(204)))).jsonOutcome().error as? ProcessingFault == .emptyBody)
-        #expect(await (try request(rig(.text("123")))).jsonOutcome().value == .integer(123))
-        let outcomes = Journal<LoadOutcome<JSONValue>>()
-        try request(rig(.json(#"{"a":1}"#))).responseJSON { outcomes.add($0) }
-        #expect(try await outcomes.next().first?.value == .object(["a": .integer(1)]))
-    }
-
-    @Test("service SW-39 service SW-40 service SW-41 tells a handler what its own serialiser makes")
-    func serialiser() async throws {
-        let good = await (try request(rig(.text("ok")))).outcome(processedBy: TextProcessor())
-        #expect(good.value == "ok")
-        let thrown = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }.outcome(
-            processedBy: TextProcessor()
-        )
-        #expect(thrown.error is Foo)
-        let failing = ClosureProcessor { (_: Data, _) -> String in throw Bar() }
-        #expect(await (try request(rig(.text("ok")))).outcome(processedBy: failing).error is Bar)
-    }
-
-    // MARK: - Awaiting, which stands for publishers and tasks
-
-    @Test(
-        """
-        service SW-45 service SW-46 service SW-47 service SW-48 service SW-49 service SW-52 service SW-53 service SW-54 \
-        service SW-55 service SW-56 gives one outcome of every kind to who awaits it
-        """
-    )
-    func awaited() async throws {
-        let rig = rig(.json(#"{"title":"a"}"#))
-        #expect(await (try request(rig)).outcome().error == nil)
-        #expect(await (try request(rig)).dataOutcome().value?.count == 13)
-        #expect(await (try request(rig)).decodedOutcome(Show.self).value == Show(title: "a"))
-        #expect(await (try request(rig)).jsonOutcome().value?["title"]?.string == "a")
-        #expect(await (try request(rig)).outcome(processedBy: TextProcessor()).value?.count == 13)
-    }
-
-    @Test(
-        "service SW-50 service SW-51 service SW-57 service SW-58 throws without a body, and gives it where there is one"
-    )
-    func value() async throws {
-        let empty = await (try request(rig(.status(204)))).dataOutcome()
-        #expect(throws: ProcessingFault.emptyBody) { try empty.get() }
-        #expect(try await request(rig(.text("ok"))).dataOutcome().get() == Data("ok".utf8))
-    }
-
-    @Test("service SW-59 has value or error, request, answer and raw body")
-    func accessors() async throws {
-        let good = await (try request(rig(.text("7")))).decodedOutcome(Int.self)
-        #expect(good.value == 7 && good.error == nil && good.data == Data("7".utf8) && good.response?.status == 200)
-        #expect(good.request.url.lastPathComponent == "thing")
-        let bad = await (try request(rig(.text("x")))).decodedOutcome(Int.self)
-        #expect(bad.value == nil && bad.error != nil && bad.data == Data("x".utf8))
-    }
-
-    @Test("service D-34 ends an awaited outcome when the task around it is cancelled")
-    func structured() async throws {
-        let rig = rig(.stalls)
         let request = try request(rig)
-        let task = Task { await request.outcome() }
-        _ = try await rig.transport.request(at: 0)
-        task.cancel()
-        #expect(isCancellation(await task.value.error))
-        try await rig.transport.cancellations(atLeast: 1)
+        for _ in 0..<before { request.response { outcomes.add($0) } }
+        _ = try await outcomes.next(before)
+        for _ in 0..<after { request.response { outcomes.add($0) } }
+        _ = try await outcomes.next(after)
+        return (outcomes.all, rig.transport.received.count)
     }
-}
 
-extension Result where Success: Equatable {
-    /// Whether it is this success.
-    func isSame(as value: Success) -> Bool {
-        if case .success(let success) = self { success == value } else { false }
+    @Test("service SW-20 tells a handler once, whatever the transport says twice")
+    func answersTwice() async throws {
+        // A cancellation after the end is the only second ending that there can be.
+        let rig = rig(.text("ok"))
+        let outcomes = Journal<LoadOutcome<Void>>()
+        let request = try request(rig).response { outcomes.add($0) }
+        _ = try await outcomes.next()
+        request.cancel()
+        rig.loader.cancelAllLoads()
+        await rig.service.shutDown()
+        #expect(outcomes.all.count == 1)
+        #expect(outcomes.all.first?.error == nil)
+    }
+
+    @Test("service SW-21 sends once for two handlers, and tells both")
+    func twoHandlers() async throws {
+        let (outcomes, sent) = try await handled(.text("ok"), before: 2, after: 0)
+        #expect(outcomes.map { $0.error == nil } == [true, true])
+        #expect(sent == 1)
+    }
+
+    @Test("service SW-22 tells a handler that comes after the end, without sending again")
+    func lateHandler() async throws {
+        let (outcomes, sent) = try await handled(.text("ok"), before: 1, after: 1)
+        #expect(outcomes.map { $0.data } == [Data("ok".utf8), Data("ok".utf8)])
+        #expect(sent == 1)
+    }
+
+    @Test("service SW-23 tells a handler that comes after a failure of it, without sending again")
+    func lateHandlerOfFailure() async throws {
+        let (outcomes, sent) = try await handled(.connectionLost(), before: 1, after: 1)
+        #expect(outcomes.count == 2)
+        #expect(outcomes.allSatisfy { $0.error is LoadingError })
+        #expect(sent == 1)
     }
 }

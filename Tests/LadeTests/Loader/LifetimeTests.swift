@@ -184,7 +184,7 @@ struct LifetimeTests {
         _ = await other.value
     }
 
-    @Test("service D-37 service SV-41 ends every call after the end of the service as cancelled, once")
+    @Test("service D-37 ends every call after the end of the service as cancelled, once")
     func shutDown() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)

@@ -4,19 +4,31 @@ import Testing
 
 @Suite("Small parts")
 struct SmallPartsTests {
-    @Test("service SM-01 service SM-02 cancels once, however often it is told to")
-    func cancel() async throws {
+    /// A call under way that was cancelled as often as said, and what its delegate was told.
+    private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, told: [Told]) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
         let witness = Witness()
         let handle = rig.perform(try rig.request(), witness)
         _ = try await rig.transport.request(at: 0)
+        for _ in 0..<times { handle.cancel() }
+        _ = try await witness.journal.next()
+        // Once the exchange is over, nothing more can be told.
+        try await rig.transport.cancellations(atLeast: 1)
+        try await rig.events.line("call failed: cancelled")
+        return (handle, witness.told)
+    }
 
-        handle.cancel()
+    @Test("service SM-01 tells one cancellation, and says that it was cancelled")
+    func cancel() async throws {
+        let (handle, told) = try await cancelled(1)
+        #expect(told == [.cancelled])
         #expect(handle.isCancelled)
-        handle.cancel()
+    }
 
-        #expect(try await witness.journal.next() == [.cancelled])
+    @Test("service SM-02 tells one cancellation when it is cancelled twice")
+    func cancelTwice() async throws {
+        #expect(try await cancelled(2).told == [.cancelled])
     }
 
     @Test("service SM-03 gives a handle that knows what it cancels")
@@ -31,11 +43,37 @@ struct SmallPartsTests {
         handle.cancel()
     }
 
-    @Test("service SM-04 service SM-05 service SM-06 counts header fields as the reference does")
-    func headerSize() {
+    @Test("service SM-04 counts nothing for a name that is no text")
+    func sizeOfOddName() {
         #expect(HeaderSize.compatible([(1, "b")]) == 0)
+    }
+
+    @Test("service SM-05 counts nothing for a value that is no text")
+    func sizeOfOddValue() {
         #expect(HeaderSize.compatible([("a", 2)]) == 0)
+    }
+
+    @Test("service SM-06 counts name, value and three bytes for each field")
+    func size() {
         #expect(HeaderSize.compatible([("Authorisation", "Basic thisismytoken")]) == 35)
+    }
+
+    @Test("service SM-07 makes a loader for whoever rather gives a closure than a delegate")
+    func closureLoader() {
+        let loader = Rig().service.anonymous.makeLoader()
+        #expect(loader.delegate == nil)
+        #expect(loader.currentRequests.isEmpty)
+    }
+
+    @Test("service SM-08 hands a request with a closure to the layer above")
+    func closurePerform() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let handle = rig.loader.load(try rig.request("/a"), on: .anywhere) { _ in }
+        _ = try await rig.transport.request(at: 0)
+        #expect(rig.loader.currentRequests.map(\.url.lastPathComponent) == ["a"])
+        #expect(rig.transport.lines == ["GET /a"])
+        handle.cancel()
     }
 
     @Test("service SM-09 calls back with the answer", .timeLimit(.minutes(1)))

@@ -4,18 +4,30 @@
     import Foundation
 #endif
 import Lade
+import LadePolicies
 import LadeTesting
 import Testing
 
 @Suite("Attempts")
 struct AttemptCaseTests {
-    @Test("service AT-01 service AT-10 sends a request once without a reason to wait")
-    func start() async throws {
+    @Test("service AT-01 makes the first attempt of a call")
+    func creation() async throws {
         let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        _ = try await rig.loader.load(rig.request())
+        #expect(rig.events.story.contains("attemptStarted(1)"))
+    }
+
+    @Test("service AT-10 sends a request once and at once without a reason to wait")
+    func start() async throws {
+        let rig = Rig { settings in
+            settings.rateLimiter = try? RateLimiter(RateLimits(default: .perSecond(10)), time: settings.time)
+        }
         rig.transport.onAnyRequest().respond(.text("ok"))
         _ = try await rig.loader.load(rig.request())
         #expect(rig.transport.received.count == 1)
         #expect(rig.time.now == Instant(nanoseconds: 0))
+        #expect(!rig.events.story.contains { $0.hasPrefix("wait started") })
     }
 
     @Test("service AT-02 tells a chunk once")
@@ -67,11 +79,40 @@ struct AttemptCaseTests {
         #expect(error?.context.headers.isEmpty == true)
     }
 
-    @Test("service AT-09 service AT-18 goes on after the head whatever length it announces")
+    @Test("service AT-06 asks for the body once before the attempt that needs it again")
+    func bodyPrompt() async throws {
+        let rig = Rig {
+            $0.retries.limit = 1
+            $0.retries.backoff = .none
+        }
+        rig.transport.onAnyRequest().respond(.status(503)).then(.text("ok"))
+        let witness = Witness(newBody: .text("again"))
+        var request = try rig.request()
+        request.method = .put
+        request.body = .writer { try await $0(Data("once".utf8)) }
+
+        _ = rig.perform(request, witness)
+
+        #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
+        #expect(rig.transport.received.map(\.text) == ["once", "again"])
+    }
+
+    @Test("service AT-09 goes on after the head whatever length it announces")
     func contentLength() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text(String(repeating: "x", count: 60)))
-        #expect(try await rig.loader.load(rig.request()).body.bytes?.count == 60)
+        let response = try await rig.loader.load(rig.request().streamed)
+        #expect(response.headers["Content-Length"] == "60")
+        #expect(try await response.body.collect().count == 60)
+    }
+
+    @Test("service AT-18 hands the body over as a value by default, to no file")
+    func defaultDelivery() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("thing"))
+        let response = try await rig.loader.load(rig.request())
+        #expect(rig.transport.requests.map(\.delivery) == [.buffered(limit: Request.defaultBufferLimit)])
+        #expect(response.body.bytes == Data("thing".utf8))
     }
 
     @Test("service AT-11 tells an error with the request when no answer came at all")
@@ -83,19 +124,47 @@ struct AttemptCaseTests {
         #expect(error?.context.status == nil)
     }
 
-    @Test("service AT-12 service AT-19 puts the pieces of a body together")
+    @Test("service AT-12 puts the pieces of a body together")
     func pieces() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.chunks(["TEST", "TEST"]))
         #expect(try await rig.loader.load(rig.endpoint().text()) == "TESTTEST")
     }
 
-    @Test("service AT-13 service AT-16 takes a cancellation from below for one, and says so")
+    @Test("service AT-19 puts the pieces of a body together when it came with no HTTP head")
+    func piecesWithoutHead() async throws {
+        let address = "own:thing"
+        let transport = ClosureTransport { request, call throws(LoadingError) in
+            let script = ScriptedTransport(answering: .chunks(["TEST", "TEST"]))
+            var response = try await script.send(request.streamed, call: call)
+            (response.status, response.headers, response.version) = (0, Headers(), nil)
+            response.request = request
+            return response
+        }
+        let rig = Rig { $0.transportsByScheme = ["own": transport] }
+        #expect(try await rig.loader.load(Endpoint(address).text()) == "TESTTEST")
+    }
+
+    @Test("service AT-13 tells one cancellation when the network cancels")
     func cancelled() async throws {
+        let rig = Rig {
+            $0.retries.limit = 4
+            $0.retries.backoff = .none
+        }
+        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        let witness = Witness()
+        _ = rig.perform(try rig.request(), witness)
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(rig.transport.received.count == 1)
+    }
+
+    @Test("service AT-16 says of an attempt's cancellation that it is one")
+    func cancelledFlag() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
         #expect(error?.isCancellation == true)
+        #expect(rig.events.story.contains("call failed: cancelled"))
     }
 
     @Test("service AT-15 tells one cancellation of what is torn down in flight")

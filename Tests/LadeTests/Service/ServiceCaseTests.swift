@@ -26,7 +26,7 @@ struct ServiceCaseTests {
     }
 
     @Test(
-        "service SV-03 service SV-04 passes the priority of each request on",
+        "service SV-03 passes the priority of each request on",
         arguments: [Request.Priority.low, .high]
     )
     func priority(_ priority: Request.Priority) async throws {
@@ -51,16 +51,52 @@ struct ServiceCaseTests {
         #expect(totals.all.isEmpty)
     }
 
-    @Test("service SV-06 service SV-32 service D-12 fails a request without an address, and sends nothing")
+    /// Performs a request that leads nowhere.
+    private func performNowhere(_ rig: Rig, _ witness: Witness) throws -> LoadHandle {
+        rig.perform(Request(try #require(URL(string: "thing"))), witness)
+    }
+
+    @Test("service SV-06 gives the answer to another request to that one when the first had no address")
+    func answerAfterNoURL() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        let witness = Witness()
+
+        let nowhere = try performNowhere(rig, witness)
+        _ = try await witness.journal.next()
+        let other = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next().last == .success(200, "ok"))
+        #expect(witness.loads.withLock { $0 } == [nowhere.id, other.id])
+    }
+
+    @Test("service SV-32 has nothing in flight for a request without an address, and tells its error")
     func noURL() async throws {
         let rig = Rig()
         let witness = Witness()
 
-        _ = rig.perform(Request(try #require(URL(string: "thing"))), witness)
+        let handle = try performNowhere(rig, witness)
 
         #expect(try await witness.journal.next() == [.failure("call failed: invalidRequest")])
-        #expect(rig.transport.requests.isEmpty)
         #expect(rig.loader.currentRequests.isEmpty)
+        #expect(rig.transport.requests.isEmpty)
+        #expect(!handle.isRunning)
+    }
+
+    @Test("service D-12 tells one error of a request without an address, awaited or called back")
+    func noSilence() async throws {
+        let rig = Rig()
+        let results = Journal<String>()
+        let nowhere = Request(try #require(URL(string: "thing")))
+
+        rig.loader.load(nowhere, on: .anywhere) { results.add("\($0)") }
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(nowhere) }
+
+        #expect(try await results.next().count == 1)
+        guard case .invalidRequest(.url, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
     }
 
     @Test("service SV-08 asks who authorises once per call")
@@ -171,7 +207,7 @@ struct ServiceCaseTests {
         #expect(totals.all.first?.status == 200)
     }
 
-    @Test("service SV-23 service SV-26 service D-24 accepts no certificate unchecked unless it is told so for tests")
+    @Test("service D-24 checks every certificate unless it is told not to for tests")
     func certificates() {
         #expect(Service.Settings().transport.tls.verification == .full)
     }
@@ -265,20 +301,42 @@ struct ServiceCaseTests {
         #expect(rig.transport.cancellations == 1)
     }
 
-    @Test("service SV-34 service SV-35 keeps a repeated request in flight, with an exchange of its own each time")
-    func repeats() async throws {
-        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 10)] }
+    /// Up to ten retries, each at once.
+    private func repeating(_ settings: inout Service.Settings) {
+        settings.retries.limit = 10
+        settings.retries.backoff = .none
+    }
+
+    /// A request that the service itself repeats after a failed look-up of its name, while its second exchange runs.
+    private func repeated(_ look: (Rig, Witness, LoadHandle) -> Void) async throws {
+        let rig = Rig(repeating)
         rig.transport.onAnyRequest().respond(.fails(.nameNotResolved(host: "svc.example.com", .init()))).then(.stalls)
         let witness = Witness()
         let handle = rig.perform(try rig.request(), witness)
-
         _ = try await rig.transport.request(at: 1)
 
-        #expect(rig.loader.currentRequests.count == 1)
-        #expect(rig.transport.received.count == 2)
-        #expect(witness.told.isEmpty)
+        look(rig, witness, handle)
+
         handle.cancel()
         #expect(try await witness.journal.next() == [.cancelled])
+    }
+
+    @Test("service SV-34 keeps a request that it repeats in flight, and tells nothing meanwhile")
+    func staysInFlight() async throws {
+        try await repeated { rig, witness, handle in
+            #expect(rig.loader.currentRequests.count == 1)
+            #expect(handle.isRunning)
+            #expect(witness.told.isEmpty)
+        }
+    }
+
+    @Test("service SV-35 makes an exchange of its own for each attempt")
+    func newExchange() async throws {
+        try await repeated { rig, _, _ in
+            #expect(rig.transport.received.map(\.call.attempt) == [1, 2])
+            #expect(rig.events.story.filter { $0.hasPrefix("exchange started") }.count == 2)
+            #expect(rig.events.story.filter { $0.hasPrefix("exchange failed") }.count == 1)
+        }
     }
 
     @Test("service SV-36 leaves a call alone when another one ends")
@@ -299,7 +357,7 @@ struct ServiceCaseTests {
 
     @Test("service SV-37 does not repeat what was cancelled")
     func cancelledIsNotRepeated() async throws {
-        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 10)] }
+        let rig = Rig(repeating)
         rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
         let witness = Witness()
 
@@ -309,7 +367,7 @@ struct ServiceCaseTests {
         #expect(rig.transport.received.count == 1)
     }
 
-    @Test("service SV-38 service FA-19 service AT-06 asks for a body again once each time it is needed")
+    @Test("service SV-38 asks for a body again once each time it is needed")
     func newBody() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))
@@ -325,11 +383,20 @@ struct ServiceCaseTests {
         #expect(rig.transport.received.last?.text == "again")
     }
 
-    @Test("service SV-39 service SV-40 loads addresses without a host as they are", arguments: ["file", "data"])
-    func local(_ scheme: String) async throws {
+    @Test("service SV-39 loads the address of a file as it is")
+    func file() async throws {
         let path = TemporaryFile.make("local")
         defer { TemporaryFile.remove(path) }
-        let address = scheme == "file" ? "file://\(path)" : "data:,local"
+        try await loadsLocally("file://\(path)")
+    }
+
+    @Test("service SV-40 loads a data address as it is")
+    func data() async throws {
+        try await loadsLocally("data:,local")
+    }
+
+    /// Loads an address without a host, and finds that it was not changed.
+    private func loadsLocally(_ address: String) async throws {
         var settings = Service.Settings()
         settings.transportsByScheme = ["file": LocalTransport(), "data": LocalTransport()]
         let loader = Service(settings, transport: ScriptedTransport()).anonymous.makeLoader()
@@ -340,83 +407,18 @@ struct ServiceCaseTests {
         #expect(loaded.response.request.url.absoluteString == address)
     }
 
-    @Test("service M-06 sends each scheme to its own transport")
-    func schemes() async throws {
-        let other = ScriptedTransport(answering: .text("other"))
-        let rig = Rig { $0.transportsByScheme = ["OWN": other] }
-        rig.transport.onAnyRequest().respond(.text("https"))
+    @Test("service SV-41 tells one cancellation of what is performed after its end")
+    func performAfterTheEnd() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        await rig.service.shutDown()
+        let witness = Witness()
 
-        let own = try await rig.loader.load(Endpoint("own:thing").text())
-        let https = try await rig.loader.load(rig.endpoint().text())
+        let handle = rig.perform(try rig.request(), witness)
 
-        #expect(own == "other")
-        #expect(https == "https")
-    }
-
-    @Test("shows its chain in the order of the design page, and lets it be changed")
-    func chain() {
-        let service = Service(transport: ScriptedTransport())
-        let names = [
-            "Preparation", "Decoration", "Deadline", "Redirect", "Cookie", "CacheMode", "Retry", "Hosts", "RateLimit",
-            "ExchangeDeadline", "Buffering",
-        ]
-        let links = names.map { $0 + "Interceptor" } + ["ScriptedTransport"]
-        #expect(service.chain.description == links.joined(separator: " → "))
-
-        var settings = Service.Settings()
-        settings.adjustChain = { links in links.removeAll { $0 is DecorationInterceptor } }
-        let changed = Service(settings, transport: ScriptedTransport())
-        #expect(!changed.chain.description.contains("DecorationInterceptor"))
-    }
-
-    @Test("policies PL-62 gives the exchanges of a call one trace and each a parent of its own")
-    func tracing() async throws {
-        var tracing = Tracing()
-        tracing.state = "lade=1"
-        let rig = Rig {
-            $0.tracing = tracing
-            $0.attemptInterceptors = [Repeating(times: 1)]
-        }
-        rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("ok"))
-
-        _ = try await rig.loader.load(rig.request())
-        _ = try await rig.loader.load(rig.request())
-
-        let parts = rig.transport.requests.map {
-            ($0.headers["traceparent"] ?? "").split(separator: "-").map(String.init)
-        }
-        #expect(parts.allSatisfy { $0.map(\.count) == [2, 32, 16, 2] && $0[0] == "00" && $0[3] == "01" })
-        #expect(parts[0][1] == parts[1][1] && parts[0][2] != parts[1][2])
-        #expect(parts[2][1] != parts[0][1])
-        #expect(rig.transport.requests.allSatisfy { $0.headers["tracestate"] == "lade=1" })
-    }
-
-    @Test("policies PL-61 counts every exchange, failed, repeated and cancelled ones too, and the whole once")
-    func consumption() async throws {
-        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
-        rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("hello")).then(.stalls)
-        let exchanges = Journal<ConsumptionObserver.Exchange>()
-        let totals = Journal<ConsumptionObserver.Total>()
-        let observer = ConsumptionObserver(on: nil, exchange: { exchanges.add($0) }, call: { totals.add($0) })
-        let observation = rig.service.observe(with: observer)
-        var request = try rig.request()
-        request.method = .put
-        request.body = .text("body")
-
-        _ = try await rig.loader.load(request)
-        let task = Task { try? await rig.loader.load(request) }
-        _ = try await rig.transport.request(at: 2)
-        task.cancel()
-        _ = await task.value
-        observation.end()
-
-        #expect(exchanges.all.count == 3)
-        #expect(exchanges.all.map { $0.error == nil } == [false, true, false])
-        #expect(exchanges.all.allSatisfy { $0.metrics.requestBodyBytes == 4 })
-        #expect(exchanges.all[1].metrics.responseBodyBytes == 5)
-        #expect(totals.all.map(\.exchanges) == [2, 1])
-        #expect(totals.all[0].bytesSent == exchanges.all[0].bytesSent + exchanges.all[1].bytesSent)
-        #expect(totals.all[1].error?.isCancellation == true)
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(!handle.isRunning)
+        #expect(rig.transport.requests.isEmpty)
     }
 
     @Test("service D-41 tells a late call as a call that was cancelled")
@@ -427,24 +429,5 @@ struct ServiceCaseTests {
         _ = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
 
         #expect(rig.events.story == ["call started GET https://svc.example.com/thing", "call failed: cancelled"])
-    }
-}
-
-/// Files for a test.
-enum TemporaryFile {
-    static func path() -> String {
-        FileManager.default.temporaryDirectory.path() + "lade-\(UInt64.random(in: 0...(.max)))"
-    }
-
-    static func make(_ text: String) -> String {
-        let path = path()
-        // A test that cannot write fails where it reads.
-        try? Data(text.utf8).write(to: URL(filePath: path))
-        return path
-    }
-
-    static func remove(_ path: String) {
-        // Nothing to remove is as good as removed.
-        try? FileManager.default.removeItem(atPath: path)
     }
 }

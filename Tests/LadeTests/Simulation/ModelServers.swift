@@ -29,7 +29,8 @@ final class ModelServers: Transport {
         ServiceKey("api.example.com:443/orders"): Rate(perSecond: 10),
     ]
     static let cdnAddresses = ["cdn.example.com", "backup-1.example.com", "backup-2.example.com"]
-    static let cdnConcurrency = 6
+    /// The most exchanges that a service bears at a time, bodies included.
+    static let caps = [ServiceKey("cdn.example.com:443/img"): 6]
 
     private struct Window {
         var from: Instant
@@ -45,7 +46,7 @@ final class ModelServers: Transport {
     private struct State {
         var violations: [String] = []
         var sent: [String: Int] = [:]
-        var inFlight: [String: Int] = [:]
+        var underWay = ExchangeCount()
         /// The time to which each rate is used up: the judge's own count.
         var paidUntil: [ServiceKey: Instant] = [:]
         /// The first start of the metered service, and where its count stood when its own callers last came.
@@ -104,6 +105,8 @@ final class ModelServers: Transport {
     var exchangesByService: [String: Int] { state.withLock(\.sent) }
     var effects: [String: Int] { state.withLock(\.effects) }
     var gatesClosed: Int { state.withLock(\.gatesClosed) }
+    /// The most exchanges that a service had at a time.
+    func mostAtOnce(with key: ServiceKey) -> Int { state.withLock { $0.underWay.most(of: key) } }
 
     /// The rate at which the metered service was asked while there were always callers waiting, per second.
     var meteredRate: Double {
@@ -123,7 +126,7 @@ final class ModelServers: Transport {
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         let key = ServiceKey(request)
         judge(request, key)
-        state.withLock { $0.inFlight[key.description, default: 0] += 1 }
+        let place = ExchangePlace { [state] in state.withLock { $0.underWay.leave(key) } }
         let refreshing = key.description == "id.example.com:443/token" ? Self.form(request)["refresh_token"] : nil
         if let refreshing {
             state.withLock { state in
@@ -132,16 +135,19 @@ final class ModelServers: Transport {
             }
         }
         defer {
-            state.withLock { state in
-                state.inFlight[key.description, default: 0] -= 1
-                if let refreshing { state.refreshing[refreshing, default: 0] -= 1 }
-            }
+            if let refreshing { state.withLock { $0.refreshing[refreshing, default: 0] -= 1 } }
         }
         do throws(LoadingError) {
-            let response = try await scripted.send(request, call: call)
+            var response = try await scripted.send(request, call: call)
             heard(response.status, response.headers, key)
+            if response.body.bytes == nil {
+                response.body = response.body.wrapped { CountedBody($0, place) }
+            } else {
+                place.leave()
+            }
             return response
         } catch {
+            place.leave()
             if let status = error.context.status { heard(status, error.context.headers, key) }
             throw error
         }
@@ -169,10 +175,9 @@ final class ModelServers: Transport {
                 if early > 1000 { state.violations.append("\(key) was asked \(early) ns early") }
                 state.paidUntil[key] = Instant(nanoseconds: paid.nanoseconds + interval)
             }
-            if key.description == "cdn.example.com:443/img",
-                (state.inFlight[key.description] ?? 0) >= Self.cdnConcurrency
-            {
-                state.violations.append("more than \(Self.cdnConcurrency) exchanges with \(key) at once")
+            let count = state.underWay.enter(key)
+            if let cap = Self.caps[key], count > cap {
+                state.violations.append("\(key) has \(count) exchanges at once, which is more than \(cap)")
             }
         }
     }

@@ -16,6 +16,8 @@ final class Simulation: Sendable {
         var calls = 0
         var exchanges = 0
         var exchangesByService: [String: Int] = [:]
+        /// Whether every service with a cap on exchanges at a time had as many as that.
+        var reachedCaps = false
         var gatesClosed = 0
         var elapsed = Duration.zero
         var meteredRate = 0.0
@@ -73,10 +75,7 @@ final class Simulation: Sendable {
         settings.tracing = Tracing()
         settings.languages = .fixed(["en"])
         settings.rateLimiter = try RateLimiter(limits, time: time, random: SeededRandom(seed: seed ^ 0xF00D))
-        try settings.rateLimiter?.setConcurrency(
-            ModelServers.cdnConcurrency,
-            for: ServiceKey("cdn.example.com:443/img")
-        )
+        for (key, cap) in ModelServers.caps { try settings.rateLimiter?.setConcurrency(cap, for: key) }
         settings.hosts = HostDirectory(["cdn.example.com": ModelServers.cdnAddresses.map { HostAddress($0) }])
         sabotage(&settings)
         self.settings = settings
@@ -110,6 +109,7 @@ final class Simulation: Sendable {
         outcome.calls = check.calls
         outcome.exchanges = servers.exchanges
         outcome.exchangesByService = servers.exchangesByService
+        outcome.reachedCaps = ModelServers.caps.allSatisfy { servers.mostAtOnce(with: $0) >= $1 }
         outcome.gatesClosed = servers.gatesClosed
         outcome.elapsed = Instant(nanoseconds: 0).duration(to: time.now)
         outcome.meteredRate = servers.meteredRate
@@ -234,6 +234,8 @@ final class Simulation: Sendable {
             case ..<0.88:
                 let request = try Request("https://flaky.example.com/f/\(number)")
                 await ending(within: patience) { () async throws(LoadingError) in try await loader.load(request) }
+            case ..<0.90:
+                try gallery(by: loader)
             case ..<0.96:
                 let handle = callBack(try Request("https://api.example.com/v1/\(number)"), by: loader)
                 if random.unit() < 0.3 {
@@ -260,6 +262,11 @@ final class Simulation: Sendable {
         request.headers["X-Operation"] = "\(operation)"
         if random.unit() < 0.5 { request.idempotencyKey = .generated }
         return request
+    }
+
+    /// More images at once than their service bears.
+    private func gallery(by loader: Loader) throws {
+        for number in 0..<10 { callBack(try Request("https://cdn.example.com/img/gallery-\(number)"), by: loader) }
     }
 
     /// A screen that opens, asks for several things at once and closes before they are all there.

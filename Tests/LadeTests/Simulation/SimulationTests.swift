@@ -19,7 +19,7 @@ struct SimulationTests {
     }
 
     @Test(
-        "policies PL-14 PL-16 PL-22 PL-24 PL-47 PL-60 keep their word through 10,000 calls of a bad day",
+        "policies PL-14 PL-16 PL-22 PL-24 PL-25 PL-47 PL-60 keep their word through 10,000 calls of a bad day",
         arguments: seeds
     )
     func badDay(seed: UInt64) async throws {
@@ -30,6 +30,7 @@ struct SimulationTests {
         #expect(outcome.calls >= 10_000)
         #expect(outcome.elapsed >= .seconds(2 * 3600))
         #expect(outcome.gatesClosed > 10, "seed \(seed) has no storms")
+        #expect(outcome.reachedCaps, "seed \(seed) has no crowds")
         #expect(abs(outcome.meteredRate - 7) <= 0.07, "seed \(seed): \(outcome.meteredRate) per second instead of 7")
         // Both ways of ending are common, or nothing was proven.
         #expect(outcome.endings["success"] ?? 0 > outcome.calls / 2, "seed \(seed): \(outcome.endings)")
@@ -62,6 +63,7 @@ struct SimulationTests {
 /// A way of breaking the stack, and what the judges say to it.
 enum Sabotage: CaseIterable, Sendable {
     case noRateLimits
+    case noConcurrencyCaps
     case repeatsEverything
     case repeatsForEver
     case showsSecrets
@@ -70,6 +72,7 @@ enum Sabotage: CaseIterable, Sendable {
     var clues: [String] {
         switch self {
         case .noRateLimits: ["closed until", "early"]
+        case .noConcurrencyCaps: ["exchanges at once, which is more than"]
         case .repeatsEverything: ["was repeated"]
         case .repeatsForEver: ["attempts in", "of a purse"]
         case .showsSecrets: ["a secret is shown"]
@@ -81,6 +84,9 @@ enum Sabotage: CaseIterable, Sendable {
         switch self {
         case .noRateLimits:
             settings.adjustChain = { $0.removeAll { $0 is RateLimitInterceptor } }
+        case .noConcurrencyCaps:
+            // Taking a cap away is no change that could be refused.
+            for key in ModelServers.caps.keys { try? settings.rateLimiter?.setConcurrency(nil, for: key) }
         case .repeatsEverything:
             settings.retries.methods = .all
         case .repeatsForEver:

@@ -34,6 +34,12 @@ private struct Subject {
 
     mutating func bytesSent(_ count: Int64, at now: Instant) { state.bytesSent(count, at: now) }
 
+    mutating func waitsForConnectivity(at now: Instant) -> [TransferState.Action] {
+        play(state.waitsForConnectivity(at: now))
+    }
+
+    mutating func reached(at now: Instant) -> [TransferState.Action] { play(state.reached(at: now)) }
+
     mutating func finished(
         _ failure: PlatformFailure?,
         lateHead: PlatformHead?,
@@ -90,6 +96,8 @@ struct TransferStateTests {
             case .tell(.headReceived(let status, _, _)): "tell head \(status)"
             case .tell(.exchangeFinished): "tell finished"
             case .tell(.exchangeFailed): "tell failed"
+            case .tell(.waitStarted(let reason)): "tell wait for \(reason)"
+            case .tell(.waitEnded(let reason, let duration)): "tell no wait for \(reason) after \(duration)"
             case .tell: "tell something else"
             case .publish: "publish"
             }
@@ -410,5 +418,32 @@ struct TransferStateTests {
     func unlimited() throws {
         let state = try state { $0.timeouts.idle = nil }
         #expect(state.nextDeadline(at: at(0)) == nil)
+    }
+
+    // MARK: - Waiting for a network
+
+    @Test("a wait for a network is told, and is nobody's idleness")
+    func connectivity() throws {
+        var state = try state(change: { $0.timeouts.idle = .seconds(60) })
+        #expect(show(state.waitsForConnectivity(at: at(1))) == ["tell wait for a network"])
+        #expect(state.waitsForConnectivity(at: at(2)).isEmpty)
+        #expect(state.timePassed(at(500)).isEmpty)
+        #expect(show(state.reached(at: at(501))) == ["tell no wait for a network after 500.0 seconds"])
+        #expect(state.reached(at: at(502)).isEmpty)
+        #expect(state.nextDeadline(at: at(502)) == at(561))
+        #expect(show(state.timePassed(at(561))).contains("fail sender: timed out: idle"))
+    }
+
+    @Test("a wait for a network counts for the whole of the exchange, and ends with it")
+    func connectivityTimesOut() throws {
+        var state = try state(change: { $0.timeouts.whole = .seconds(20) })
+        _ = state.waitsForConnectivity(at: at(0))
+        #expect(
+            show(state.timePassed(at(20))) == [
+                "tell no wait for a network after 20.0 seconds", "cancel task", "tell failed",
+                "fail sender: timed out: whole exchange",
+            ]
+        )
+        #expect(state.waitsForConnectivity(at: at(21)).isEmpty)
     }
 }

@@ -1,0 +1,140 @@
+import Foundation
+import LadeCore
+import LadeCurl
+import LadeTesting
+import Testing
+
+/// Who is trusted: certificates, pins and the switch that accepts everything, with real servers.
+@Suite struct TrustPeerTests {
+    /// What an exchange came to.
+    private enum Outcome: Equatable {
+        case answered(Int)
+        case untrusted(TrustFault.Cause)
+        case pinMismatch(String)
+        case other(String)
+    }
+
+    /// What to change of the settings, on top of trusting the private authority.
+    private typealias Change = (inout TransportSettings) throws -> Void
+
+    /// Asks a peer for its small file.
+    private func outcome(
+        _ peer: String,
+        trustsAuthority: Bool = true,
+        events: EventRecorder = EventRecorder(),
+        _ change: Change = { _ in }
+    ) async throws -> Outcome {
+        let origin = try Peers.origin(peer, scheme: "https", host: "localhost")
+        let authority = try Peers.text("ca")
+        let transport = try Peers.transport {
+            if trustsAuthority { $0.tls.authorities = [.file(authority)] }
+            try change(&$0)
+        }
+        let outcome: Outcome
+        do throws(LoadingError) {
+            let response = try await transport.send(Request(origin + "/small.json"), call: Call(events: [events]))
+            outcome = .answered(response.status.code)
+        } catch {
+            outcome =
+                switch error {
+                case .untrustedServer(let fault, _): .untrusted(fault.cause)
+                case .pinMismatch(let host, _): .pinMismatch(host)
+                default: .other("\(error)")
+                }
+        }
+        await transport.shutDown()
+        return outcome
+    }
+
+    private func pin(_ name: String, for host: String = "localhost") throws -> Change {
+        let key = try Peers.text(name)
+        return { try $0.tls.pins.pin([key], for: host) }
+    }
+
+    private func unchecked(_ events: EventRecorder) -> Int {
+        events.events.filter { if case .certificateCheckSkipped("localhost") = $0 { true } else { false } }.count
+    }
+
+    @Test("service SV-23 accepts a certificate unchecked only with the switch on, and tells so once")
+    func everyCertificate() async throws {
+        let (on, off) = (EventRecorder(), EventRecorder())
+        let accepted = try await outcome("nginxSelfSigned", events: on) {
+            $0.tls.verification = .unsafelyAcceptEveryCertificate
+        }
+        let refused = try await outcome("nginxSelfSigned", events: off)
+        #expect(accepted == .answered(200))
+        #expect(refused == .untrusted(.selfSigned))
+        #expect(unchecked(on) == 1)
+        #expect(unchecked(off) == 0)
+    }
+
+    @Test("service SV-26 leaves the judgement to the system's authorities when nothing is set")
+    func nothingConfigured() async throws {
+        let events = EventRecorder()
+        #expect(
+            try await outcome("nginxTLS", trustsAuthority: false, events: events) == .untrusted(.untrustedRoot)
+        )
+        #expect(unchecked(events) == 0)
+    }
+
+    @Test("service SV-27 goes by its pins, but for the switch that accepts every certificate")
+    func policy() async throws {
+        #expect(try await outcome("nginxTLS", pin("serverPin")) == .answered(200))
+        #expect(try await outcome("nginxTLS", pin("backupPin")) == .pinMismatch("localhost"))
+        let other = try pin("backupPin")
+        let bypassed = try await outcome("nginxTLS") {
+            try other(&$0)
+            $0.tls.verification = .unsafelyAcceptEveryCertificate
+        }
+        #expect(bypassed == .answered(200))
+    }
+
+    @Test("service TP-06 a known host with another key is refused")
+    func otherKey() async throws {
+        #expect(try await outcome("nginxTLSBackup", pin("serverPin")) == .pinMismatch("localhost"))
+    }
+
+    @Test("service D-24 another key is an error of its own, and no cancellation")
+    func noCancellation() async throws {
+        let error = LoadingError.pinMismatch(host: "localhost", ErrorContext())
+        #expect(try await outcome("nginxTLS", pin("backupPin")) == .pinMismatch("localhost"))
+        #expect(!error.isCancellation)
+    }
+
+    @Test("service TP-07 a host without pins is accepted when its chain is good")
+    func unpinned() async throws {
+        #expect(try await outcome("nginxTLS", pin("backupPin", for: "other.test")) == .answered(200))
+    }
+
+    @Test("service TP-08 an exchange without TLS, and one whose server asks for a password, is none for pins")
+    func otherChallenges() async throws {
+        let server = try LoopbackServer(
+            answering: "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n"
+        )
+        let pins = try pin("backupPin", for: "127.0.0.1")
+        let transport = try Peers.transport(pins)
+
+        let response = try await transport.send(server.request(.get, "/"), call: Call())
+
+        // Refused: nobody answers the challenge, and no chain is asked for.
+        #expect(response.status == 401)
+        #expect(response.metrics.secureConnect == nil)
+        #expect(server.requests.map { $0["Authorization"] } == [nil])
+        await transport.shutDown()
+    }
+
+    @Test("service TP-09 the chain of a host without pins is looked at")
+    func unpinnedUntrusted() async throws {
+        let pins = try pin("backupPin", for: "other.test")
+        #expect(try await outcome("nginxTLS", trustsAuthority: false, pins) == .untrusted(.untrustedRoot))
+    }
+
+    @Test("service TP-10 a good chain with the pinned key is accepted")
+    func matching() async throws {
+        #expect(try await outcome("nginxTLS", pin("serverPin")) == .answered(200))
+        #expect(
+            try await outcome("nginxTLS", trustsAuthority: false, pin("serverPin")) == .untrusted(.untrustedRoot),
+            "a pin is no substitute for a good chain"
+        )
+    }
+}

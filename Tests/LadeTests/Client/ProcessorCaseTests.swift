@@ -1,0 +1,201 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Processors")
+struct ProcessorCaseTests {
+    struct Broken: Error {}
+
+    private func load<Value>(
+        _ answer: ScriptedAnswer,
+        service change: (inout Service.Settings) -> Void = { _ in },
+        _ make: (Endpoint<Data>) -> Endpoint<Value>
+    ) async throws -> Result<LoadedValue<Value>, LoadingError> {
+        let rig = Rig(change)
+        rig.transport.onAnyRequest().respond(answer)
+        let endpoint = make(try rig.endpoint())
+        do throws(LoadingError) {
+            return .success(try await rig.loader.loadValue(of: endpoint))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test("client CD-20 fails with the error of the first processor, and runs no other")
+    func firstThrows() async throws {
+        let ran = Locked(0)
+        let result = try await load(.text("abc")) { endpoint in
+            endpoint.map { _ -> Int in throw Broken() }.map { number in
+                ran.withLock { $0 += 1 }
+                return number
+            }
+        }
+        guard case .failure(.decoding(is Broken, let context)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(ran.withLock { $0 } == 0)
+        #expect(context.body == Data("abc".utf8))
+        #expect(context.status == 200)
+    }
+
+    @Test("client CD-21 fails with the error of the second processor, after the first ran")
+    func secondThrows() async throws {
+        let ran = Locked(0)
+        let result = try await load(.text("abc")) { endpoint in
+            endpoint.map { data in
+                ran.withLock { $0 += 1 }
+                return data
+            }.map { (_: Data) -> Int in throw Broken() }
+        }
+        guard case .failure(.decoding(is Broken, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(ran.withLock { $0 } == 1)
+    }
+
+    @Test("client CD-22 makes dictionaries and arrays of JSON")
+    func json() async throws {
+        let object = try await load(.json(#"{"a": 1}"#)) { $0.jsonObject() }.get().value
+        let array = try await load(.json(#"[true, "b"]"#)) { $0.jsonArray() }.get().value
+        #expect(object == ["a": .integer(1)])
+        #expect(array == [.bool(true), .string("b")])
+        #expect(throws: LoadingError.self) {
+            try Endpoint("https://a.example.com/").jsonArray().value(from: Self.answer("{}"))
+        }
+    }
+
+    private static func answer(_ text: String) throws -> Response {
+        Response(status: 200, body: ResponseBody(Data(text.utf8)), request: try Request("https://a.example.com/"))
+    }
+
+    @Test("client CD-23 fails over JSON that cannot be parsed, and says where")
+    func invalidJSON() async throws {
+        guard case .failure(.decoding(let fault as JSONFault, _)) = try await load(.json("{null}"), { $0.json() })
+        else {
+            Issue.record("no fault")
+            return
+        }
+        #expect(fault.offset == 1)
+    }
+
+    @Test("client CD-24 fails naming the types when a processor does not get what it takes")
+    func wrongInput() async throws {
+        let chain = ProcessorChain([ClosureProcessor { (_: Data, _) in 7 }, JSONProcessor()])
+        guard
+            case .failure(.decoding(let fault as ProcessingFault, _)) = try await load(
+                .text("1"),
+                { $0.processing(with: chain) }
+            )
+        else {
+            Issue.record("no fault")
+            return
+        }
+        #expect(fault == .wrongInput(expected: "Data", found: "Int"))
+    }
+
+    @Test("runs a list of processors that is put together at run time")
+    func chain() async throws {
+        let chain = ProcessorChain([TextProcessor(), ClosureProcessor { (text: String, _) in text.count }])
+        #expect(try await load(.text("abc")) { $0.processing(with: chain) }.get().value as? Int == 3)
+    }
+
+    @Test("client CD-25 takes bytes that are no image for no value, or for an error where one is required")
+    func image() async throws {
+        let decode: @Sendable (Data) throws -> Int? = { $0.count == 3 ? 3 : nil }
+        #expect(try await load(.text("abc")) { $0.image(decode) }.get().value == 3)
+        #expect(try await load(.text("ab")) { $0.image(decode) }.get().value == nil)
+        #expect(try await load(.text("ab")) { $0.image { _ -> Int? in throw Broken() } }.get().value == nil)
+        guard
+            case .failure(.decoding(ProcessingFault.notAnImage, _)) = try await load(
+                .text("ab"),
+                { $0.requiredImage(decode) }
+            )
+        else {
+            Issue.record("no failure")
+            return
+        }
+    }
+
+    @Test("client D-14 tells no value from an empty body, and an error where one is needed")
+    func empty() async throws {
+        #expect(try await load(.status(204)) { $0.json() }.get().value == nil)
+        #expect(try await load(.status(204)) { $0.decodingIfPresent(Int.self) }.get().value == nil)
+        guard
+            case .failure(.decoding(ProcessingFault.emptyBody, _)) = try await load(
+                .status(204),
+                { $0.decoding(Int.self) }
+            )
+        else {
+            Issue.record("no failure")
+            return
+        }
+    }
+
+    @Test("client D-17 runs the service's processors before the endpoint's")
+    func serviceProcessors() async throws {
+        let unwrap = ClosureProcessor { (data: Data, _) in data.dropFirst(4) }
+        let result = try await load(.text(")]}'7"), service: { $0.processors = [unwrap] }) { $0.decoding(Int.self) }
+        #expect(try result.get().value == 7)
+    }
+
+    @Test(
+        "reads text in the character set of the answer",
+        arguments: [
+            ("text/plain; charset=iso-8859-1", [0xE4], "ä"), ("text/plain", [0xC3, 0xA4], "ä"),
+            ("text/plain", [0xE4], "ä"),
+            ("text/plain; charset=\"UTF-8\"", [0xC3, 0xA4], "ä"), ("text/plain; charset=us-ascii", [0xE4], nil),
+            ("text/plain; charset=klingon", [0x41], nil),
+        ] as [(String, [UInt8], String?)]
+    )
+    func text(_ type: String, _ bytes: [UInt8], _ text: String?) async throws {
+        let result = try await load(.bytes(Data(bytes), type: type)) { $0.text() }
+        #expect((try? result.get().value) == text)
+    }
+
+    @Test("client CD-30 client D-13 keeps the raw bytes of an error's page behind a JSON processor")
+    func statusWithPage() async throws {
+        guard
+            case .failure(.unacceptableStatus(404, let context)) = try await load(.status(404, "<html>"), { $0.json() })
+        else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(context.body == Data("<html>".utf8))
+        #expect(context.processedBody == nil)
+        #expect(context.processingError is LoadingError == false)
+        #expect(context.processingError is JSONFault)
+    }
+
+    @Test("client CD-31 gives the parsed body of a refused answer with its error")
+    func statusWithJSON() async throws {
+        let answer = ScriptedAnswer.json(#"{"why": "gone"}"#, status: 404)
+        guard case .failure(.unacceptableStatus(404, let context)) = try await load(answer, { $0.jsonObject() }) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(context.processedBody as? [String: JSONValue] == ["why": .string("gone")])
+    }
+
+    @Test("client CD-32 runs no processor when there is no answer")
+    func transportError() async throws {
+        let ran = Locked(0)
+        let result = try await load(.fails(.cannotConnect(host: "a", reason: .refused, .init()))) { endpoint in
+            endpoint.map { data in
+                ran.withLock { $0 += 1 }
+                return data
+            }
+        }
+        guard case .failure(.cannotConnect) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(ran.withLock { $0 } == 0)
+    }
+}

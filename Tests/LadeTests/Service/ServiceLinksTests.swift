@@ -1,0 +1,90 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Service, its links")
+struct ServiceLinksTests {
+    @Test("service M-06 sends each scheme to its own transport")
+    func schemes() async throws {
+        let other = ScriptedTransport(answering: .text("other"))
+        let rig = Rig { $0.transportsByScheme = ["OWN": other] }
+        rig.transport.onAnyRequest().respond(.text("https"))
+
+        let own = try await rig.loader.load(Endpoint("own:thing").text())
+        let https = try await rig.loader.load(rig.endpoint().text())
+
+        #expect(own == "other")
+        #expect(https == "https")
+    }
+
+    @Test("shows its chain in the order of the design page, and lets it be changed")
+    func chain() {
+        let service = Service(transport: ScriptedTransport())
+        let names = [
+            "Preparation", "Decoration", "Deadline", "Redirect", "Cookie", "CacheMode", "Retry", "Hosts", "RateLimit",
+            "ExchangeDeadline", "Buffering",
+        ]
+        let links = names.map { $0 + "Interceptor" } + ["ScriptedTransport"]
+        #expect(service.chain.description == links.joined(separator: " → "))
+
+        var settings = Service.Settings()
+        settings.adjustChain = { links in links.removeAll { $0 is DecorationInterceptor } }
+        let changed = Service(settings, transport: ScriptedTransport())
+        #expect(!changed.chain.description.contains("DecorationInterceptor"))
+    }
+
+    @Test("policies PL-62 gives the exchanges of a call one trace and each a parent of its own")
+    func tracing() async throws {
+        var tracing = Tracing()
+        tracing.state = "lade=1"
+        let rig = Rig {
+            $0.tracing = tracing
+            $0.attemptInterceptors = [Repeating(times: 1)]
+        }
+        rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("ok"))
+
+        _ = try await rig.loader.load(rig.request())
+        _ = try await rig.loader.load(rig.request())
+
+        let parts = rig.transport.requests.map {
+            ($0.headers["traceparent"] ?? "").split(separator: "-").map(String.init)
+        }
+        #expect(parts.allSatisfy { $0.map(\.count) == [2, 32, 16, 2] && $0[0] == "00" && $0[3] == "01" })
+        #expect(parts[0][1] == parts[1][1] && parts[0][2] != parts[1][2])
+        #expect(parts[2][1] != parts[0][1])
+        #expect(rig.transport.requests.allSatisfy { $0.headers["tracestate"] == "lade=1" })
+    }
+
+    @Test("policies PL-61 counts every exchange, failed, repeated and cancelled ones too, and the whole once")
+    func consumption() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
+        rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("hello")).then(.stalls)
+        let exchanges = Journal<ConsumptionObserver.Exchange>()
+        let totals = Journal<ConsumptionObserver.Total>()
+        let observer = ConsumptionObserver(on: nil, exchange: { exchanges.add($0) }, call: { totals.add($0) })
+        let observation = rig.service.observe(with: observer)
+        var request = try rig.request()
+        request.method = .put
+        request.body = .text("body")
+
+        _ = try await rig.loader.load(request)
+        let task = Task { try? await rig.loader.load(request) }
+        _ = try await rig.transport.request(at: 2)
+        task.cancel()
+        _ = await task.value
+        observation.end()
+
+        #expect(exchanges.all.count == 3)
+        #expect(exchanges.all.map { $0.error == nil } == [false, true, false])
+        #expect(exchanges.all.allSatisfy { $0.metrics.requestBodyBytes == 4 })
+        #expect(exchanges.all[1].metrics.responseBodyBytes == 5)
+        #expect(totals.all.map(\.exchanges) == [2, 1])
+        #expect(totals.all[0].bytesSent == exchanges.all[0].bytesSent + exchanges.all[1].bytesSent)
+        #expect(totals.all[1].error?.isCancellation == true)
+    }
+}
