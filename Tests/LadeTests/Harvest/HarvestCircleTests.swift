@@ -109,7 +109,8 @@ struct HarvestCircleTests {
     @Test("keeps marks of every size, and refuses what are none")
     func storedMarks() throws {
         var marks = PageMarks()
-        for (position, key) in ([0, 1, .max, 0x00AB_CDEF_0000_0000] as [UInt64]).enumerated() { marks.add(key, at: position) }
+        let keys: [UInt64] = [0, 1, .max, 0x00AB_CDEF_0000_0000]
+        for (position, key) in keys.enumerated() { marks.add(key, at: position) }
         #expect(try JSONDecoder().decode(PageMarks.self, from: JSONEncoder().encode(marks)) == marks)
         for text in [
             #"{"every":1,"keys":"12"}"#, #"{"every":0,"keys":"0000000000000001"}"#,
