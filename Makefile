@@ -11,7 +11,7 @@ help:
 	@echo 'make docs       the documentation, into .build/docs'
 	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
-	@echo 'make sanitize   the transport tests under the Thread and Address Sanitizers'
+	@echo 'make sanitize   the tests of transports and policies under the Thread and Address Sanitizers'
 	@echo 'make fuzz       the parsers, with random inputs             RUNS=1000000 FILTER=regex'
 	@echo 'make clean      removes what all of these have made'
 

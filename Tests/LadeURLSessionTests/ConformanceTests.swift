@@ -53,11 +53,8 @@ struct ConformanceTests {
     private func run(_ test: ConformanceCase) async {
         guard test.measuresProcess else { return await Self.record(test.number) }
         await #expect(processExitsWith: .success) { [number = test.number as String] in
-            // Its event loop sometimes spins for ever after a fault; then the process ends, which is a finding.
-            Thread.detachNewThread {
-                Thread.sleep(forTimeInterval: KnownIssue.of(number) == nil ? 240 : 120)
-                exit(3)
-            }
+            // Its event loop sometimes spins for ever after a fault; then the system ends the process, which is a finding.
+            alarm(KnownIssue.of(number) == nil ? 240 : 120)
             // FoundationNetworking opens three descriptors for good when it is used first; they are nobody's leak.
             let first = try URLSessionTransport()
             _ = try? await first.send(Request("http://127.0.0.1:1/"), call: Call())

@@ -168,7 +168,7 @@ extension Loader {
 
     private func check(_ part: PartFile, _ download: inout Download) throws(LoadingError) {
         guard let digest = download.response.fileDigest else { return }
-        let actual = part.hash.finalised()
+        let actual = Data(part.hash.finish())
         guard digest.hash == actual else {
             let mismatch = DigestMismatch(field: digest.field, expected: digest.hash, actual: actual)
             throw .decoding(mismatch, ErrorContext(download.response))

@@ -24,6 +24,8 @@ public final class LoadRequest: Sendable {
         var error: (any Error)?
     }
 
+    private typealias Handler = @Sendable (LoadRequest, Ended) -> Void
+
     private enum Phase {
         case initialised
         case executed(LoadHandle?)
@@ -35,7 +37,8 @@ public final class LoadRequest: Sendable {
         var request: Request
         var statuses: Range<Int>?
         var validators: [Validator] = []
-        var handlers: [@Sendable (Ended) -> Void] = []
+        /// They get the request: one that held it would keep it for good when its loader goes away before it ends.
+        var handlers: [Handler] = []
         var isCancelled = false
     }
 
@@ -173,7 +176,10 @@ public final class LoadRequest: Sendable {
     private func awaited<Value: Sendable>(
         _ attach: (@escaping @Sendable (LoadOutcome<Value>) -> Void) -> LoadRequest
     ) async -> LoadOutcome<Value> {
-        await withTaskCancellationHandler {
+        // Whoever awaits must be told an end, and a loader that goes away tells none: it stays until then.
+        let loader = loader
+        defer { withExtendedLifetime(loader) {} }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 _ = attach { outcome in continuation.resume(returning: outcome) }
             }
@@ -188,7 +194,7 @@ public final class LoadRequest: Sendable {
     ///
     /// Does nothing after its end.
     public func cancel() {
-        let (handle, handlers, error) = state.withLock { state -> (LoadHandle?, [@Sendable (Ended) -> Void], Ended) in
+        let (handle, handlers, error) = state.withLock { state -> (LoadHandle?, [Handler], Ended) in
             let ended = Ended(error: LoadingError.cancelled(ErrorContext(state.request)))
             switch state.phase {
             case .ended: return (nil, [], ended)
@@ -209,18 +215,18 @@ public final class LoadRequest: Sendable {
         _ make: @escaping @Sendable (Response) throws -> Value,
         _ handler: @escaping @Sendable (LoadOutcome<Value>) -> Void
     ) -> Self {
-        add { [self] ended in
+        add { owner, ended in
             let result = Result<Value, any Error> {
                 if let error = ended.error { throw error }
                 guard let response = ended.response else { throw ProcessingFault.emptyBody }
                 return try make(response)
             }
-            handler(LoadOutcome(request: request, response: ended.response, result: result))
+            handler(LoadOutcome(request: owner.request, response: ended.response, result: result))
         }
         return self
     }
 
-    private func add(_ handler: @escaping @Sendable (Ended) -> Void) {
+    private func add(_ handler: @escaping Handler) {
         let (ended, executes) = state.withLock { state -> (Ended?, Bool) in
             switch state.phase {
             case .ended(let ended):
@@ -272,19 +278,19 @@ public final class LoadRequest: Sendable {
     }
 
     private func end(_ ended: Ended) {
-        let handlers = state.withLock { state -> [@Sendable (Ended) -> Void] in
+        let handlers = state.withLock { state -> [Handler] in
             guard case .executed = state.phase else { return [] }
             state.phase = .ended(ended)
             defer { state.handlers = [] }
             return state.handlers
         }
-        for handler in handlers { handler(ended) }
+        for handler in handlers { handler(self, ended) }
     }
 
-    private func tell(_ handlers: [@Sendable (Ended) -> Void], _ ended: Ended) {
+    private func tell(_ handlers: [Handler], _ ended: Ended) {
         guard !handlers.isEmpty else { return }
-        executor.schedule {
-            for handler in handlers { handler(ended) }
+        executor.schedule { [self] in
+            for handler in handlers { handler(self, ended) }
         }
     }
 }

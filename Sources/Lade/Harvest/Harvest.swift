@@ -170,7 +170,13 @@ public struct Harvest: Sendable {
             otherOrigins: otherOrigins
         )
         let arguments = arguments(walk)
-        let ledger = try HarvestLedger(self, arguments, destination, restart: restart)
+        let ledger = try HarvestLedger(
+            self,
+            arguments,
+            destination,
+            restart: restart,
+            isNumbered: walk.isAddressable
+        )
         if ledger.journal.isComplete { return ledger.summary(.complete) }
         meter?.begin(with: ledger.progress)
         let start = try ledger.start(in: walk)
@@ -183,6 +189,7 @@ public struct Harvest: Sendable {
         )
         source.prefetch = max(prefetch, 0)
         source.meter = meter
+        source.visited = ledger.visited
         source.pageLimit = pageLimit.map { max(0, $0 - ledger.journal.pages) }
         let feed = PageFeed(source)
         defer { feed.cancel() }

@@ -25,6 +25,8 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var bodyBytes: Int64 = 0
     var duplicates = 0
     var total: Int?
+    /// The pages in the output; nil where they are numbered, and in journals of before.
+    var marks: PageMarks?
     var isComplete = false
 
     init(arguments: [String: String]) {

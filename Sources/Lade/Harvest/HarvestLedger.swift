@@ -35,7 +35,8 @@ final class HarvestLedger {
         _ harvest: Harvest,
         _ arguments: [String: String],
         _ destination: Harvest.Destination,
-        restart: Bool
+        restart: Bool,
+        isNumbered: Bool
     ) throws(HarvestError) {
         self.harvest = harvest
         lastSaved = harvest.time.now
@@ -64,6 +65,8 @@ final class HarvestLedger {
             guard restart || stored != nil || size == 0 else { throw .outputExists(path: path) }
             sink = .file(disk, journalFile)
         }
+        // Numbered pages lead in no circle.
+        if journal.pages == 0, !isNumbered { journal.marks = PageMarks() }
         resumedPages = journal.pages
         checksum = CRC64()
         guard case .file(let disk, let journalFile) = sink else { return }
@@ -111,6 +114,9 @@ final class HarvestLedger {
         }
     }
 
+    /// Pages that are in the output, as far as they are marked.
+    var visited: Set<UInt64> { Set(journal.marks?.keys ?? []) }
+
     var progress: PageProgress {
         var progress = PageProgress()
         progress.pages = journal.pages
@@ -147,6 +153,7 @@ final class HarvestLedger {
         // What comes after this page cannot be told now: the next run asks it again, and writes nothing of it twice.
         if delivery.next == nil, !delivery.isLast { after.skippedItems = count }
         if after.skippedItems == 0 {
+            after.marks?.add(PageMarks.key(of: delivery.page.request), at: journal.pages)
             after.pages += 1
             after.nextURL = delivery.next?.request.url.absoluteString
             after.nextNumber = delivery.page.number + 1

@@ -19,6 +19,8 @@ struct PageSource<Content: Sendable>: Sendable {
     var prefetch = 0
     var pageLimit: Int?
     var meter: PageMeter?
+    /// Pages that were passed before the start; to come to one of them is to go in a circle.
+    var visited: Set<UInt64> = []
 }
 
 /// Gives page after page in order, loading at most so many ahead of what was asked for (pages PA-10 … PA-13).
@@ -63,8 +65,8 @@ final class PageFeed<Content: Sendable>: Sendable {
         var end = Int.max
         /// How many items each page has, once the first of addressable ones was loaded.
         var stride: Int?
-        /// Which requests were sent, to notice a circle; their hashes, for a long list must not fill the memory.
-        var visited: Set<Int> = []
+        /// Which requests were sent, to notice a circle; their keys, for a long list must not fill the memory.
+        var visited: Set<UInt64> = []
         var isCancelled = false
         var waiter: CheckedContinuation<Void, Never>?
 
@@ -83,7 +85,11 @@ final class PageFeed<Content: Sendable>: Sendable {
         isParallel = source.next == nil && source.walk.isAddressable && source.prefetch > 0
         var state = State()
         state.upcoming = source.start
-        state.visited = [Self.key(of: source.start.request)]
+        state.visited = source.visited
+        if !state.visited.insert(PageMarks.key(of: source.start.request)).inserted {
+            state.upcoming = nil
+            state.outcomes[0] = .failure(PageFailure(page: source.start, cause: .loop))
+        }
         if let limit = source.pageLimit { state.end = max(limit, 0) }
         self.state = Locked(state)
     }
@@ -194,7 +200,7 @@ final class PageFeed<Content: Sendable>: Sendable {
                 return
             }
             state.following[position] = next
-            guard state.visited.insert(Self.key(of: next.request)).inserted else {
+            guard state.visited.insert(PageMarks.key(of: next.request)).inserted else {
                 // The page that revealed the circle is delivered first (PA-04).
                 state.outcomes[position + 1] = .failure(PageFailure(page: next, cause: .loop))
                 return
@@ -275,13 +281,5 @@ final class PageFeed<Content: Sendable>: Sendable {
             return state.tasks.filter { $0.key >= position }.map(\.value)
         }
         for task in tasks { task.cancel() }
-    }
-
-    private static func key(of request: Request) -> Int {
-        var hasher = Hasher()
-        hasher.combine(request.method)
-        hasher.combine(request.url)
-        if case .bytes(let bytes) = request.body?.content { hasher.combine(bytes) }
-        return hasher.finalize()
     }
 }

@@ -25,28 +25,14 @@ struct ConnectionSettings: Sendable {
 
     /// The options that fill this in.
     static let rows: [OptionRow<ConnectionSettings>] = [
-        .value("max-time", letter: "m", "TIME", .connection, "How long it may take as a whole: 30s, 500ms, 2m") {
-            settings,
-            value throws(CommandError) in
-            settings.timeouts.whole = try Quantity.duration(value, of: "--max-time")
+        .duration("max-time", letter: "m", .connection, "How long it may take as a whole: 30s, 500ms, 2m") {
+            $0.timeouts.whole = $1
         },
-        .value(
-            "connect-timeout",
-            "TIME",
-            .connection,
-            "How long connecting may take, TLS included (15s)",
-            isCommon: false
-        ) { settings, value throws(CommandError) in
-            settings.timeouts.connect = try Quantity.duration(value, of: "--connect-timeout")
+        .duration("connect-timeout", .connection, "How long connecting may take, TLS included (15s)", isCommon: false) {
+            $0.timeouts.connect = $1
         },
-        .value(
-            "idle-timeout",
-            "TIME",
-            .connection,
-            "How long nothing at all may move (60s)",
-            isCommon: false
-        ) { settings, value throws(CommandError) in
-            settings.timeouts.idle = try Quantity.duration(value, of: "--idle-timeout")
+        .duration("idle-timeout", .connection, "How long nothing at all may move (60s)", isCommon: false) {
+            $0.timeouts.idle = $1
         },
         .value(
             "proxy",

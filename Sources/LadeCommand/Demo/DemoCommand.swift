@@ -11,16 +11,8 @@ struct DemoSettings: CommandSettings {
 
     static let rows: [OptionRow<DemoSettings>] =
         [
-            .value("medias", "N", .server, "How many medias there are (4000; 600 with --fast)") {
-                settings,
-                value throws(CommandError) in
-                settings.medias = try PagingSettings.count(value, of: "--medias")
-            },
-            .value("seed", "N", .server, "What medias and pauses are made from (1)") {
-                settings,
-                value throws(CommandError) in
-                settings.seed = UInt64(try PagingSettings.count(value, of: "--seed", from: 0))
-            },
+            .count("medias", .server, "How many medias there are (4000; 600 with --fast)") { $0.medias = $1 },
+            .count("seed", .server, "What medias and pauses are made from (1)", from: 0) { $0.seed = UInt64($1) },
             .flag("fast", .server, "A few seconds instead of a quarter of a minute") { $0.isFast = true },
             .value(
                 "out",
@@ -33,13 +25,11 @@ struct DemoSettings: CommandSettings {
                 settings.path = value
             },
             .flag("force", .output, "Overwrite a file that exists") { $0.mayOverwrite = true },
-        ] + OutputSettings.rows.filter { $0.info.name == "events" }.map { $0.lifted(\.output) }
+        ] + OutputSettings.rows.only("events").lifted(\.output)
 
     mutating func addOperand(_ operand: String) throws(CommandError) {
-        throw .usage("demo takes no “\(operand)”", advice: "“lade demo --help” shows what it takes.")
+        throw .unexpected(operand, of: "demo")
     }
-
-    func validate() throws(CommandError) {}
 }
 
 extension Command {

@@ -16,6 +16,11 @@ struct CommandError: Error, Equatable {
         CommandError(what: what, advice: advice, code: .usage)
     }
 
+    /// An operand for a command that takes none.
+    static func unexpected(_ operand: String, of command: String) -> CommandError {
+        .usage("\(command) takes no “\(operand)”", advice: "“lade \(command) --help” shows what it takes.")
+    }
+
     /// Whoever read our output has left, which is a way of saying "enough" (CM-05).
     static let brokenPipe = CommandError(what: "", advice: "", code: .success, isQuiet: true)
 

@@ -1,28 +1,17 @@
 import Lade
 
 /// What `lade explain` was asked for: a call as `lade get` makes it.
-struct ExplainSettings: CommandSettings {
+struct ExplainSettings: CallSettings {
     var request = RequestSettings()
     var output = OutputSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
 
     static let rows: [OptionRow<ExplainSettings>] =
-        PolicySettings.rows.map { $0.lifted(\.policy) }
-        + OutputSettings.rows.filter { ["events", "ignore-status", "max-size"].contains($0.info.name) }
-        .map { $0.lifted(\.output).rare }
-        + RequestSettings.rows.map { $0.lifted(\.request).rare }
-        + ConnectionSettings.rows.map { $0.lifted(\.connection).rare }
-
-    mutating func addOperand(_ operand: String) throws(CommandError) {
-        try request.addOperand(operand)
-    }
-
-    func validate() throws(CommandError) {
-        try request.validate()
-        try connection.validate()
-        try policy.validate(request, connection)
-    }
+        PolicySettings.rows.lifted(\.policy)
+        + OutputSettings.rows.only("events", "ignore-status", "max-size").lifted(\.output).rare()
+        + RequestSettings.rows.lifted(\.request).rare()
+        + ConnectionSettings.rows.lifted(\.connection).rare()
 }
 
 extension Command {

@@ -1,24 +1,17 @@
 /// What `lade get` was asked for.
-struct GetSettings: CommandSettings {
+struct GetSettings: CallSettings {
     var request = RequestSettings()
     var output = OutputSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
 
     static let rows: [OptionRow<GetSettings>] =
-        RequestSettings.rows.map { $0.lifted(\.request) }
-        + OutputSettings.rows.map { $0.lifted(\.output) }.map(\.fittingHelp)
-        + PolicySettings.rows.map { $0.lifted(\.policy) }
-        + ConnectionSettings.rows.map { $0.lifted(\.connection).rare }
+        RequestSettings.rows.lifted(\.request)
+        + OutputSettings.rows.lifted(\.output).map(\.fittingHelp)
+        + PolicySettings.rows.lifted(\.policy)
+        + ConnectionSettings.rows.lifted(\.connection).rare()
 
-    mutating func addOperand(_ operand: String) throws(CommandError) {
-        try request.addOperand(operand)
-    }
-
-    func validate() throws(CommandError) {
-        try request.validate()
-        try connection.validate()
-        try policy.validate(request, connection)
+    func validateRest() throws(CommandError) {
         if output.usesRemoteName, output.path != nil {
             throw .usage("both --output and --remote-name", advice: "Choose one of them.")
         }

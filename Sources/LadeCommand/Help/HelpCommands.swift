@@ -18,8 +18,6 @@ struct HelpSettings: CommandSettings {
         }
         topic = operand
     }
-
-    func validate() throws(CommandError) {}
 }
 
 extension Command {

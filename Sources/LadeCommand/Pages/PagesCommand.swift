@@ -1,7 +1,7 @@
 import Lade
 
 /// What `lade pages` was asked for.
-struct PagesSettings: CommandSettings {
+struct PagesSettings: CallSettings {
     var request = RequestSettings()
     var paging = PagingSettings()
     var output = OutputSettings()
@@ -9,23 +9,14 @@ struct PagesSettings: CommandSettings {
     var connection = ConnectionSettings()
 
     static let rows: [OptionRow<PagesSettings>] =
-        PagingSettings.rows.map { $0.lifted(\.paging) }
-        + OutputSettings.rows.filter { ["verbose", "silent", "events"].contains($0.info.name) }
-        .map { $0.lifted(\.output).rare }
-        + RequestSettings.rows.filter { !["head", "upload-file", "stdin"].contains($0.info.name) }
-        .map { $0.lifted(\.request).rare }
-        + PolicySettings.rows.filter { $0.info.name != "location" }.map { $0.lifted(\.policy).rare }
-        + ConnectionSettings.rows.map { $0.lifted(\.connection).rare }
+        PagingSettings.rows.lifted(\.paging)
+        + OutputSettings.rows.only("verbose", "silent", "events").lifted(\.output).rare()
+        + RequestSettings.rows.except("head", "upload-file", "stdin").lifted(\.request).rare()
+        + PolicySettings.rows.except("location").lifted(\.policy).rare()
+        + ConnectionSettings.rows.lifted(\.connection).rare()
 
-    mutating func addOperand(_ operand: String) throws(CommandError) {
-        try request.addOperand(operand)
-    }
-
-    func validate() throws(CommandError) {
-        try request.validate()
+    func validateRest() throws(CommandError) {
         try paging.validate()
-        try connection.validate()
-        try policy.validate(request, connection)
     }
 }
 

@@ -34,9 +34,7 @@ struct PagingSettings: Sendable {
             value throws(CommandError) in
             settings.items = try PagingSettings.pointer(value, of: "--items")
         },
-        .value("size", "N", .paging, "How many items a page is to have") { settings, value throws(CommandError) in
-            settings.size = try PagingSettings.count(value, of: "--size")
-        },
+        .count("size", .paging, "How many items a page is to have") { $0.size = $1 },
         .value("size-query", "NAME", .paging, "The query item that says so (size)") { $0.sizeQuery = $1 },
         .value("total", "/POINTER", .paging, "Where the number of all items is; or header:NAME") {
             settings,
@@ -45,15 +43,9 @@ struct PagingSettings: Sendable {
                 value.hasPrefix("header:")
                 ? .header(String(value.dropFirst(7))) : .body(try PagingSettings.pointer(value, of: "--total"))
         },
-        .value("max-pages", "N", .paging, "Stop after so many pages") { settings, value throws(CommandError) in
-            settings.pageLimit = try PagingSettings.count(value, of: "--max-pages")
-        },
-        .value("max-items", "N", .paging, "Stop after so many items") { settings, value throws(CommandError) in
-            settings.itemLimit = try PagingSettings.count(value, of: "--max-items")
-        },
-        .value("prefetch", "N", .paging, "Fetch so many pages ahead (0)") { settings, value throws(CommandError) in
-            settings.prefetch = try PagingSettings.count(value, of: "--prefetch", from: 0)
-        },
+        .count("max-pages", .paging, "Stop after so many pages") { $0.pageLimit = $1 },
+        .count("max-items", .paging, "Stop after so many items") { $0.itemLimit = $1 },
+        .count("prefetch", .paging, "Fetch so many pages ahead (0)", from: 0) { $0.prefetch = $1 },
         .value("identity", "/POINTER", .paging, "Where in an item its identity is, to count repeats") {
             settings,
             value throws(CommandError) in
@@ -125,7 +117,7 @@ struct PagingSettings: Sendable {
                 if !rest.isEmpty, !rest.contains("=") { return .pageNumber(query: rest, first: 1) }
                 break
             }
-            return .pageNumber(query: query, first: try count(first, of: "--next", from: 0))
+            return .pageNumber(query: query, first: try Quantity.count(first, of: "--next", from: 0))
         case "offset":
             if !rest.isEmpty { return .offset(query: rest) }
         default: break
@@ -148,12 +140,5 @@ struct PagingSettings: Sendable {
         } catch {
             throw .usage("\(option): “\(text)” is no JSON Pointer", advice: "Write it as /items or /data/0/list.")
         }
-    }
-
-    static func count(_ text: String, of option: String, from least: Int = 1) throws(CommandError) -> Int {
-        guard let count = Int(text), count >= least else {
-            throw .usage("\(option): “\(text)” is no number from \(least)", advice: "Write it in digits.")
-        }
-        return count
     }
 }

@@ -52,29 +52,21 @@ struct PolicySettings: Sendable {
                 "Credentials stay behind as soon as scheme, host or port change; nothing leads from https to http. "
                 + "Without it a redirect is the answer. lade pages follows them anyway."
         ) { $0.followsRedirects = true },
-        .value(
-            "max-redirects",
-            "N",
-            .policy,
-            "How many redirects to follow (10); implies -L",
-            isCommon: false
-        ) { settings, value throws(CommandError) in
-            settings.redirectLimit = try PagingSettings.count(value, of: "--max-redirects", from: 0)
+        .count("max-redirects", .policy, "How many redirects to follow (10); implies -L", isCommon: false, from: 0) {
+            $0.redirectLimit = $1
         },
     ]
 
     private static let repeatRows: [OptionRow<PolicySettings>] = [
-        .value(
+        .count(
             "retry",
-            "N",
             .policy,
             "Try N times more what may pass (0; pages: 2)",
             details: "After a lost connection, a time-out, and the statuses 408, 425, 429, 500, 502, 503 and 504. The "
                 + "pauses grow from up to 1 s to up to 20 s, and Retry-After comes on top. Methods that may do harm when "
-                + "repeated are not, unless --retry-unsafe or --idempotency-key say so."
-        ) { settings, value throws(CommandError) in
-            settings.retries = try PagingSettings.count(value, of: "--retry", from: 0)
-        },
+                + "repeated are not, unless --retry-unsafe or --idempotency-key say so.",
+            from: 0
+        ) { $0.retries = $1 },
         .flag(
             "retry-unsafe",
             .policy,
@@ -97,25 +89,19 @@ struct PolicySettings: Sendable {
     ]
 
     private static let timeRows: [OptionRow<PolicySettings>] = [
-        .value(
+        .duration(
             "deadline",
-            "TIME",
             .policy,
             "How long waits, tries and answer may take",
             details: "Unlike --max-time, which is for each try. For lade pages it is the time of a page."
-        ) { settings, value throws(CommandError) in
-            settings.deadline = try Quantity.duration(value, of: "--deadline")
-        },
-        .value(
+        ) { $0.deadline = $1 },
+        .duration(
             "max-wait",
-            "TIME",
             .policy,
             "The longest pause a server may ask for (60s)",
             details: "A call that is asked for more ends with exit code 10.",
             isCommon: false
-        ) { settings, value throws(CommandError) in
-            settings.pauseLimit = try Quantity.duration(value, of: "--max-wait")
-        },
+        ) { $0.pauseLimit = $1 },
         .value(
             "rate",
             "N/s[,BURST]",
@@ -153,7 +139,7 @@ struct PolicySettings: Sendable {
             isCommon: false
         ) { settings, value throws(CommandError) in
             try settings.setSecret(
-                .descriptor(Int32(clamping: PagingSettings.count(value, of: "--secret-fd", from: 0)))
+                .descriptor(Int32(clamping: Quantity.count(value, of: "--secret-fd", from: 0)))
             )
         },
         .value(

@@ -13,38 +13,22 @@ struct ServeSettings: CommandSettings {
             }
             settings.options.endpoint = .ipv4(port: port)
         },
-        .value("for", "TIME", .server, "Stop after so long (30s, 5m)") { settings, value throws(CommandError) in
-            settings.duration = try Quantity.duration(value, of: "--for")
-        },
-        .value("medias", "N", .server, "How many medias there are (20000)") { settings, value throws(CommandError) in
-            settings.options.medias = try PagingSettings.count(value, of: "--medias")
-        },
-        .value("shows", "N", .server, "How many shows there are (240)") { settings, value throws(CommandError) in
-            settings.options.shows = try PagingSettings.count(value, of: "--shows")
-        },
-        .value("seed", "N", .server, "What everything is made from (1)") { settings, value throws(CommandError) in
-            settings.options.seed = UInt64(try PagingSettings.count(value, of: "--seed", from: 0))
-        },
-        .value("max-size", "N", .server, "The most items of a page (100)") { settings, value throws(CommandError) in
-            settings.options.maximumPageSize = try PagingSettings.count(value, of: "--max-size")
-        },
-        .value("latency", "TIME", .server, "Hold every answer back") { settings, value throws(CommandError) in
-            settings.options.latency = try Quantity.duration(value, of: "--latency")
-        },
+        .duration("for", .server, "Stop after so long (30s, 5m)") { $0.duration = $1 },
+        .count("medias", .server, "How many medias there are (20000)") { $0.options.medias = $1 },
+        .count("shows", .server, "How many shows there are (240)") { $0.options.shows = $1 },
+        .count("seed", .server, "What everything is made from (1)", from: 0) { $0.options.seed = UInt64($1) },
+        .count("max-size", .server, "The most items of a page (100)") { $0.options.maximumPageSize = $1 },
+        .duration("latency", .server, "Hold every answer back") { $0.options.latency = $1 },
         .value("rate", "N/s", .server, "Answer so many requests a second, then 429") {
             settings,
             value throws(CommandError) in
             let digits = value.hasSuffix("/s") ? String(value.dropLast(2)) : value
-            settings.options.requestsPerSecond = try PagingSettings.count(digits, of: "--rate")
+            settings.options.requestsPerSecond = try Quantity.count(digits, of: "--rate")
         },
         .flag("token", .server, "Want a bearer token (client lade, demo-secret)") {
             $0.options.requiresToken = true
         },
-        .value("token-lifetime", "TIME", .server, "How long a token is good (30s)") {
-            settings,
-            value throws(CommandError) in
-            settings.options.tokenLifetime = try Quantity.duration(value, of: "--token-lifetime")
-        },
+        .duration("token-lifetime", .server, "How long a token is good (30s)") { $0.options.tokenLifetime = $1 },
         .value(
             "fault",
             "KIND=EVERY",
@@ -58,15 +42,13 @@ struct ServeSettings: CommandSettings {
                 let kinds = LocalCatalogue.Fault.allCases.map(\.rawValue).joined(separator: ", ")
                 throw .usage("--fault: “\(value)” is no fault", advice: "Write KIND=EVERY with one of \(kinds).")
             }
-            settings.options.faults[kind] = try PagingSettings.count(String(parts[1]), of: "--fault")
+            settings.options.faults[kind] = try Quantity.count(String(parts[1]), of: "--fault")
         },
     ]
 
     mutating func addOperand(_ operand: String) throws(CommandError) {
-        throw .usage("serve takes no “\(operand)”", advice: "“lade serve --help” shows what it takes.")
+        throw .unexpected(operand, of: "serve")
     }
-
-    func validate() throws(CommandError) {}
 }
 
 extension Command {

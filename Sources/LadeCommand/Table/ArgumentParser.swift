@@ -10,6 +10,10 @@ protocol CommandSettings: Sendable {
     func validate() throws(CommandError)
 }
 
+extension CommandSettings {
+    func validate() throws(CommandError) {}
+}
+
 /// Reads the arguments of one command by its table of options.
 ///
 /// Letters combine (`-sSf`), values are attached or separate (`-ofile`, `-o file`, `--output=file`, `--output file`),

@@ -12,6 +12,16 @@ enum Quantity {
         throw .usage("\(option): “\(text)” is no length of time", advice: "Write it as 30s, 1.5s, 200ms, 2m or 1h.")
     }
 
+    /// A whole number from the least one on.
+    ///
+    /// - Throws: A usage error that names the option.
+    static func count(_ text: String, of option: String, from least: Int = 1) throws(CommandError) -> Int {
+        guard let count = Int(text), count >= least else {
+            throw .usage("\(option): “\(text)” is no number from \(least)", advice: "Write it in digits.")
+        }
+        return count
+    }
+
     /// A number of bytes: `1000`, `64k`, `10M`, `2G`; a unit is 1024 of the one before.
     ///
     /// - Throws: A usage error that names the option.

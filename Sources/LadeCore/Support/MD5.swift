@@ -4,14 +4,14 @@ package enum MD5 {
     package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476]
         var blocks = BlockBuffer()
-        blocks.add(bytes) { mix($0, into: &state) }
-        blocks.finish(bigEndianLength: false) { mix($0, into: &state) }
+        blocks.add(bytes) { mix($0, at: $1, into: &state) }
+        blocks.finish(bigEndianLength: false) { mix($0, at: $1, into: &state) }
         return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
     }
 
-    private static func mix(_ block: [UInt8], into state: inout [UInt32]) {
+    private static func mix(_ bytes: [UInt8], at start: Int, into state: inout [UInt32]) {
         let words = (0..<16).map { index in
-            (0..<4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32(block[4 * index + $1]) }
+            (0..<4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32(bytes[start + 4 * index + $1]) }
         }
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         for step in 0..<64 {

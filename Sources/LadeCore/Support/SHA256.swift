@@ -18,22 +18,25 @@ package struct SHA256: Sendable {
     /// Adds bytes.
     package mutating func update(_ bytes: some Sequence<UInt8>) {
         // A copy: the closure must not reach into this value while its other half is changed.
-        var state = state
-        blocks.add(bytes) { Self.mix($0, into: &state) }
+        var (state, words) = (state, [UInt32](repeating: 0, count: 64))
+        blocks.add(bytes) { Self.mix($0, at: $1, &words, into: &state) }
         self.state = state
     }
 
     /// The hash of all bytes so far: 32 bytes.
     package func finish() -> [UInt8] {
-        var (blocks, state) = (blocks, state)
-        blocks.finish(bigEndianLength: true) { Self.mix($0, into: &state) }
+        var (blocks, state, words) = (blocks, state, [UInt32](repeating: 0, count: 64))
+        blocks.finish(bigEndianLength: true) { Self.mix($0, at: $1, &words, into: &state) }
         return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
     }
 
-    private static func mix(_ block: [UInt8], into state: inout [UInt32]) {
-        var words = [UInt32](repeating: 0, count: 64)
+    private static func mix(_ bytes: [UInt8], at start: Int, _ words: inout [UInt32], into state: inout [UInt32]) {
         for index in 0..<16 {
-            words[index] = (0..<4).reduce(0) { $0 << 8 | UInt32(block[4 * index + $1]) }
+            let base = start + 4 * index
+            // The four shifted one by one: a loop over them costs as much as all the rest.
+            words[index] =
+                UInt32(bytes[base]) << 24 | UInt32(bytes[base + 1]) << 16 | UInt32(bytes[base + 2]) << 8
+                | UInt32(bytes[base + 3])
         }
         for index in 16..<64 {
             let (early, late) = (words[index - 15], words[index - 2])
@@ -72,18 +75,20 @@ struct BlockBuffer: Sendable {
     private var pending: [UInt8] = []
     private var count: UInt64 = 0
 
-    mutating func add(_ bytes: some Sequence<UInt8>, _ mix: ([UInt8]) -> Void) {
-        for byte in bytes {
-            pending.append(byte)
-            count += 1
-            if pending.count == 64 {
-                mix(pending)
-                pending.removeAll(keepingCapacity: true)
-            }
+    /// Adds bytes; `mix` gets each whole block as bytes and where in them it starts.
+    mutating func add(_ bytes: some Sequence<UInt8>, _ mix: (_ bytes: [UInt8], _ start: Int) -> Void) {
+        let before = pending.count
+        pending.append(contentsOf: bytes)
+        count += UInt64(pending.count - before)
+        var start = 0
+        while pending.count - start >= 64 {
+            mix(pending, start)
+            start += 64
         }
+        pending.removeFirst(start)
     }
 
-    mutating func finish(bigEndianLength: Bool, _ mix: ([UInt8]) -> Void) {
+    mutating func finish(bigEndianLength: Bool, _ mix: (_ bytes: [UInt8], _ start: Int) -> Void) {
         let bits = count &* 8
         let zeros = (119 - pending.count) % 64
         let length = (0..<8).map { UInt8(truncatingIfNeeded: bits >> (8 * UInt64($0))) }

@@ -30,6 +30,9 @@ final class BufferPool: Sendable {
         }
     }
 
+    /// How many bytes wait to be taken again.
+    var keptBytes: Int { state.withLock { $0.freeBytes } }
+
     /// A buffer of at least `capacity` bytes, uninitialised.
     func take(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
         let size = Self.size(for: capacity)

@@ -402,6 +402,8 @@ extension Transfer {
         pump?.cancel()
         pump = nil
         pipe?.close()
+        // It holds this transfer, to have it go on.
+        pipe = nil
         if let error {
             call.record(.exchangeFailed(error, metrics))
         } else {

@@ -3,13 +3,6 @@
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 import LadeCore
 
 /// Answers the requests of a ``LocalCatalogue``, on the threads of its connections.
@@ -25,6 +18,10 @@ final class CatalogueDesk: Sendable {
         var asked: [String: Int] = [:]
         var second: Int64 = 0
         var inSecond = 0
+        /// What holds answers back, by number.
+        var pauses: [Int: Task<Void, Never>] = [:]
+        var lastPause = 0
+        var isStopped = false
     }
 
     private struct Reset: Error {}
@@ -46,7 +43,7 @@ final class CatalogueDesk: Sendable {
 
     func answer(_ request: ServerRequest) throws -> ServerResponse {
         state.withLock { $0.counts.requests += 1 }
-        if let latency = options.latency { Self.pause(latency) }
+        if let latency = options.latency { pause(latency) }
         let path = request.path
         if path == "/oauth2/token" { return token(request) }
         let (refusal, fields) = limit()
@@ -62,11 +59,32 @@ final class CatalogueDesk: Sendable {
         return try spoil(response, fault)
     }
 
-    private static func pause(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        var rest = timespec()
-        while nanosleep(&left, &rest) != 0, errno == EINTR { left = rest }
+    /// Lets every answer go that is held back, now and later.
+    func stop() {
+        let pauses = state.withLock { state in
+            state.isStopped = true
+            return Array(state.pauses.values)
+        }
+        for pause in pauses { pause.cancel() }
+    }
+
+    /// Blocks the connection's thread for a while of the catalogue's time.
+    private func pause(_ duration: Duration) {
+        let isOver = Signal()
+        // Owned by the state, for ``stop()``.
+        let pause = Task { [time = options.time] in
+            // It throws when it is cancelled: then the answer goes at once.
+            try? await time.sleep(for: duration)
+            isOver.raise()
+        }
+        let (number, isStopped) = state.withLock { state in
+            state.lastPause += 1
+            state.pauses[state.lastPause] = pause
+            return (state.lastPause, state.isStopped)
+        }
+        if isStopped { pause.cancel() }
+        isOver.waitOnThread()
+        state.withLock { $0.pauses[number] = nil }
     }
 
     // MARK: - Limits and faults

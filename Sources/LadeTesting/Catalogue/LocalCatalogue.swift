@@ -68,7 +68,7 @@ public final class LocalCatalogue: Sendable {
         ///
         /// With 0 each kind comes up once among the first requests.
         public var earlierRequests = 0
-        /// Where seconds and the ages of tokens come from.
+        /// Where seconds, the ages of tokens and the latency come from.
         public var time: any TimeSource = SystemTime()
 
         /// Makes the default options.
@@ -115,6 +115,10 @@ public final class LocalCatalogue: Sendable {
         closed.stopAccepting()
     }
 
+    deinit {
+        desk.stop()
+    }
+
     /// The address of a path.
     public func address(_ target: String = "/") -> String { server.address(target) }
 
@@ -140,6 +144,7 @@ public final class LocalCatalogue: Sendable {
 
     /// Closes every connection and listens no more.
     public func stop() {
+        desk.stop()
         server.stop()
         closed.stop()
     }

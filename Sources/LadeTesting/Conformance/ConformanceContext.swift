@@ -45,6 +45,8 @@ public struct ConformanceContext: Sendable {
     public var checksMemory: Bool
     /// How long a single exchange may take before it counts as hanging; 60 s by default.
     public var patience: Duration = .seconds(60)
+    /// What patience is measured by; the system's time by default.
+    public var time: any TimeSource = SystemTime()
     /// The seed of the random runs; a new one each time unless `LADE_CONFORMANCE_SEED` gives it.
     public var seed: UInt64
 
@@ -87,6 +89,7 @@ public struct ConformanceContext: Sendable {
         scale = other.scale
         checksMemory = other.checksMemory
         patience = other.patience
+        time = other.time
         seed = other.seed
         self.findings = findings
     }
@@ -214,10 +217,9 @@ public struct ConformanceContext: Sendable {
             do { result = .success(try await body()) } catch { result = .failure(error) }
             outcome.change { $0 = $0 ?? result }
         }
-        let patience = patience
-        let guardian = Task {
-            // Cancelled as soon as the work is done; until then there is nothing else to measure a hang by.
-            guard (try? await Task.sleep(for: patience)) != nil else { return }
+        let guardian = Task { [patience, time] in
+            // Cancelled, which is all it throws, as soon as the work is done.
+            guard (try? await time.sleep(for: patience)) != nil else { return }
             let hang = ConformanceFailure(number: "hang", findings: ["\(what) did not end within \(patience)"])
             outcome.change { $0 = $0 ?? .failure(hang) }
             work.cancel()

@@ -172,8 +172,8 @@ extension TransportConformance {
 extension ConformanceContext {
     /// The open descriptors, when the runtime has those it opens for itself and keeps.
     fileprivate func descriptorsBefore() async throws -> [String] {
-        // The first sleep of a process opens a timer.
-        try await Task.sleep(for: .milliseconds(1))
+        // The first sleep of a process opens a timer, with what the runtime waits for it by: a real one is needed.
+        try await SystemTime().sleep(for: .milliseconds(1))
         return ProcessProbe.descriptors
     }
 }

@@ -24,7 +24,15 @@ public final class EventRecorder: EventSink {
         public let event: Event
     }
 
-    private let state = Watched<[Record]>([])
+    private struct State {
+        var records: [Record] = []
+        /// How many were forgotten before these.
+        var forgotten = 0
+
+        var total: Int { forgotten + records.count }
+    }
+
+    private let state = Watched(State())
 
     /// Makes a recorder that has seen nothing.
     public init() {}
@@ -32,11 +40,11 @@ public final class EventRecorder: EventSink {
     /// Remembers an event.
     public func record(_ event: Event, of call: Call) {
         let record = Record(call: call.id, attempt: call.attempt, instant: call.time.now, event: event)
-        state.change { $0.append(record) }
+        state.change { $0.records.append(record) }
     }
 
     /// Everything so far, in the order it was recorded.
-    public var records: [Record] { state.read(\.self) }
+    public var records: [Record] { state.read(\.records) }
 
     /// Every event so far.
     public var events: [Event] { records.map(\.event) }
@@ -56,7 +64,10 @@ public final class EventRecorder: EventSink {
 
     /// Forgets everything.
     public func clear() {
-        state.change { $0.removeAll() }
+        state.change { state in
+            state.forgotten = state.total
+            state.records.removeAll()
+        }
     }
 
     /// Waits until an event that satisfies `predicate` has been recorded, or finds the first that was.
@@ -68,9 +79,11 @@ public final class EventRecorder: EventSink {
         while true {
             let position = seen
             // The predicate is the caller's: it must not run under the lock.
-            let records = try await state.value { $0.count > position ? $0 : nil }
-            for record in records[position...] where predicate(record.event) { return record.event }
-            seen = records.count
+            let (records, total) = try await state.value { state in
+                state.total > position ? (state.records.suffix(state.total - position), state.total) : nil
+            }
+            for record in records where predicate(record.event) { return record.event }
+            seen = total
         }
     }
 

@@ -11,10 +11,14 @@ import Testing
                 "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
                 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
             ),
+            (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
         ]
     )
     func sha256(text: String, digest: String) {
         #expect(SHA256.hash(text.utf8).hexadecimalText == digest)
+        var bytes = SHA256()
+        for byte in text.utf8 { bytes.update([byte]) }
+        #expect(bytes.finish().hexadecimalText == digest)
     }
 
     @Test("SHA-256 does not mind in what pieces a million bytes come")

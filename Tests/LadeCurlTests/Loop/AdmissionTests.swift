@@ -97,6 +97,40 @@ struct AdmissionTests {
         #expect(admission.end(host: admission.host("a")) == [])
     }
 
+    @Test("passes over a host whose calls have all given up, when a place gets free")
+    func passesOverTheWithdrawn() {
+        var admission = Admission<Int>(limits: limits(total: 1))
+        #expect(fill(&admission, 0..<1, host: "a") == [0])
+        guard case .wait(let place) = admission.request(1, host: admission.host("b"), priority: .normal) else {
+            return #expect(Bool(false), "the total was exceeded")
+        }
+        #expect(fill(&admission, 2..<3, host: "c") == [])
+        admission.withdraw(from: place, host: admission.host("b"))
+
+        #expect(admission.end(host: admission.host("a")) == [2])
+        #expect(admission.end(host: admission.host("c")) == [])
+        #expect(fill(&admission, 3..<4, host: "b") == [3])
+    }
+
+    @Test("forgets hosts that nobody uses once there are 1,024, with what they spoke, and none that are in use")
+    func forgetsIdleHosts() {
+        var admission = Admission<Int>(limits: limits(total: 10_000, perHost: 1))
+        let busy = admission.host("busy")
+        #expect(fill(&admission, 0..<2, host: "busy") == [0])
+        for number in 1..<1_024 { _ = admission.learn(.streams, host: admission.host("idle \(number)")) }
+
+        let fresh = admission.host("fresh")
+
+        #expect(fresh < 1_024)
+        #expect(fill(&admission, 2..<5, host: "fresh") == [2])
+        #expect(admission.host("busy") == busy)
+        #expect(admission.end(host: busy) == [1])
+        // Twice as many again: numbers are used again, and those in use stay apart.
+        let others = (0..<1_022).map { admission.host("other \($0)") }
+        #expect(Set(others + [fresh, busy]).count == 1_024)
+        #expect(others.allSatisfy { $0 < 1_024 })
+    }
+
     @Test("never exceeds a limit and loses nobody, whatever happens", arguments: [11, 12, 13] as [UInt64])
     func keepsItsPromises(seed: UInt64) {
         let random = SeededRandom(seed: seed)

@@ -119,6 +119,54 @@ struct LocalCatalogueTests {
         #expect(catalogue.counts.limited == 1)
     }
 
+    /// The first line of an answer, waited for on a thread that may block; nil when there is none.
+    private func statusLine(_ catalogue: LocalCatalogue, _ target: String) async -> Substring? {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [port = catalogue.port] in
+                let client = RawClient(port: port)
+                client.send("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+                continuation.resume(returning: client.receiveAll()?.split(separator: "\r\n").first)
+            }
+        }
+    }
+
+    @Test("holds each answer back for the latency, of its own time", .timeLimit(.minutes(1)))
+    func latency() async throws {
+        var options = LocalCatalogue.Options()
+        let time = VirtualTime()
+        options.time = time
+        options.latency = .milliseconds(200)
+        let catalogue = try LocalCatalogue(options)
+        async let medias = statusLine(catalogue, "/medias")
+        async let nothing = statusLine(catalogue, "/nothing")
+
+        let sleepers = try await time.sleepers(atLeast: 2)
+        #expect(sleepers.map(\.deadline) == Array(repeating: time.now.advanced(by: .milliseconds(200)), count: 2))
+        time.advance(by: .milliseconds(199))
+        #expect(catalogue.counts.pages == 0)
+        time.advance(by: .milliseconds(1))
+
+        #expect(await medias == "HTTP/1.1 200 OK")
+        #expect(await nothing == "HTTP/1.1 404 Not Found")
+        #expect(catalogue.counts.pages == 1)
+    }
+
+    @Test("lets answers go that it holds back when it is stopped", .timeLimit(.minutes(1)))
+    func stopsWhileItHoldsBack() async throws {
+        var options = LocalCatalogue.Options()
+        let time = VirtualTime()
+        options.time = time
+        options.latency = .seconds(3600)
+        let catalogue = try LocalCatalogue(options)
+        async let medias = statusLine(catalogue, "/medias")
+        _ = try await time.sleepers(atLeast: 1)
+
+        catalogue.stop()
+
+        _ = await medias
+        #expect(try await time.sleepers(atLeast: 0).isEmpty)
+    }
+
     @Test("makes mistakes when asked to, so many times as asked")
     func faults() throws {
         let catalogue = try LocalCatalogue()

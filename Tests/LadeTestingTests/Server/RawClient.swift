@@ -8,6 +8,10 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
+import LadeTesting
+
+/// A socket that could not be made or used as a test wants it.
+struct SocketFailure: Error {}
 
 /// The smallest blocking client: sends bytes, reads what comes.
 ///
@@ -15,23 +19,56 @@
 final class RawClient {
     private let descriptor: Int32
 
-    init(port: UInt16) {
+    convenience init(port: UInt16) {
+        self.init(AF_INET) { Self.connect($0, Self.ipv4(port)) }
+    }
+
+    /// Connects in the endpoint's family; the port is the server's, for the endpoint's may be 0.
+    convenience init(to endpoint: LoopbackServer.Endpoint, port: UInt16 = 0) throws {
+        switch endpoint {
+        case .ipv4: self.init(port: port)
+        case .ipv6:
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            address.sin6_addr = in6addr_loopback
+            self.init(AF_INET6) { Self.connect($0, address) }
+        case .unixSocket(let path):
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { throw SocketFailure() }
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+            self.init(AF_UNIX) { Self.connect($0, address) }
+        }
+    }
+
+    private init(_ family: Int32, connect: (Int32) -> Bool) {
         #if canImport(Glibc)
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
         #else
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            descriptor = socket(family, SOCK_STREAM, 0)
         #endif
-        self.descriptor = descriptor
+        isConnected = connect(descriptor)
+    }
+
+    private static func ipv4(_ port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        return address
+    }
+
+    private static func connect<Address>(_ descriptor: Int32, _ address: Address) -> Bool {
+        withUnsafeBytes(of: address) { bytes in
+            guard let start = bytes.baseAddress else { return false }
+            let pointer = start.assumingMemoryBound(to: sockaddr.self)
+            #if canImport(Glibc)
+                return Glibc.connect(descriptor, pointer, socklen_t(bytes.count)) == 0
+            #else
+                return Darwin.connect(descriptor, pointer, socklen_t(bytes.count)) == 0
+            #endif
         }
-        isConnected = result == 0
     }
 
     let isConnected: Bool

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 @testable import Lade
+import LadeCore
 import LadeTesting
 import Testing
 
@@ -24,29 +25,7 @@ struct DownloadTests {
         }
     }
 
-    @Test(
-        "computes SHA-256",
-        arguments: [
-            ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-            ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
-            (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
-        ]
-    )
-    func sha256(_ text: String, _ hash: String) {
-        var whole = SHA256()
-        whole.update(Array(text.utf8))
-        var pieces = SHA256()
-        for byte in text.utf8 { pieces.update([byte]) }
-        let hexadecimal = whole.finalised().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        #expect(hexadecimal == hash)
-        #expect(pieces.finalised() == whole.finalised())
-    }
-
-    private func hash(_ text: String) -> String {
-        var hash = SHA256()
-        hash.update(Array(text.utf8))
-        return hash.finalised().base64EncodedString()
-    }
+    private func hash(_ text: String) -> String { Data(SHA256.hash(text.utf8)).base64EncodedString() }
 
     /// A download of “onetwo”, looked at while its first half is there and when it is over.
     private func download(

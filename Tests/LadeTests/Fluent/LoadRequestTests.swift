@@ -30,6 +30,38 @@ struct LoadRequestTests: FluentSuite {
         rig.loader.cancelAllLoads()
     }
 
+    @Test("is let go, with its handlers, when its loader goes away while it is under way", .timeLimit(.minutes(1)))
+    func release() async throws {
+        let isGone = Signal()
+        do {
+            let rig = Rig()
+            rig.transport.onAnyRequest().respond(.stalls)
+            let sentinel = Sentinel { isGone.raise() }
+            try request(rig).response { _ in withExtendedLifetime(sentinel) {} }
+            _ = try await rig.transport.request(at: 0)
+        }
+
+        try await isGone.wait()
+    }
+
+    @Test("keeps its loader as long as it is awaited", .timeLimit(.minutes(1)))
+    func keepsItsLoader() async throws {
+        let answers = Signal()
+        let task: Task<LoadOutcome<Data>, Never>
+        do {
+            let rig = Rig()
+            rig.transport.onAnyRequest().respond(.text("ok").after(answers))
+            let request = try request(rig)
+            task = Task { await request.dataOutcome() }
+            _ = try await rig.transport.request(at: 0)
+            withExtendedLifetime(rig) {}
+        }
+
+        answers.raise()
+
+        #expect(await task.value.value == Data("ok".utf8))
+    }
+
     /// How a request that is answered so ended for its handler.
     private func outcome(_ answer: ScriptedAnswer) async throws -> LoadOutcome<Void> {
         let outcomes = Journal<LoadOutcome<Void>>()

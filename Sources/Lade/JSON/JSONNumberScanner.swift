@@ -1,0 +1,79 @@
+/// Goes through a number, in whatever pieces it comes.
+struct JSONNumberScanner {
+    /// What the last byte was.
+    enum Part: UInt8 {
+        case minus
+        case zero
+        case integer
+        case point
+        case fraction
+        case exponent
+        case sign
+        case power
+    }
+
+    private var part = Part.minus
+
+    /// Whether the number may end here.
+    var isComplete: Bool { part == .zero || part == .integer || part == .fraction || part == .power }
+
+    /// Starts a number whose first byte was the one told.
+    @inline(__always)
+    mutating func begin(_ first: Part) {
+        part = first
+    }
+
+    /// Goes on to the end of the number or of the piece.
+    ///
+    /// Returns the first byte that is not its own any more; nil when the piece ends first.
+    @inline(__always)
+    mutating func scan(
+        _ from: UnsafePointer<UInt8>,
+        _ piece: JSONPiece
+    ) throws(JSONSyntaxFault) -> UnsafePointer<UInt8>? {
+        var position = from
+        var part = part
+        while position < piece.end {
+            let byte = position.pointee
+            let isDigit = byte &- 0x30 <= 9
+            switch part {
+            case .integer, .fraction, .power:
+                if isDigit { break }
+                if byte == UInt8(ascii: "."), part == .integer {
+                    part = .point
+                } else if byte | 0x20 == UInt8(ascii: "e"), part != .power {
+                    part = .exponent
+                } else {
+                    return position
+                }
+            case .zero:
+                if byte == UInt8(ascii: ".") {
+                    part = .point
+                } else if byte | 0x20 == UInt8(ascii: "e") {
+                    part = .exponent
+                } else {
+                    guard !isDigit else { throw piece.fault(.invalidNumber, position) }
+                    return position
+                }
+            case .minus:
+                guard isDigit else { throw piece.fault(.invalidNumber, position) }
+                part = byte == UInt8(ascii: "0") ? .zero : .integer
+            case .point:
+                guard isDigit else { throw piece.fault(.invalidNumber, position) }
+                part = .fraction
+            case .exponent:
+                if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") {
+                    part = .sign
+                    break
+                }
+                fallthrough
+            case .sign:
+                guard isDigit else { throw piece.fault(.invalidNumber, position) }
+                part = .power
+            }
+            position += 1
+        }
+        self.part = part
+        return nil
+    }
+}

@@ -1,0 +1,125 @@
+// What the pointers lead to: the list, wanted scalars, and the identity of each item.
+extension JSONSplitter {
+    /// The container that was left lay on the path of a watch.
+    mutating func leaveWatchedContainer() {
+        watchDepth = 0
+        for index in watches.indices {
+            watches[index].matched = min(watches[index].matched, depth)
+            watchDepth = max(watchDepth, watches[index].matched)
+        }
+    }
+
+    /// Looks whether the value that begins here is an item or lies on the path of a watch.
+    mutating func beginWatchedValue(
+        _ byte: UInt8,
+        _ position: UnsafePointer<UInt8>,
+        _ piece: JSONPiece
+    ) throws(JSONSyntaxFault) {
+        if depth > 0, isArray[depth], depth <= watchDepth {
+            for index in watches.indices where watches[index].matched == depth && depth > watches[index].base {
+                watches[index].isHit = watches[index].indices[depth - 1 - watches[index].base] == elements[depth]
+            }
+            elements[depth] += 1
+        }
+        hasHit = false
+        let isItem = depth == listDepth
+        if isItem {
+            isInItem = true
+            itemStart = outputCount
+        }
+        isCapturing = false
+        let isContainer = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
+        for index in watches.indices {
+            if isItem, case .identity = watches[index].role {
+                watches[index].base = depth
+                watches[index].isHit = true
+            }
+            guard watches[index].isHit else { continue }
+            watches[index].isHit = false
+            if watches[index].names.count > depth - watches[index].base {
+                guard isContainer else { continue }
+                watches[index].matched = depth + 1
+                watchDepth = max(watchDepth, depth + 1)
+                continue
+            }
+            switch watches[index].role {
+            case .list:
+                try beginList(byte, position, piece)
+            case .value(let number):
+                values[number] = nil
+                fallthrough
+            case .identity:
+                guard !isContainer else { continue }
+                watches[index].isTarget = true
+                if !isCapturing {
+                    isCapturing = true
+                    capture.removeAll(keepingCapacity: true)
+                }
+            }
+        }
+    }
+
+    private mutating func beginList(
+        _ byte: UInt8,
+        _ position: UnsafePointer<UInt8>,
+        _ piece: JSONPiece
+    ) throws(JSONSyntaxFault) {
+        guard listState != .array else { throw piece.fault(.repeatedList, position) }
+        switch byte {
+        case UInt8(ascii: "["):
+            listState = .array
+            listDepth = depth + 1
+        case UInt8(ascii: "n"): listState = .null
+        default: listState = .other
+        }
+    }
+
+    /// Compares the name that ends here with those wanted in this object.
+    @inline(__always)
+    mutating func finishName(_ captured: UnsafePointer<UInt8>, _ position: UnsafePointer<UInt8>) {
+        isCapturing = false
+        // Without the closing quotation mark.
+        let count = position - captured - 1
+        if capture.isEmpty, !string.hasEscape, count >= 0 {
+            // Most names are of another length than any wanted.
+            if wantedLengths & 1 << UInt64(min(count, 63)) != 0 {
+                match(UnsafeBufferPointer(start: captured, count: count))
+            }
+            return
+        }
+        append(captured, position)
+        capture.removeLast()
+        let name = string.hasEscape ? Array(JSONScalar.unescaped(capture[...]).utf8) : capture
+        capture.removeAll(keepingCapacity: true)
+        name.withUnsafeBufferPointer { match($0) }
+    }
+
+    private mutating func match(_ name: UnsafeBufferPointer<UInt8>) {
+        for index in watches.indices {
+            let base = watches[index].base
+            guard watches[index].matched == depth, depth > base else { continue }
+            watches[index].isHit = watches[index].names[depth - 1 - base].elementsEqual(name)
+            if watches[index].isHit { hasHit = true }
+        }
+    }
+
+    /// Adds to what is captured.
+    mutating func append(_ from: UnsafePointer<UInt8>, _ to: UnsafePointer<UInt8>) {
+        capture.append(contentsOf: UnsafeBufferPointer(start: from, count: to - from))
+    }
+
+    /// The scalar that was captured is whole.
+    mutating func finishCapture() {
+        guard isCapturing else { return }
+        isCapturing = false
+        for index in watches.indices where watches[index].isTarget {
+            watches[index].isTarget = false
+            switch watches[index].role {
+            case .value(let number): values[number] = JSONScalar(validated: capture)
+            case .identity: if identities.count == identifiedItems { identities.append(CRC64.checksum(capture)) }
+            case .list: break
+            }
+        }
+        capture.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,133 @@
+/// Goes through the inside of a string, in whatever pieces it comes, and judges its escapes and its UTF-8.
+struct JSONStringScanner {
+    private enum State: UInt8 {
+        case plain
+        case escape
+        case hexadecimal
+        case continuation
+    }
+
+    private var state = State.plain
+    /// Whether an escape was met since this was set to false.
+    var hasEscape = false
+    /// Hexadecimal digits or continuation bytes that are still to come.
+    private var remaining = 0
+    private var lowest: UInt8 = 0
+    private var highest: UInt8 = 0
+
+    /// Goes on to the end of the string or of the piece.
+    ///
+    /// Returns where the string's end was passed; nil when the piece ends first.
+    @inline(__always)
+    mutating func scan(
+        _ from: UnsafePointer<UInt8>,
+        _ piece: JSONPiece
+    ) throws(JSONSyntaxFault) -> UnsafePointer<UInt8>? {
+        var position = from
+        while true {
+            if state != .plain { position = try scanSpecial(position, piece) }
+            while piece.end - position >= 8 {
+                let mask = Self.special(JSONPiece.word(position))
+                guard mask == 0 else {
+                    position += mask.trailingZeroBitCount >> 3
+                    break
+                }
+                position += 8
+            }
+            while position < piece.end, Self.isPlain(position.pointee) { position += 1 }
+            guard position < piece.end else { return nil }
+            let byte = position.pointee
+            position += 1
+            if byte == UInt8(ascii: "\"") { return position }
+            if byte == UInt8(ascii: "\\") {
+                hasEscape = true
+                state = .escape
+            } else if byte < 0x20 {
+                throw piece.fault(.controlCharacter, position - 1)
+            } else {
+                try beginSequence(byte, position - 1, piece)
+            }
+        }
+    }
+
+    /// The highest bit of the first byte that is a quotation mark, a backslash, a control character or not ASCII.
+    ///
+    /// Bits above the lowest one set may be wrong, for a subtraction borrows; nobody looks at them.
+    @inline(__always)
+    private static func special(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        let control = (word &- (ones &* 0x20)) & ~word
+        return (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | control | word) & (ones &* 0x80)
+    }
+
+    @inline(__always)
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+
+    /// Starts a character outside ASCII: Unicode 15 table 3-7, well-formed UTF-8 byte sequences.
+    private mutating func beginSequence(
+        _ lead: UInt8,
+        _ position: UnsafePointer<UInt8>,
+        _ piece: JSONPiece
+    ) throws(JSONSyntaxFault) {
+        lowest = 0x80
+        highest = 0xBF
+        switch lead {
+        case 0xC2...0xDF: remaining = 1
+        case 0xE0...0xEF:
+            remaining = 2
+            if lead == 0xE0 { lowest = 0xA0 }
+            if lead == 0xED { highest = 0x9F }
+        case 0xF0...0xF4:
+            remaining = 3
+            if lead == 0xF0 { lowest = 0x90 }
+            if lead == 0xF4 { highest = 0x8F }
+        default: throw piece.fault(.invalidUTF8, position)
+        }
+        state = .continuation
+    }
+
+    /// Goes on within an escape or a character outside ASCII, as far as the piece goes.
+    private mutating func scanSpecial(
+        _ from: UnsafePointer<UInt8>,
+        _ piece: JSONPiece
+    ) throws(JSONSyntaxFault) -> UnsafePointer<UInt8> {
+        var position = from
+        while position < piece.end, state != .plain {
+            let byte = position.pointee
+            switch state {
+            case .plain: break
+            case .escape:
+                switch byte {
+                case UInt8(ascii: "u"):
+                    state = .hexadecimal
+                    remaining = 4
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+                    UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+                    state = .plain
+                default: throw piece.fault(.invalidEscape, position)
+                }
+            case .hexadecimal:
+                let letter = byte | 0x20
+                guard (0x30...0x39).contains(byte) || (0x61...0x66).contains(letter) else {
+                    throw piece.fault(.invalidEscape, position)
+                }
+                remaining -= 1
+                if remaining == 0 { state = .plain }
+            case .continuation:
+                guard byte >= lowest, byte <= highest else {
+                    throw piece.fault(.invalidUTF8, position)
+                }
+                lowest = 0x80
+                highest = 0xBF
+                remaining -= 1
+                if remaining == 0 { state = .plain }
+            }
+            position += 1
+        }
+        return position
+    }
+}

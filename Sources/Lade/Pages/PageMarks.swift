@@ -1,0 +1,76 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+/// Which pages of a list were passed, sparsely enough to be kept beside the output of a harvest.
+///
+/// Up to ``limit`` pages each has its mark, from then on each second, each fourth and so on: of a list of 10,000 pages each
+/// 32nd. So a circle that was entered before an interrupt is noticed after it, some pages late in a long list.
+struct PageMarks: Equatable, Sendable {
+    /// How many marks are kept at most.
+    static let limit = 512
+
+    /// Each page whose position is a multiple of this has a mark.
+    private(set) var stride = 1
+    /// The marks, in order of the pages.
+    private(set) var keys: [UInt64] = []
+
+    /// Marks a page by its position in the list, from 0; positions come in order.
+    mutating func add(_ key: UInt64, at position: Int) {
+        guard position.isMultiple(of: stride) else { return }
+        if keys.count == Self.limit {
+            stride *= 2
+            keys = keys.enumerated().compactMap { $0.offset.isMultiple(of: 2) ? $0.element : nil }
+            guard position.isMultiple(of: stride) else { return }
+        }
+        keys.append(key)
+    }
+
+    /// What tells a page from others, in this run and in later ones: method, address and body of its request.
+    static func key(of request: Request) -> UInt64 {
+        var crc = CRC64()
+        func add(_ text: String) {
+            var text = text + "\n"
+            text.withUTF8 { crc.update(UnsafeRawBufferPointer($0)) }
+        }
+        add(request.method.rawValue)
+        add(request.url.absoluteString)
+        if case .bytes(let bytes) = request.body?.content { bytes.withUnsafeBytes { crc.update($0) } }
+        return crc.value
+    }
+}
+
+// In the journal as digits in a row: five hundred lines of their own would hide the rest.
+extension PageMarks: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case stride = "every"
+        case keys
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        stride = try container.decode(Int.self, forKey: .stride)
+        let digits = try container.decode(String.self, forKey: .keys).utf8
+        var rest = digits[...]
+        while !rest.isEmpty {
+            guard let key = UInt64(Substring(rest.prefix(16)), radix: 16), rest.count >= 16, stride > 0 else {
+                throw DecodingError.dataCorruptedError(forKey: .keys, in: container, debugDescription: "no marks")
+            }
+            keys.append(key)
+            rest = rest.dropFirst(16)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(stride, forKey: .stride)
+        let digits = keys.map { key in
+            let text = String(key, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }
+        try container.encode(digits.joined(), forKey: .keys)
+    }
+}

@@ -1,0 +1,61 @@
+import LadeCore
+
+/// Runs tasks only when it is told to, on the thread that tells it.
+///
+/// After ``run()`` every task of it has ended or stands where it waits: a test knows without waiting itself.
+final class HeldExecutor: TaskExecutor {
+    private let jobs = Locked<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+    }
+
+    /// Runs its tasks until none of them can go on.
+    func run() {
+        while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+    }
+
+    /// Starts a task and runs it up to its first wait.
+    func start<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> HeldTask<Value> {
+        let outcome = Locked<Result<Value, any Error>?>(nil)
+        let task = Task(executorPreference: self) {
+            let result: Result<Value, any Error>
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            outcome.withLock { $0 = result }
+        }
+        run()
+        return HeldTask(task: task, outcome: outcome)
+    }
+}
+
+/// A task of a ``HeldExecutor``.
+struct HeldTask<Value: Sendable> {
+    fileprivate let task: Task<Void, Never>
+    fileprivate let outcome: Locked<Result<Value, any Error>?>
+
+    /// What it ended with; nil while it waits.
+    var result: Result<Value, any Error>? { outcome.withLock { $0 } }
+
+    /// What it returned; nil while it waits and when it threw.
+    var value: Value? { try? result?.get() }
+
+    /// What it threw.
+    var error: LoadingError? {
+        guard case .failure(let error) = result else { return nil }
+        return error as? LoadingError
+    }
+
+    func cancel() { task.cancel() }
+}
+
+/// Counts how often something was asked for.
+final class Tally: Sendable {
+    private let calls = Locked(0)
+
+    var count: Int { calls.withLock { $0 } }
+
+    func add() { calls.withLock { $0 += 1 } }
+}

@@ -1,0 +1,63 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadeCurl
+import LadeTesting
+import Testing
+
+@Suite("How long a transfer holds its request", .timeLimit(.minutes(1)))
+struct TransferLifetimeTests {
+    /// Says when nobody holds it any more.
+    private final class Witness: Sendable {
+        private let isGone: Signal
+
+        init(_ isGone: Signal) { self.isGone = isGone }
+
+        deinit { isGone.raise() }
+    }
+
+    private static func isHeld(_ witness: Witness) {}
+
+    private func send(_ transport: CurlTransport, _ server: LoopbackServer, _ isGone: Signal) async throws -> Status {
+        let witness = Witness(isGone)
+        let body = RequestBody.writer { write in
+            Self.isHeld(witness)
+            for _ in 0..<3 { try await write(Data("some".utf8)) }
+        }
+        let response = try await transport.send(try server.request(.post, "/", body: body), call: Call())
+        return response.status
+    }
+
+    private func makeTransport() throws -> CurlTransport {
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        return try CurlTransport(settings: settings)
+    }
+
+    @Test("lets go of a body that was written when the exchange has ended")
+    func letsGoOfBodies() async throws {
+        let server = try LoopbackServer { .text($0.text) }
+        let transport = try makeTransport()
+        let isGone = Signal()
+
+        #expect(try await send(transport, server, isGone) == 200)
+
+        try await isGone.wait()
+        await transport.shutDown()
+    }
+
+    @Test("lets go of a body when the exchange has failed in the middle of it")
+    func letsGoOfFailedBodies() async throws {
+        let server = try LoopbackServer(script: [.readHead, .reset])
+        let transport = try makeTransport()
+        let isGone = Signal()
+
+        await #expect(throws: LoadingError.self) { try await send(transport, server, isGone) }
+
+        try await isGone.wait()
+        await transport.shutDown()
+    }
+}
