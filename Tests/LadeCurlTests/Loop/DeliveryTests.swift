@@ -34,7 +34,7 @@ struct DeliveryTests {
         let delivery = Delivery(priority: .medium)
         let executor = HeldExecutor()
         let waiters = Locked<[Waiter]>([])
-        let task = executor.start { await withWaiter { waiter in waiters.withLock { $0.append(waiter) } } }
+        let task = executor.start { await withResumption { waiter in waiters.withLock { $0.append(waiter) } } }
         var list = waiters.withLock { $0 }
         #expect(list.count == 1 && task.result == nil)
 
@@ -69,7 +69,7 @@ struct DeliveryTests {
         await withTaskGroup { group in
             for _ in 0..<count {
                 group.addTask {
-                    await withWaiter { waiter in
+                    await withResumption { waiter in
                         // The last to come hands all of them over, itself included.
                         var batch = waiters.withLock { waiters -> [Waiter] in
                             waiters.append(waiter)

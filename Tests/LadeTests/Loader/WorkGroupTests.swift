@@ -23,7 +23,7 @@ struct WorkGroupTests {
     private func cost(amongst count: Int) throws -> Int64 {
         let group = WorkGroup()
         let request = try Request("https://svc.example.com/")
-        let calls = (0..<count).map { _ in AwaitedCall(request) }
+        let calls = (0..<count).map { _ in CallScope(request) }
         for call in calls { #expect(group.join(call)) }
         let found = stride(from: 0, to: count, by: count / 500).map { calls[$0] }
         let costs = (0..<5).map { _ in
