@@ -11,14 +11,14 @@ public import LadeCore
 /// called. Share one among everything that may share connections.
 public final class CurlTransport: Transport {
     private let loop: CurlLoop
-    private let settings: TransportSettings
+    private let rules: Transfer.Rules
 
     /// Makes a transport and starts its thread.
     ///
     /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used, as a certificate
     ///   file that is none.
     public init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
-        self.settings = settings
+        rules = Transfer.Rules(settings)
         loop = try CurlLoop(HandleSettings(settings))
         try loop.start()
     }
@@ -38,13 +38,13 @@ public final class CurlTransport: Transport {
 
     /// Carries out one exchange; see `Transport.send`.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        if let scheme = request.url.scheme, scheme == "file" || scheme == "data", settings.allowsLocalAddresses {
+        if let scheme = request.url.scheme, scheme == "file" || scheme == "data", rules.allowsLocalAddresses {
             return try await LocalTransport().send(request, call: call)
         }
         let transfer = try Transfer(
             request,
             call: call,
-            settings: settings,
+            rules: rules,
             lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
         )
         let inbox = loop.inbox

@@ -12,6 +12,21 @@ import Synchronization
 /// Created in the caller's task, then owned by the loop thread: nothing but the loop and libcurl's callbacks, which run
 /// on the loop, touches the variables. That is the proof behind `@unchecked Sendable`.
 final class Transfer: @unchecked Sendable {
+    /// What of the transport's settings an exchange goes by: plain numbers, for every exchange copies them.
+    struct Rules {
+        let allowsLocalAddresses: Bool
+        let decodesContent: Bool
+        let limits: TransportSettings.ResponseLimits
+        let tolerances: TransportSettings.Tolerances
+
+        init(_ settings: TransportSettings) {
+            allowsLocalAddresses = settings.allowsLocalAddresses
+            decodesContent = settings.decodesContent
+            limits = settings.limits
+            tolerances = settings.tolerances
+        }
+    }
+
     /// The time-outs in nanoseconds, the greatest value for none.
     struct Limits {
         let connect: Int64
@@ -93,7 +108,7 @@ final class Transfer: @unchecked Sendable {
     init(
         _ request: Request,
         call: Call,
-        settings: TransportSettings,
+        rules: Rules,
         lane: Delivery.Lane
     ) throws(LoadingError) {
         self.lane = lane
@@ -113,9 +128,9 @@ final class Transfer: @unchecked Sendable {
         isStreamed = request.delivery == .streamed
         // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
         isDecoding =
-            settings.decodesContent && !request.headers.contains("Accept-Encoding")
+            rules.decodesContent && !request.headers.contains("Accept-Encoding")
             && !request.headers.contains("Range")
-        vetting = HeadVetting(limits: settings.limits, tolerances: settings.tolerances)
+        vetting = HeadVetting(limits: rules.limits, tolerances: rules.tolerances)
     }
 
     private static func hostKey(_ request: Request, _ address: String, _ parts: AddressParts) -> String {
