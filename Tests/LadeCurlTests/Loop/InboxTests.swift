@@ -56,7 +56,7 @@ struct InboxTests {
             try Transfer(
                 try Request("http://127.0.0.1/\(number)"),
                 call: Call(),
-                settings: TransportSettings(),
+                rules: Transfer.Rules(TransportSettings()),
                 lane: .direct
             )
         )
