@@ -19,7 +19,7 @@ enum JSONText {
         return result + "\""
     }
 
-    /// A scalar as one or, above the basic plane, two `\uXXXX`.
+    /// A scalar as one or, above the basic plane, two `\u` escapes.
     static func escaped(_ scalar: Unicode.Scalar) -> String {
         String(scalar).utf16.reduce(into: "") { result, unit in
             let digits = String(unit, radix: 16, uppercase: true)

@@ -8,11 +8,55 @@ package struct HeaderBlock: Sendable {
         fileprivate var value: Range<Int32>
     }
 
-    // One reference, for every copy of a response copies it. Sendable: changed by the one who builds it alone, and
-    // copied before that when somebody else holds it too.
-    private final class Contents: @unchecked Sendable {
-        @exclusivity(unchecked) var bytes: [UInt8]
-        @exclusivity(unchecked) var marks: [Mark]
+    /// Collects a section line by line.
+    package struct Builder: Sendable {
+        private var bytes: [UInt8] = []
+        private var marks: [Mark] = []
+
+        /// Begins an empty section.
+        package init() {}
+
+        /// How many fields there are.
+        package var count: Int { marks.count }
+
+        /// What was collected so far.
+        package var block: HeaderBlock { HeaderBlock(contents: marks.isEmpty ? nil : Contents(bytes, marks)) }
+
+        /// Appends a field whose name and value were checked already.
+        ///
+        /// - Parameters:
+        ///   - line: The field's line.
+        ///   - name: Where in it the name stands; at its beginning.
+        ///   - value: Where in it the value stands; behind the name.
+        package mutating func append(_ line: UnsafeBufferPointer<UInt8>, name: Range<Int>, value: Range<Int>) {
+            if marks.isEmpty {
+                bytes.reserveCapacity(512)
+                marks.reserveCapacity(16)
+            }
+            let start = bytes.count
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[..<value.upperBound]))
+            marks.append(Mark(name: Self.moved(name, by: start), value: Self.moved(value, by: start)))
+        }
+
+        private static func moved(_ range: Range<Int>, by start: Int) -> Range<Int32> {
+            let lower = Int32(truncatingIfNeeded: start + range.lowerBound)
+            return lower..<Int32(truncatingIfNeeded: start + range.upperBound)
+        }
+
+        /// Appends a space and more text to the last field's value.
+        package mutating func extendLast(_ value: UnsafeBufferPointer<UInt8>) {
+            guard let last = marks.indices.last else { return }
+            bytes.append(0x20)
+            bytes.append(contentsOf: value)
+            let start = marks[last].value.lowerBound
+            marks[last].value = start..<Int32(truncatingIfNeeded: bytes.count)
+        }
+    }
+
+    // One reference, for every copy of a response copies it.
+    private final class Contents: Sendable {
+        let bytes: [UInt8]
+        let marks: [Mark]
 
         init(_ bytes: [UInt8], _ marks: [Mark]) {
             self.bytes = bytes
@@ -20,56 +64,17 @@ package struct HeaderBlock: Sendable {
         }
     }
 
-    private var contents: Contents?
+    private let contents: Contents?
 
-    /// Makes an empty section.
-    package init() {}
+    private init(contents: Contents?) {
+        self.contents = contents
+    }
 
     private var bytes: [UInt8] { contents?.bytes ?? [] }
     private var marks: [Mark] { contents?.marks ?? [] }
 
     /// How many fields there are.
     package var count: Int { contents?.marks.count ?? 0 }
-
-    /// Appends a field whose name and value were checked already.
-    ///
-    /// - Parameters:
-    ///   - line: The field's line.
-    ///   - name: Where in it the name stands; at its beginning.
-    ///   - value: Where in it the value stands; behind the name.
-    package mutating func append(_ line: UnsafeBufferPointer<UInt8>, name: Range<Int>, value: Range<Int>) {
-        let contents = unshared()
-        let start = contents.bytes.count
-        contents.bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[..<value.upperBound]))
-        func moved(_ range: Range<Int>) -> Range<Int32> {
-            Int32(truncatingIfNeeded: start + range.lowerBound)..<Int32(truncatingIfNeeded: start + range.upperBound)
-        }
-        contents.marks.append(Mark(name: moved(name), value: moved(value)))
-    }
-
-    /// Appends a space and more text to the last field's value.
-    package mutating func extendLast(_ value: UnsafeBufferPointer<UInt8>) {
-        let contents = unshared()
-        guard let last = contents.marks.indices.last else { return }
-        contents.bytes.append(0x20)
-        contents.bytes.append(contentsOf: value)
-        let start = contents.marks[last].value.lowerBound
-        contents.marks[last].value = start..<Int32(truncatingIfNeeded: contents.bytes.count)
-    }
-
-    private mutating func unshared() -> Contents {
-        // Asked before another reference is taken.
-        if isKnownUniquelyReferenced(&contents), let contents { return contents }
-        var bytes = bytes
-        var marks = marks
-        if bytes.isEmpty {
-            bytes.reserveCapacity(512)
-            marks.reserveCapacity(16)
-        }
-        let contents = Contents(bytes, marks)
-        self.contents = contents
-        return contents
-    }
 
     /// Whether the name of some field begins with the given text in lower case.
     func containsName(startingWith prefix: StaticString) -> Bool {

@@ -18,7 +18,8 @@ final class EasyHandle {
     /// The address in the form libcurl works with, and the text it was made from.
     private let parsed: OpaquePointer
     private var address = ""
-    private var lists: [UnsafeMutablePointer<curl_slist>] = []
+    // Used by the loop's thread alone, and never while it is changed.
+    @exclusivity(unchecked) private var lists: [UnsafeMutablePointer<curl_slist>] = []
 
     /// Makes a handle; what it shares with others survives every reset.
     init?(share: OpaquePointer?) {

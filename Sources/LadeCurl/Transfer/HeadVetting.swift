@@ -45,7 +45,7 @@ struct HeadVetting: Sendable {
     private let limits: TransportSettings.ResponseLimits
     private let tolerances: TransportSettings.Tolerances
     private var section = Section.statusLine
-    private var fields = HeaderBlock()
+    private var fields = HeaderBlock.Builder()
     private var contentLength: Int64?
     private var isChunked = false
     private var lastIsFraming = false
@@ -62,7 +62,7 @@ struct HeadVetting: Sendable {
 
     /// The trailer fields, once the body has ended.
     var trailers: Headers {
-        if case .trailers = section { Headers(checked: fields) } else { Headers() }
+        if case .trailers = section { Headers(checked: fields.block) } else { Headers() }
     }
 
     /// Takes one line with its line end, as the wire library hands it over.
@@ -75,7 +75,7 @@ struct HeadVetting: Sendable {
             let (status, version) = try statusLine(content)
             guard status.code != 101 else { throw malformed(.unaskedUpgrade, content) }
             section = .fields(status, version)
-            fields = HeaderBlock()
+            fields = HeaderBlock.Builder()
             contentLength = nil
             isChunked = false
             contentEncoding = nil
@@ -180,7 +180,7 @@ struct HeadVetting: Sendable {
     }
 
     private mutating func endOfHead(_ status: Status, _ version: HTTPVersion) throws(Fault) -> Finding {
-        let headers = Headers(checked: fields)
+        let headers = Headers(checked: fields.block)
         if status.statusClass == .informational {
             section = .statusLine
             return .interim(status, headers)
@@ -195,7 +195,7 @@ struct HeadVetting: Sendable {
             }
         }
         section = .trailers
-        fields = HeaderBlock()
+        fields = HeaderBlock.Builder()
         return .final(
             Head(
                 status: status,
