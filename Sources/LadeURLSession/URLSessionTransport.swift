@@ -91,6 +91,9 @@ public final class URLSessionTransport: Transport {
         ).run(through: gate)
     }
 
+    /// True: an exchange ends with its call's scope.
+    public var observesScope: Bool { true }
+
     /// Ends every exchange as cancelled and returns when the platform has let go of its sessions.
     ///
     /// Calls that come later end as cancelled too. Dropping the transport does the same without waiting.

@@ -32,6 +32,34 @@ struct URLSessionTransportTests {
         )
     }
 
+    @Test("an exchange ends with its call's scope, and leaves the task alone", arguments: [false, true])
+    func givenUp(isEarly: Bool) async throws {
+        let server = try LoopbackServer { connection in
+            _ = try connection.readRequest()
+            try connection.stall()
+        }
+        let request = try server.request()
+        let scope = CallScope(request)
+        var call = Call()
+        call.scope = scope
+        if isEarly { scope.cancel() }
+        let task = Task { [call] in
+            do throws(LoadingError) {
+                _ = try await transport.send(request, call: call)
+                return (false, Task.isCancelled)
+            } catch {
+                return (error.isCancellation, Task.isCancelled)
+            }
+        }
+        if !isEarly { try await server.requests(atLeast: 1) }
+
+        scope.cancel()
+
+        let (isCancellation, isTaskCancelled) = await task.value
+        #expect(isCancellation)
+        #expect(!isTaskCancelled)
+    }
+
     private func answer(_ answer: String, _ delivery: Request.Delivery = .streamed) async throws -> Response {
         let server = try LoopbackServer(answering: answer)
         let response = try await send(server.request(.get, "/", delivery: delivery))

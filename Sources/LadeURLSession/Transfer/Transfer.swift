@@ -52,7 +52,7 @@ final class Transfer: ResponseBodySource {
 
     /// Carries the exchange out, up to the head or, for buffered delivery, to the end.
     func run(through gate: HostGate) async throws(LoadingError) -> Response {
-        let outcome = await withTaskCancellationHandler {
+        let outcome = await call.withCancellationHandler {
             await withCheckedContinuation { continuation in
                 let early = guarded.withLock { guarded in
                     if guarded.earlyOutcome == nil { guarded.sender = continuation }
@@ -61,7 +61,7 @@ final class Transfer: ResponseBodySource {
                 if let early { return continuation.resume(returning: early) }
                 begin(through: gate)
             }
-        } onCancel: {
+        } onCancel: { [self] in
             cancel()
         }
         switch try outcome.get() {
