@@ -14,6 +14,7 @@ struct Ending<Output: Sendable>: Sendable {
     /// The result of an answer, its status checked first.
     ///
     /// - Throws: ``LoadingError/unacceptableStatus(_:_:)`` when it is none of those that count as success.
+    @inline(never)
     func output(of response: Response, acceptable: Range<Int>) throws(LoadingError) -> Output {
         // What did not come over HTTP has no status of its own (client D-15).
         let isHTTP = response.version != nil || response.request.isHTTP
