@@ -295,6 +295,11 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: - Transfers
 
     private func start(_ transfer: Transfer) {
+        if case .finished = transfer.phase {
+            // Given up in the turn in which its place came up: the place goes on to the next.
+            admitted += admission.end(host: transfer.hostNumber)
+            return
+        }
         if case .waiting = transfer.phase {
             let waited = Duration.nanoseconds(now - transfer.submitted)
             transfer.call.record(.waitEnded(.connection(host: transfer.host), after: waited))
