@@ -81,6 +81,8 @@ def peers(extra=None):
         Peer(BASELINE, [release / "CLimit"]),
         # A different URL cannot be handed over parsed; what libcurl's own parsing costs is the difference of the two.
         Peer("c-libcurl-parsed", [release / "CLimit"], environment={"CLIMIT_PARSED": "1"}),
+        # Sends 42 bytes less than the others: what those cost libcurl is the difference.
+        Peer("c-libcurl-bare", [release / "CLimit"], environment={"CLIMIT_BARE": "1"}),
         Peer("lade", [release / "LadePeer"]),
         Peer("lade-policies", [release / "LadePeer"], environment={"LADE_PEER": "policies"}),
         Peer("lade-fields", [release / "LadePeer"], environment={"LADE_PEER": "fields"}),

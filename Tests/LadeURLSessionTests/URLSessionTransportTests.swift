@@ -32,34 +32,6 @@ struct URLSessionTransportTests {
         )
     }
 
-    @Test("an exchange ends with its call's scope, and leaves the task alone", arguments: [false, true])
-    func givenUp(isEarly: Bool) async throws {
-        let server = try LoopbackServer { connection in
-            _ = try connection.readRequest()
-            try connection.stall()
-        }
-        let request = try server.request()
-        let scope = CallScope(request)
-        var call = Call()
-        call.scope = scope
-        if isEarly { scope.cancel() }
-        let task = Task { [call] in
-            do throws(LoadingError) {
-                _ = try await transport.send(request, call: call)
-                return (false, Task.isCancelled)
-            } catch {
-                return (error.isCancellation, Task.isCancelled)
-            }
-        }
-        if !isEarly { try await server.requests(atLeast: 1) }
-
-        scope.cancel()
-
-        let (isCancellation, isTaskCancelled) = await task.value
-        #expect(isCancellation)
-        #expect(!isTaskCancelled)
-    }
-
     private func answer(_ answer: String, _ delivery: Request.Delivery = .streamed) async throws -> Response {
         let server = try LoopbackServer(answering: answer)
         let response = try await send(server.request(.get, "/", delivery: delivery))
@@ -225,65 +197,6 @@ struct URLSessionTransportTests {
     #endif
 
     // MARK: - Ends
-
-    @Test("transport TR-37 cancelling before the head ends the call and closes the connection")
-    func cancelBeforeHead() async throws {
-        let server = try LoopbackServer(script: [.readRequest, .stall])
-        let request = try server.request(.get, "/")
-        let task = Task { try await transport.send(request, call: Call()) }
-        try await server.requests(atLeast: 1)
-        task.cancel()
-        let error = await #expect(throws: LoadingError.self) { try await task.value }
-        #expect(error?.isCancellation == true)
-        try await server.connectionClosed(at: 0)
-    }
-
-    @Test("a call that is cancelled before it starts sends nothing")
-    func cancelledBefore() async throws {
-        let server = try LoopbackServer { _ in .status(200) }
-        let request = try server.request(.get, "/")
-        let task = Task {
-            withUnsafeCurrentTask { $0?.cancel() }
-            return try await transport.send(request, call: Call())
-        }
-        let error = await #expect(throws: LoadingError.self) { try await task.value }
-        #expect(error?.isCancellation == true)
-        #expect(server.acceptedCount == 0)
-    }
-
-    @Test("transport TR-38 cancelling a reader ends it as cancelled after what it read")
-    func cancelReader() async throws {
-        let server = try LoopbackServer(
-            script: [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"), .stall]
-        )
-        let response = try await send(server.request(.get, "/", delivery: .streamed))
-        let read = Signal()
-        let task = Task {
-            var count = 0
-            for try await chunk in response.body {
-                count += chunk.count
-                if count == 4 { read.raise() }
-            }
-        }
-        try await read.wait()
-        task.cancel()
-        let error = await #expect(throws: LoadingError.self) { try await task.value }
-        #expect(error?.isCancellation == true)
-        try await server.connectionClosed(at: 0)
-    }
-
-    @Test("transport TR-40 a body that is dropped closes its connection", arguments: [true, false])
-    func dropBody(_ readsFirst: Bool) async throws {
-        let server = try LoopbackServer(
-            script: [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"), .stall]
-        )
-        var response: Response? = try await send(server.request(.get, "/", delivery: .streamed))
-        if readsFirst, let body = response?.body {
-            for try await _ in body { break }
-        }
-        response = nil
-        try await server.connectionClosed(at: 0)
-    }
 
     @Test("a transport that goes ends its exchanges as cancelled")
     func dropTransport() async throws {

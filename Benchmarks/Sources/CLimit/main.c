@@ -6,7 +6,8 @@
 //   count    the body is only counted
 // The environment, for all peers: BENCH_CA names the certificate authority's file for https; BENCH_WARM_UP is the number
 // of requests before the measured ones. For this one: CLIMIT_PARSED=1 hands libcurl a URL that was parsed once, which a
-// client that asks for a different URL each time cannot do; CLIMIT_BUFFER sets libcurl's read buffer; CLIMIT_EAGER=1 lets
+// client that asks for a different URL each time cannot do; CLIMIT_BARE=1 leaves out Accept-Encoding, which the other
+// peers send, so that all peers send the same bytes; CLIMIT_BUFFER sets libcurl's read buffer; CLIMIT_EAGER=1 lets
 // the epoll registrations follow each of libcurl's wishes at once.
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -137,6 +138,19 @@ static int on_timer(CURLM *of, long milliseconds, void *user) {
 
 // MARK: Transfers
 
+// The field that asks for all codings which this libcurl decodes, as Lade's transport sends it.
+static struct curl_slist *fields(void) {
+    int features = curl_version_info(CURLVERSION_NOW)->features;
+    char line[80] = "Accept-Encoding: ";
+    if (getenv("CLIMIT_BARE") || !(features & CURL_VERSION_LIBZ)) {
+        return NULL;
+    }
+    strcat(line, "gzip, deflate");
+    strcat(line, features & CURL_VERSION_BROTLI ? ", br" : "");
+    strcat(line, features & CURL_VERSION_ZSTD ? ", zstd" : "");
+    return curl_slist_append(NULL, line);
+}
+
 static CURL *make_easy(struct operation *operation, const char *url) {
     CURL *easy = curl_easy_init();
     const char *authority = getenv("BENCH_CA"), *buffer = getenv("CLIMIT_BUFFER");
@@ -152,6 +166,8 @@ static CURL *make_easy(struct operation *operation, const char *url) {
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, operation);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    // Not CURLOPT_ACCEPT_ENCODING, with which libcurl puts the field together anew for each request.
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fields());
     // Without this libcurl asks the environment for proxies at each request.
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);

@@ -19,7 +19,7 @@ extension Target {
                 check(finding, limits, isStrict: tolerances.isEmpty)
             }
             expect(tolerances.isEmpty ? vetting.tolerated.isEmpty : true, "a breach was tolerated unasked")
-            for field in vetting.trailers { check(field) }
+            for field in vetting.takeTrailers() { check(field) }
         }
     }
 

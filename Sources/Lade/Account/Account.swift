@@ -1,4 +1,5 @@
 public import LadePolicies
+import Synchronization
 
 /// The user level: who the calls are made for.
 ///
@@ -49,7 +50,7 @@ public final class Account: Sendable {
     /// The chain each of its calls goes through; print it to see the links.
     public let chain: Chain
     let group: WorkGroup
-    private let offline = Locked(false)
+    private let offline = Atomic(false)
 
     init(service: Service, settings: Settings, jar: CookieJar?, chain: Chain) {
         self.service = service
@@ -72,8 +73,8 @@ public final class Account: Sendable {
     /// Calls under way go on as they began. What is not stored fails with `LoadingError.notStored`. Source:
     /// `service-loader.md` §4.
     public var isOffline: Bool {
-        get { offline.withLock { $0 } }
-        set { offline.withLock { $0 = newValue } }
+        get { offline.load(ordering: .acquiring) }
+        set { offline.store(newValue, ordering: .releasing) }
     }
 
     /// Makes a loader for a screen, a job, a scope.

@@ -93,9 +93,9 @@ extension Loader {
         var kept = part.length
         while true {
             do throws(LoadingError) {
-                let response = try await answer(to: request, part: &part)
+                let (response, end) = try await answer(to: request, part: &part)
                 kept = min(kept, part.length)
-                try await copy(response, into: &part, options)
+                try await copy(response, into: &part, end: end, options)
                 return Download(path: "", length: part.length, resumedLength: kept, response: response)
             } catch {
                 guard options.resumes, error.isBrokenBody, part.origin != nil, breaks < options.resumeLimit else {
@@ -106,64 +106,66 @@ extension Loader {
         }
     }
 
-    /// The head of an answer that goes on exactly where the part ends.
-    private func answer(to request: Request, part: inout PartFile) async throws(LoadingError) -> Response {
+    /// The head of an answer that goes on exactly where the part ends, and where its body ends, when that is known.
+    private func answer(
+        to request: Request,
+        part: inout PartFile
+    ) async throws(LoadingError) -> (Response, end: BodyEnd) {
         while true {
-            let offset = part.origin == nil ? 0 : part.length
-            if offset == 0 { try part.restart() }
-            var response: Response
+            let point = part.length > 0 ? part.origin.map { $0.point(at: part.length) } : nil
+            if point == nil { try part.restart() }
+            let response: Response
             do throws(LoadingError) {
-                response = try await load(Self.ask(request, from: offset, part.origin))
-            } catch .unacceptableStatus(416, _) where offset > 0 {
+                response = try await load(Self.ask(request, from: point))
+            } catch .unacceptableStatus(416, _) where point != nil {
                 // What is there is no part of what the server has now.
                 try part.restart()
                 continue
             }
-            if offset > 0, response.status == 206 {
-                guard response.rangeStart == offset else {
-                    response.body.cancel()
-                    try part.restart()
-                    continue
-                }
-            } else if response.status == 206 {
-                throw .unacceptableStatus(206, ErrorContext(response))
-            } else {
+            switch point?.continuation(by: response) ?? .whole {
+            case .rest(let range): return (response, BodyEnd(answer: range.last + 1, whole: range.whole))
+            case .whole:
+                guard response.status != 206 else { throw .unacceptableStatus(206, ErrorContext(response)) }
+                try part.restart()
+                let url = request.url.redacted()
+                let validator = response.strongValidator(now: account.service.settings.time.date)
+                try part.belongs(to: validator.map { PartFile.Origin(url: url, validator: $0) })
+                let length = response.headers["Content-Length"].flatMap { Int64($0) }
+                return (response, BodyEnd(answer: length, whole: length))
+            case .misfit, .refused:
+                response.body.cancel()
                 try part.restart()
             }
-            let url = request.url.redacted()
-            try part.belongs(to: response.validator.map { PartFile.Origin(url: url, validator: $0) })
-            return response
         }
     }
 
-    private static func ask(_ request: Request, from offset: Int64, _ origin: PartFile.Origin?) -> Request {
+    private static func ask(_ request: Request, from point: ResumePoint?) -> Request {
         var asked = request
         asked.delivery = .streamed
         asked.acceptableStatuses = 200..<300
         // A range of a coded body is of no use without the rest.
         asked.headers.set("Accept-Encoding", "identity")
         if !asked.headers.contains("Want-Repr-Digest") { asked.headers.add("Want-Repr-Digest", "sha-256=10") }
-        if offset > 0, let origin {
-            asked.headers.set("Range", "bytes=\(offset)-")
-            asked.headers.set("If-Range", origin.validator)
-        }
-        return asked
+        return point?.asking(asked) ?? asked
     }
 
     private func copy(
         _ response: Response,
         into part: inout PartFile,
+        end: BodyEnd,
         _ options: Download.Options
     ) async throws(LoadingError) {
-        let announced = response.headers["Content-Length"].flatMap { Int64($0) }
-        let total = announced.map { $0 + part.length }
         var iterator = response.body.makeAsyncIterator()
         while let chunk = try await iterator.next(isolation: #isolation) {
+            if let limit = end.answer, part.length + Int64(chunk.count) > limit {
+                response.body.cancel()
+                throw .malformedResponse(MalformedResponse(.contentLength), ErrorContext(response))
+            }
             try part.append(chunk)
-            options.progress?(part.length, total)
+            options.progress?(part.length, end.whole)
         }
-        guard let total, part.length != total else { return }
-        throw .incompleteBody(received: part.length, expected: total, ErrorContext(response))
+        guard let whole = end.whole, part.length != whole else { return }
+        throw .incompleteBody(received: part.length, expected: whole, ErrorContext(response))
     }
 
     private func check(_ part: PartFile, _ download: inout Download) throws(LoadingError) {
@@ -196,17 +198,18 @@ private struct DownloadTarget {
     }
 }
 
-extension Response {
-    /// What tells this version of a file from others: a strong entity tag, or else the date of its last change.
-    fileprivate var validator: String? {
-        if let tag = headers["ETag"], !tag.hasPrefix("W/") { return tag }
-        return headers.contains("ETag") ? nil : headers["Last-Modified"]
-    }
+/// Where a body ends, counted from the first byte of the file; nil where it is not known.
+private struct BodyEnd {
+    /// The end of what the answer brings.
+    var answer: Int64?
+    /// The end of the file.
+    var whole: Int64?
+}
 
-    /// The position of the first byte of a partial answer (RFC 9110 §14.4).
-    fileprivate var rangeStart: Int64? {
-        guard let field = headers["Content-Range"], field.hasPrefix("bytes ") else { return nil }
-        return Int64(field.dropFirst(6).prefix { $0 != "-" })
+extension PartFile.Origin {
+    /// The place that a part of this length can be gone on from.
+    fileprivate func point(at length: Int64) -> ResumePoint {
+        ResumePoint(validator: validator, offset: length)
     }
 }
 

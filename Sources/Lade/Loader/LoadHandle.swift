@@ -6,6 +6,7 @@ public final class LoadHandle: Work {
         var isCancelled = false
         var isEnded = false
         var task: Task<Void, Never>?
+        var seat: WorkGroup.Seat?
     }
 
     private let state = Locked(State())
@@ -46,6 +47,12 @@ public final class LoadHandle: Work {
             return state.isCancelled
         }
         if isCancelled { task.cancel() }
+    }
+
+    /// Its place in the group of its loader; nil when it got none.
+    var seat: WorkGroup.Seat? {
+        get { state.withLock { $0.seat } }
+        set { state.withLock { $0.seat = newValue } }
     }
 
     /// Takes the one ending of the call.

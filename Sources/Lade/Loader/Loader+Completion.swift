@@ -119,7 +119,8 @@ extension LoaderCore {
     ) -> LoadHandle {
         let call = makeCall()
         let handle = LoadHandle(id: call.id, request: request)
-        let isOpen = group.join(handle)
+        handle.seat = group.join(handle)
+        let isOpen = handle.seat != nil
         // Owned by the handle, and by the group until its end.
         let task = Task(executorPreference: TaskExecutors.current) {
             do throws(LoadingError) {
@@ -145,7 +146,7 @@ extension LoaderCore {
     ) async {
         await executor.run { [group] in
             let settled = handle.settle(result)
-            group.leave(handle)
+            group.leave(handle.seat)
             guard let settled, !group.isSilent else { return }
             completion(settled)
         }

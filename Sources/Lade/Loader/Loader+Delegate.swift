@@ -102,7 +102,7 @@ private final class Announcer: Sendable {
     func tell(_ result: Result<Response, LoadingError>, of handle: LoadHandle) async {
         await executor.run { [self] in
             let settled = handle.settle(result)
-            group.leave(handle)
+            group.leave(handle.seat)
             guard let settled, !group.isSilent, let loader, let delegate else { return }
             switch settled {
             case .success(let response): delegate.loader(loader, didLoad: response, for: handle)

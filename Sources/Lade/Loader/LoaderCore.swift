@@ -24,14 +24,14 @@ final class LoaderCore: Sendable {
 
     /// Makes the next call.
     func makeCall() -> Call {
-        let known = template.withLock { $0 }
-        guard known.version != service.observers.version else {
-            return Call(id: service.nextCallID(), like: known.call)
-        }
+        let id = service.nextCallID()
+        let current = service.observers.version
+        let known = template.withLock { $0.version == current ? Call(id: id, like: $0.call) : nil }
+        if let known { return known }
         let (version, observers) = service.observers.current
         let fresh = service.makeCallTemplate(for: account.identifier, observers)
         template.withLock { if $0.version < version { $0 = (version, fresh) } }
-        return Call(id: service.nextCallID(), like: fresh)
+        return Call(id: id, like: fresh)
     }
 
     /// Makes a call for somebody who awaits it.
@@ -41,25 +41,27 @@ final class LoaderCore: Sendable {
         _ request: Request,
         _ ending: Ending<Output>
     ) async throws(LoadingError) -> Output {
-        let (call, scope) = try begin(request)
-        defer { group.leave(scope) }
+        let (call, scope, seat) = try begin(request)
+        defer { group.leave(seat) }
         return try await run(request, call, ending) { scope.end() }.get()
     }
 
     // Functions of their own, here and below: a call keeps the frames of those that wait for its answer, so what needs
     // room and need not wait is apart.
+
+    /// Makes a call and its scope, a member of the group until it leaves.
     @inline(never)
-    private func begin(_ request: Request) throws(LoadingError) -> (Call, CallScope) {
+    func begin(_ request: Request) throws(LoadingError) -> (Call, CallScope, WorkGroup.Seat) {
         try request.validate()
         var call = makeCall()
         let scope = CallScope(request)
-        guard group.join(scope) else {
+        guard let seat = group.join(scope) else {
             call.recordStart(request)
             call.record(.callFailed(.cancelled(ErrorContext(request))))
             throw .cancelled(ErrorContext(request))
         }
         call.scope = scope
-        return (call, scope)
+        return (call, scope, seat)
     }
 
     /// Runs a call in the current task, from the first event to the last.
@@ -90,6 +92,27 @@ final class LoaderCore: Sendable {
         return result
     }
 
+    /// Makes a further attempt for a call that has had its head and is told as over, because its body broke.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for now.
+    ///   - call: The call, with the number of this attempt.
+    ///   - delay: The pause before it.
+    /// - Returns: The answer.
+    /// - Throws: What the attempt failed with; cancellation when the loader ended meanwhile.
+    func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
+        let scope = CallScope(request)
+        guard let seat = group.join(scope) else { throw .cancelled(ErrorContext(request)) }
+        defer { group.leave(seat) }
+        var call = call
+        call.scope = scope
+        try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))
+        var status = Status(0)
+        let response = try await output(of: request, call, Ending.response, &status)
+        guard scope.end() else { throw .cancelled(ErrorContext(request)) }
+        return response
+    }
+
     @inline(never)
     private func recordEnd<Output>(of call: Call, _ result: Result<Output, LoadingError>, _ status: Status) {
         switch result {
@@ -104,20 +127,20 @@ final class LoaderCore: Sendable {
         _ ending: Ending<Output>,
         _ status: inout Status
     ) async throws(LoadingError) -> Output {
-        let response = try await account.chain.send(actual(request), call: call)
+        let response =
+            account.isOffline
+            ? try await stored(request, call) : try await account.chain.send(request, call: call)
         status = response.status
         let acceptable = request.acceptableStatuses ?? service.settings.acceptableStatuses
         guard response.body.bytes == nil else { return try ending.output(of: response, acceptable: acceptable) }
         return try await ending.output(of: tracked(response, acceptable), acceptable: acceptable)
     }
 
-    /// The request as the account's state has it.
-    @inline(never)
-    private func actual(_ request: Request) -> Request {
-        guard account.isOffline else { return request }
+    /// The answer of an account that asks no server.
+    private func stored(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
         var request = request
         request.cacheMode = .storedOnly
-        return request
+        return try await account.chain.send(request, call: call)
     }
 
     /// A streamed answer whose body ends with the loader.

@@ -22,7 +22,7 @@ final class TrackedBody: ResponseBodySource {
     }
 
     private let body: BodyReader
-    private let member: Member
+    private let seat: WorkGroup.Seat?
     private let group: WorkGroup
 
     /// Makes the body of a response end with the group; a complete body is left as it is.
@@ -37,12 +37,12 @@ final class TrackedBody: ResponseBodySource {
     private init(_ body: BodyReader, _ group: WorkGroup, _ request: Request) {
         self.body = body
         self.group = group
-        member = Member(body, request)
-        if !group.join(member) { body.cancel() }
+        seat = group.join(Member(body, request))
+        if seat == nil { body.cancel() }
     }
 
     deinit {
-        group.leave(member)
+        group.leave(seat)
     }
 
     func next() async throws(LoadingError) -> Data? {
@@ -50,16 +50,16 @@ final class TrackedBody: ResponseBodySource {
         do throws(LoadingError) {
             chunk = try await body.next()
         } catch {
-            group.leave(member)
+            group.leave(seat)
             throw error
         }
-        if chunk == nil { group.leave(member) }
+        if chunk == nil { group.leave(seat) }
         return chunk
     }
 
     func cancel() {
         body.cancel()
-        group.leave(member)
+        group.leave(seat)
     }
 
     var trailers: Headers { body.trailers }

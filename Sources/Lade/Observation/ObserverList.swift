@@ -1,28 +1,31 @@
+import Synchronization
+
 /// Who is told what happens to the calls of a service, by number, to be changed while it runs.
 final class ObserverList: Sendable {
     private struct State {
-        var version: UInt64 = 1
         var lastID: UInt64 = 0
         var entries: [(id: UInt64, sink: any EventSink)] = []
     }
 
     private let state: Locked<State>
+    // Changed under the lock, and read without it: every call asks.
+    private let changes = Atomic<UInt64>(1)
 
     init(_ sinks: [any EventSink]) {
         state = Locked(State(entries: sinks.map { (0, $0) }))
     }
 
     /// A number that changes whenever the list does; never zero.
-    var version: UInt64 { state.withLock { $0.version } }
+    var version: UInt64 { changes.load(ordering: .acquiring) }
 
     /// Everybody who listens now, and a number that changes whenever that changes.
     var current: (version: UInt64, sinks: [any EventSink]) {
-        state.withLock { state in (state.version, state.entries.map(\.sink)) }
+        state.withLock { state in (version, state.entries.map(\.sink)) }
     }
 
     func add(_ sink: any EventSink) -> Observation {
         let id = state.withLock { state in
-            state.version += 1
+            changes.add(1, ordering: .acquiringAndReleasing)
             state.lastID += 1
             state.entries.append((state.lastID, sink))
             return state.lastID
@@ -33,7 +36,7 @@ final class ObserverList: Sendable {
     fileprivate func remove(_ id: UInt64) {
         let removed = state.withLock { state -> (any EventSink)? in
             guard let index = state.entries.firstIndex(where: { $0.id == id }) else { return nil }
-            state.version += 1
+            changes.add(1, ordering: .acquiringAndReleasing)
             return state.entries.remove(at: index).sink
         }
         _ = removed

@@ -19,14 +19,23 @@ public struct SchemeRouter: Transport {
         self.otherwise = otherwise
     }
 
-    /// True when all of its transports do.
-    public var observesScope: Bool { otherwise.observesScope && transports.values.allSatisfy(\.observesScope) }
+    /// True: what goes to a transport that looks at its task alone has one of its own, and nothing else has.
+    public var observesScope: Bool { true }
 
     /// Sends the request by the transport of its scheme.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        guard let scheme = request.url.scheme?.lowercased(), let transport = transports[scheme] else {
-            return try await otherwise.send(request, call: call)
-        }
-        return try await transport.send(request, call: call)
+        let transport = request.url.scheme.flatMap { transports[$0.lowercased()] } ?? otherwise
+        guard call.scope != nil, !transport.observesScope else { return try await transport.send(request, call: call) }
+        return try await sendInTask(request, call, transport)
+    }
+
+    // A function of its own: a call keeps the frames of those that wait for its answer, and this one is rare.
+    @inline(never)
+    private func sendInTask(
+        _ request: Request,
+        _ call: Call,
+        _ transport: any Transport
+    ) async throws(LoadingError) -> Response {
+        try await call.inTask { (call) async throws(LoadingError) in try await transport.send(request, call: call) }
     }
 }

@@ -46,16 +46,20 @@ struct Explanation: Sendable {
     private func outcome(of request: Request, _ loader: Loader) async -> Result<Status, LoadingError> {
         defer { withExtendedLifetime(loader) {} }
         do throws(LoadingError) {
-            let response = try await loader.load(request)
+            var load = ResumableLoad(request, by: loader)
+            var status = try await load.head().status
             var received = 0
-            var body = response.body.makeAsyncIterator()
-            while let chunk = try await body.next(isolation: #isolation) {
-                received += chunk.count
+            // Nothing is kept of the answer, so it may begin anew.
+            while let piece = try await load.next(mayBeginAnew: true) {
+                switch piece {
+                case .bytes(let chunk): received += chunk.count
+                case .anew(let response): (status, received) = (response.status, 0)
+                }
                 if let limit = settings.output.maximumSize, received > limit {
                     throw .bodyTooLarge(limit: limit, announced: nil, ErrorContext(request))
                 }
             }
-            return .success(response.status)
+            return .success(status)
         } catch {
             return .failure(error)
         }

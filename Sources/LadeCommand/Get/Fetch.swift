@@ -46,7 +46,9 @@ struct Fetch: Sendable {
             // The loader is held until the body is written: a body ends with the loader it came by.
             let loader = account.makeLoader()
             defer { withExtendedLifetime(loader) {} }
-            try await deliver(try await load(request, by: loader, witness), witness)
+            var load = ResumableLoad(request, by: loader)
+            let response = try await head(of: &load, witness)
+            try await deliver(response, of: &load, witness)
             await account.service.shutDown()
         } catch {
             await account.service.shutDown()
@@ -55,27 +57,23 @@ struct Fetch: Sendable {
         return .success
     }
 
-    private func load(
-        _ request: Request,
-        by loader: Loader,
-        _ witness: Witness
-    ) async throws(CommandError) -> Response {
+    private func head(of load: inout ResumableLoad, _ witness: Witness) async throws(CommandError) -> Response {
         do throws(LoadingError) {
-            return try await loader.load(request)
+            return try await load.head()
         } catch {
             throw witness.failure(error)
         }
     }
 
-    private func deliver(_ response: Response, _ witness: Witness) async throws(CommandError) {
-        let status = response.status
-        let isAccepted = output.ignoresStatus || status.exitCode == .success
-        if var sink = try sink(for: response, isAccepted: isAccepted) {
+    private func deliver(
+        _ response: Response,
+        of load: inout ResumableLoad,
+        _ witness: Witness
+    ) async throws(CommandError) {
+        if var sink = try sink(for: response) {
             do throws(CommandError) {
-                if output.includesHead || response.request.method == .head {
-                    try await sink.writeHead(Self.head(of: response))
-                }
-                if !output.failsWithoutBody || status.code < 400 { try await copy(response, to: &sink, witness) }
+                try await begin(response, in: &sink)
+                if writesBody(of: response) { try await copy(response, of: &load, to: &sink, witness) }
                 try await sink.finish()
             } catch {
                 sink.abandon()
@@ -85,15 +83,31 @@ struct Fetch: Sendable {
                 console.talk.write("lade: Saved as \(file.path.escapedForDisplay()).\n")
             }
         }
-        guard isAccepted else {
-            throw witness.failure(.unacceptableStatus(status, ErrorContext(response.request)))
-        }
+        try checkStatus(of: response, witness)
+    }
+
+    private func isAccepted(_ response: Response) -> Bool {
+        output.ignoresStatus || response.status.exitCode == .success
+    }
+
+    private func writesBody(of response: Response) -> Bool {
+        !output.failsWithoutBody || response.status.code < 400
+    }
+
+    private func checkStatus(of response: Response, _ witness: Witness) throws(CommandError) {
+        guard !isAccepted(response) else { return }
+        throw witness.failure(.unacceptableStatus(response.status, ErrorContext(response.request)))
+    }
+
+    private func begin(_ response: Response, in sink: inout any BodySink) async throws(CommandError) {
+        guard output.includesHead || response.request.method == .head else { return }
+        try await sink.writeHead(Self.head(of: response))
     }
 
     /// Where the answer goes; nil when it goes nowhere, because a file is no place for the page of an error.
-    private func sink(for response: Response, isAccepted: Bool) throws(CommandError) -> (any BodySink)? {
+    private func sink(for response: Response) throws(CommandError) -> (any BodySink)? {
         if output.path != nil || output.usesRemoteName {
-            guard isAccepted else { return nil }
+            guard isAccepted(response) else { return nil }
             return try FileSink(
                 output.path ?? FileName.suggested(by: response),
                 mayOverwrite: output.mayOverwrite,
@@ -107,6 +121,7 @@ struct Fetch: Sendable {
 
     private func copy(
         _ response: Response,
+        of load: inout ResumableLoad,
         to sink: inout any BodySink,
         _ witness: Witness
     ) async throws(CommandError) {
@@ -115,21 +130,33 @@ struct Fetch: Sendable {
         var progress = showsProgress(of: sink) ? ProgressLine(console.talk, total: length, time: context.time) : nil
         defer { progress?.end() }
         var received: Int64 = 0
-        var body = response.body.makeAsyncIterator()
-        while !sink.isSated, let chunk = try await next(&body, witness) {
-            received += Int64(chunk.count)
-            try check(received, announced: nil, response, witness)
-            try await sink.write(chunk)
-            progress?.add(chunk.count)
+        while !sink.isSated, let piece = try await next(of: &load, for: sink, witness) {
+            switch piece {
+            case .bytes(let chunk):
+                received += Int64(chunk.count)
+                try check(received, announced: nil, response, witness)
+                try await sink.write(chunk)
+                progress?.add(chunk.count)
+            case .anew(let response):
+                // It is in the place of an answer that was to be kept.
+                try checkStatus(of: response, witness)
+                let length = Self.length(of: response)
+                try check(length ?? 0, announced: length, response, witness)
+                try await sink.beginAnew()
+                try await begin(response, in: &sink)
+                received = 0
+                progress?.beginAnew(total: length)
+            }
         }
     }
 
     private func next(
-        _ body: inout ResponseBody.Iterator,
+        of load: inout ResumableLoad,
+        for sink: any BodySink,
         _ witness: Witness
-    ) async throws(CommandError) -> Data? {
+    ) async throws(CommandError) -> ResumableLoad.Piece? {
         do throws(LoadingError) {
-            return try await body.next(isolation: #isolation)
+            return try await load.next(mayBeginAnew: sink.canBeginAnew)
         } catch {
             throw witness.failure(error)
         }

@@ -12,6 +12,11 @@ protocol BodySink: Sendable {
     /// Takes the next piece; returns when there is room for another.
     mutating func write(_ chunk: Data) async throws(CommandError)
 
+    /// Forgets everything it was given, because the answer begins anew.
+    ///
+    /// Only while ``canBeginAnew``.
+    mutating func beginAnew() async throws(CommandError)
+
     /// Everything has arrived.
     mutating func finish() async throws(CommandError)
 
@@ -20,6 +25,9 @@ protocol BodySink: Sendable {
 
     /// Whether it makes no use of the rest.
     var isSated: Bool { get }
+
+    /// Whether what it was given can still be forgotten.
+    var canBeginAnew: Bool { get }
 }
 
 extension BodySink {
@@ -30,6 +38,8 @@ extension BodySink {
 struct PipeSink: BodySink {
     private let descriptor: Descriptor
     private let queue: BlockingQueue?
+    /// Whether nothing was written: what a reader has, nobody takes back.
+    private(set) var canBeginAnew = true
 
     /// Makes a sink; what may block for long is written on a thread of its own.
     init(_ descriptor: Descriptor) {
@@ -37,11 +47,12 @@ struct PipeSink: BodySink {
         queue = descriptor.isRegularFile ? nil : BlockingQueue(label: "lade.output")
     }
 
-    func writeHead(_ head: String) async throws(CommandError) {
+    mutating func writeHead(_ head: String) async throws(CommandError) {
         try await write(Data(head.utf8))
     }
 
-    func write(_ chunk: Data) async throws(CommandError) {
+    mutating func write(_ chunk: Data) async throws(CommandError) {
+        canBeginAnew = canBeginAnew && chunk.isEmpty
         let error: SystemError?
         if let queue {
             guard let result = await queue.run({ [descriptor] in Self.write(chunk, to: descriptor) }) else {
@@ -53,6 +64,8 @@ struct PipeSink: BodySink {
         }
         if let error { throw .output(error) }
     }
+
+    func beginAnew() async throws(CommandError) {}
 
     func finish() async throws(CommandError) {}
 
@@ -70,7 +83,7 @@ struct PipeSink: BodySink {
 
 /// The standard output as a terminal: laid out, coloured, and harmless (CM-02).
 struct TerminalSink: BodySink {
-    private let pipe: PipeSink
+    private var pipe: PipeSink
     private let talk: LineLog
     private var text: TerminalText
     private var isFirst = true
@@ -83,7 +96,9 @@ struct TerminalSink: BodySink {
         text = TerminalText(kind)
     }
 
-    func writeHead(_ head: String) async throws(CommandError) {
+    var canBeginAnew: Bool { isFirst && pipe.canBeginAnew }
+
+    mutating func writeHead(_ head: String) async throws(CommandError) {
         var plain = TerminalText(.plain)
         let shown = plain.text(of: Data(head.utf8)) + plain.end()
         try await pipe.writeHead(shown)
@@ -99,6 +114,8 @@ struct TerminalSink: BodySink {
         guard !isSated else { return }
         try await pipe.write(Data(text.text(of: chunk).utf8))
     }
+
+    func beginAnew() async throws(CommandError) {}
 
     mutating func finish() async throws(CommandError) {
         try await pipe.write(Data(text.end().utf8))

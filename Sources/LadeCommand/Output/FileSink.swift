@@ -73,6 +73,17 @@ struct FileSink: BodySink {
         }
     }
 
+    /// Whether it is a file; what a device or a pipe has taken is gone.
+    var canBeginAnew: Bool { temporaryPath != path }
+
+    func beginAnew() async throws(CommandError) {
+        do throws(SystemError) {
+            try file.clear()
+        } catch {
+            throw .file(path, "written", error)
+        }
+    }
+
     func finish() async throws(CommandError) {
         do throws(SystemError) {
             guard takeOpenness() else { return }

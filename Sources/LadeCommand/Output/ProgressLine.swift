@@ -4,10 +4,10 @@ import Lade
 struct ProgressLine {
     private let talk: LineLog
     private let time: any TimeSource
-    private let start: Instant
+    private var start: Instant
     private var lastShown: Instant
     private var isShown = false
-    private let total: Int64?
+    private var total: Int64?
     private var received: Int64 = 0
 
     // Quicker downloads never show a line, and no line changes faster than it can be read.
@@ -31,6 +31,13 @@ struct ProgressLine {
         lastShown = now
         isShown = true
         talk.write("\r\(text(at: now))\u{1B}[K")
+    }
+
+    /// Counts from nothing again, because the body begins anew.
+    mutating func beginAnew(total: Int64?) {
+        received = 0
+        start = time.now
+        self.total = total
     }
 
     /// Removes the line.

@@ -64,7 +64,9 @@ struct PolicySettings: Sendable {
             "Try N times more what may pass (0; pages: 2)",
             details: "After a lost connection, a time-out, and the statuses 408, 425, 429, 500, 502, 503 and 504. The "
                 + "pauses grow from up to 1 s to up to 20 s, and Retry-After comes on top. Methods that may do harm when "
-                + "repeated are not, unless --retry-unsafe or --idempotency-key say so.",
+                + "repeated are not, unless --retry-unsafe or --idempotency-key say so. A GET whose answer breaks off goes on "
+                + "where it broke when the server names the version (a strong ETag, or a date that is old enough), and "
+                + "otherwise begins anew, unless a part of it was written to the standard output already.",
             from: 0
         ) { $0.retries = $1 },
         .flag(

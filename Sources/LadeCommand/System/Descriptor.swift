@@ -101,6 +101,11 @@ struct Descriptor: Sendable, Equatable {
         return Descriptor(number: number)
     }
 
+    /// Makes a file empty, to be written from its beginning.
+    func clear() throws(SystemError) {
+        guard ftruncate(number, 0) == 0, lseek(number, 0, SEEK_SET) == 0 else { throw .last }
+    }
+
     /// Closes it; what the disk could not keep shows here on some file systems.
     func close() throws(SystemError) {
         guard systemClose(number) == 0 else { throw .last }

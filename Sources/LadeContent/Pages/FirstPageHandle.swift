@@ -105,7 +105,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     ///   request, so the last size counts.
     /// - Returns: Another request.
     public func with(pageSize size: Int) -> FirstPageHandle {
-        FirstPageHandle(PageRun(run.source, run.source.paged.firstPage(size: size), options))
+        FirstPageHandle(run.turned(to: run.source.paged.firstPage(size: size)))
     }
 
     /// The request for a page, with the same options, not started.
@@ -113,12 +113,12 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     /// - Parameter page: One that this request, or one derived with it, was told; nil for its own.
     /// - Returns: A request for that page alone.
     public func handle(for page: Page?) -> PageHandle<Value> {
-        PageHandle(PageRun(run.source, page ?? self.page, options))
+        PageHandle(run.turned(to: page ?? self.page))
     }
 
     /// The same request with other options in place of its own, not started.
     public func with(options: RequestOptions) -> FirstPageHandle {
-        FirstPageHandle(PageRun(run.source, page, options))
+        FirstPageHandle(run.with(options))
     }
 
     /// The same request without options, not started.
@@ -130,6 +130,6 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
 extension FirstPageHandle {
     /// What it is, the page, and whether it runs.
     public var description: String {
-        "FirstPageHandle \(ObjectIdentifier(self).shortText): \(page), \(isRunning ? "running" : "not running")"
+        description("FirstPageHandle", of: page)
     }
 }

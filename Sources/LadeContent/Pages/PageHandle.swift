@@ -39,7 +39,7 @@ public final class PageHandle<Value: Sendable>: GroupedRequest {
 
     /// The same request with other options in place of its own, not started.
     public func with(options: RequestOptions) -> PageHandle {
-        PageHandle(PageRun(run.source, page, options))
+        PageHandle(run.with(options))
     }
 
     /// The same request without options, not started.
@@ -51,6 +51,6 @@ public final class PageHandle<Value: Sendable>: GroupedRequest {
 extension PageHandle {
     /// What it is, the page, and whether it runs.
     public var description: String {
-        "PageHandle \(ObjectIdentifier(self).shortText): \(page), \(isRunning ? "running" : "not running")"
+        description("PageHandle", of: page)
     }
 }

@@ -1,6 +1,6 @@
 import Lade
 
-/// What the handles of one paged endpoint share, and the running of each.
+/// What the handles of one paged endpoint share.
 struct PageSource<Value: Sendable>: Sendable {
     let access: LoaderAccess
     let paged: PagedEndpoint<Value>
@@ -8,7 +8,7 @@ struct PageSource<Value: Sendable>: Sendable {
     let completion: Completion<PageOutcome<Value>>
 }
 
-/// The runs of one page's request.
+/// What every handle of a page holds: the page, its options, and its runs.
 final class PageRun<Value: Sendable>: Sendable {
     let source: PageSource<Value>
     let page: Page
@@ -26,18 +26,17 @@ final class PageRun<Value: Sendable>: Sendable {
 
     /// Starts a run that keeps the handle until its end.
     func resume(keeping handle: any GroupedRequest) {
-        control.start { [self] run in
-            let outcome = await pipeline.outcome(options).map { complete($0) }
-            await source.completion.conclude(
-                run,
-                of: control,
-                source.access,
-                options,
-                outcome,
-                cancelled: complete(pipeline.cancelled),
-                keeping: handle
-            )
-        }
+        control.start(asking: pipeline, options, telling: source.completion, keeping: handle) { [self] in complete($0) }
+    }
+
+    /// Runs of the same page with other options.
+    func with(_ options: RequestOptions) -> PageRun {
+        PageRun(source, page, options)
+    }
+
+    /// Runs of another page with the same options.
+    func turned(to page: Page) -> PageRun {
+        PageRun(source, page, options)
     }
 
     /// Adds the page, and the next one when there is a value to find it from.

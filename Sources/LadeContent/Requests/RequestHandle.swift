@@ -119,18 +119,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     ///
     /// ``isRunning`` is true when it returns. After success, failure or cancellation alike a new run begins.
     public func resume() {
-        control.start { [self, control, pipeline, options, completion] run in
-            let outcome = await pipeline.outcome(options)
-            await completion.conclude(
-                run,
-                of: control,
-                pipeline.access,
-                options,
-                outcome,
-                cancelled: pipeline.cancelled,
-                keeping: self
-            )
-        }
+        control.start(asking: pipeline, options, telling: completion, keeping: self) { $0 }
     }
 
     /// Ends the run; its completion is not called, unless ``RequestOptions/cancellationErrors`` is set.
@@ -159,11 +148,6 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
 extension RequestHandle {
     /// What it is, the request without secrets, and whether it runs.
     public var description: String {
-        "RequestHandle \(ObjectIdentifier(self).shortText): \(request), \(isRunning ? "running" : "not running")"
+        description("RequestHandle", of: request)
     }
-}
-
-extension ObjectIdentifier {
-    /// The identity in hexadecimal digits.
-    var shortText: String { String(UInt(bitPattern: self), radix: 16) }
 }

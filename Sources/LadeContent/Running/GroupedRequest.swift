@@ -32,4 +32,14 @@ extension GroupedRequest {
             }
         }
     }
+
+    /// What a handle is, what it asks for, and whether it runs.
+    func description(_ name: String, of subject: some CustomStringConvertible) -> String {
+        "\(name) \(ObjectIdentifier(self).shortText): \(subject), \(isRunning ? "running" : "not running")"
+    }
+}
+
+extension ObjectIdentifier {
+    /// The identity in hexadecimal digits.
+    var shortText: String { String(UInt(bitPattern: self), radix: 16) }
 }

@@ -14,16 +14,27 @@ public struct Call: Sendable {
 
     // Shared by all calls of a loader, so that a call costs no allocation.
     private let context: Context
+    // Behind one reference, because every link copies its call.
+    private var course = Course.none
     /// The call's identity.
     public let id: ID
     /// Which attempt at the exchange this is, from 1 on.
     public var attempt = 1
     /// When the whole call must have ended; nil for never.
-    public var deadline: Instant?
+    public var deadline: Instant? {
+        get { course.deadline }
+        set { course = Course(deadline: newValue, ledger: course.ledger, scope: course.scope) }
+    }
     /// Where its time went; nil when nobody keeps the book.
-    public var ledger: StageLedger?
+    public var ledger: StageLedger? {
+        get { course.ledger }
+        set { course = Course(deadline: course.deadline, ledger: newValue, scope: course.scope) }
+    }
     /// What ends the call from outside of its task; nil when only the task's cancellation does.
-    public var scope: CallScope?
+    public var scope: CallScope? {
+        get { course.scope }
+        set { course = Course(deadline: course.deadline, ledger: course.ledger, scope: newValue) }
+    }
 
     /// Makes a call.
     ///
@@ -50,6 +61,11 @@ public struct Call: Sendable {
         context = other.context
     }
 
+    /// Sets the deadline and the account book at once.
+    package mutating func set(deadline: Instant?, ledger: StageLedger?) {
+        course = Course(deadline: deadline, ledger: ledger, scope: course.scope)
+    }
+
     /// The account it is made for.
     public var account: String { context.account }
     /// Where its waits and dates come from.
@@ -66,6 +82,21 @@ public struct Call: Sendable {
 
     /// Whether anybody listens to ``record(_:)``.
     public var isObserved: Bool { !context.events.isEmpty }
+
+    /// What bounds the call, and what it is booked in.
+    private final class Course: Sendable {
+        static let none = Course(deadline: nil, ledger: nil, scope: nil)
+
+        let deadline: Instant?
+        let ledger: StageLedger?
+        let scope: CallScope?
+
+        init(deadline: Instant?, ledger: StageLedger?, scope: CallScope?) {
+            self.deadline = deadline
+            self.ledger = ledger
+            self.scope = scope
+        }
+    }
 
     private final class Context: Sendable {
         let account: String

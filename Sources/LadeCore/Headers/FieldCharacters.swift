@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 extension UInt8 {
     /// Whether the byte may stand in a token: a method, a field name, a parameter name (RFC 9110 §5.6.2).
     @inlinable package var isTokenCharacter: Bool {
@@ -24,10 +32,12 @@ extension UnsafeBufferPointer<UInt8> {
         guard let baseAddress else { return true }
         let start = UnsafeRawPointer(baseAddress)
         var offset = 0
-        while offset + 8 <= count {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops = ones << 7
+        while offset < count, count >= 8 {
+            // The last word may have bytes of the one before.
+            offset = Swift.min(offset, count - 8)
             let word = start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            let ones: UInt64 = 0x0101_0101_0101_0101
-            let tops = ones << 7
             let belowSpace = (word &- ones &* 0x20) & ~word & tops
             let mixed = word ^ ones &* 0x7F
             let delete = (mixed &- ones) & ~mixed & tops
@@ -43,9 +53,51 @@ extension UnsafeBufferPointer<UInt8> {
         }
         return true
     }
+
+    /// How many bytes at the beginning may stand in a token; eight at a time, for most are letters and hyphens.
+    package var tokenPrefixLength: Int {
+        guard let baseAddress else { return 0 }
+        let start = UnsafeRawPointer(baseAddress)
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops = ones << 7
+        var offset = 0
+        while offset + 8 <= count {
+            let word = start.loadUnaligned(fromByteOffset: offset, as: UInt64.self).littleEndian
+            let lower = (word | ones &* 0x20) & ~tops
+            // The top bit of each byte says whether it is from a to z, or a hyphen.
+            let letters = (lower &+ ones &* (0x80 - 0x61)) & ~(lower &+ ones &* (0x80 - 0x7B))
+            let hyphens = ~((((word ^ ones &* 0x2D) & ~tops) &+ ones &* 0x7F) | word ^ ones &* 0x2D)
+            let others = ~((letters & ~word) | hyphens) & tops
+            if others != 0 {
+                offset += others.trailingZeroBitCount / 8
+                break
+            }
+            offset += 8
+        }
+        while offset < count, self[offset].isTokenCharacter { offset += 1 }
+        return offset
+    }
 }
 
 extension String {
+    /// Whether two texts are the same bytes; equality lets texts differ that Unicode calls equivalent, and takes longer.
+    package func isSpelled(like other: String) -> Bool {
+        utf8.count == other.utf8.count && begins(with: other)
+    }
+
+    /// Whether a text begins with the bytes of another.
+    package func begins(with prefix: String) -> Bool {
+        guard utf8.count >= prefix.utf8.count else { return false }
+        let isPrefix = utf8.withContiguousStorageIfAvailable { mine in
+            prefix.utf8.withContiguousStorageIfAvailable { theirs in
+                guard let first = mine.baseAddress, let second = theirs.baseAddress else { return true }
+                return memcmp(first, second, theirs.count) == 0
+            }
+        }
+        if let isPrefix, let isPrefix { return isPrefix }
+        return utf8.starts(with: prefix.utf8)
+    }
+
     /// Whether two texts are equal when A–Z and a–z are not told apart; other characters compare as they are.
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         let count = utf8.count

@@ -1,91 +1,160 @@
 /// A received header section as it came: its bytes, and where the names and values are.
 ///
 /// Most answers are asked for one or two of their fields, or none; strings are made for those alone.
-package struct HeaderBlock: Sendable {
-    /// Where one field's name and value stand.
-    package struct Mark: Sendable {
-        fileprivate var name: Range<Int32>
-        fileprivate var value: Range<Int32>
-    }
-
+package struct HeaderBlock: @unchecked Sendable {
     /// Collects a section line by line.
-    package struct Builder: Sendable {
-        private var bytes: [UInt8] = []
-        private var marks: [Mark] = []
+    package struct Builder: @unchecked Sendable {
+        private var memory: Memory?
+        // What the memory holds and has room for, and where: kept here, this is the hottest loop over an answer's head.
+        private var marks: UnsafeMutablePointer<Mark>?
+        private var text: UnsafeMutablePointer<UInt8>?
+        private var room = (marks: 0, bytes: 0)
+        private var bytes = 0
+        /// How many fields there are.
+        package private(set) var count = 0
 
         /// Begins an empty section.
         package init() {}
 
-        /// How many fields there are.
-        package var count: Int { marks.count }
-
         /// What was collected so far.
-        package var block: HeaderBlock { HeaderBlock(contents: marks.isEmpty ? nil : Contents(bytes, marks)) }
+        package var block: HeaderBlock {
+            memory?.setSizes(marks: count, bytes: bytes)
+            return HeaderBlock(memory: memory)
+        }
 
         /// Appends a field whose name and value were checked already.
         ///
         /// - Parameters:
         ///   - line: The field's line.
-        ///   - name: Where in it the name stands; at its beginning.
+        ///   - name: Where in it the name ends, which stands at its beginning.
         ///   - value: Where in it the value stands; behind the name.
-        package mutating func append(_ line: UnsafeBufferPointer<UInt8>, name: Range<Int>, value: Range<Int>) {
-            if marks.isEmpty {
-                bytes.reserveCapacity(512)
-                marks.reserveCapacity(16)
-            }
-            let start = bytes.count
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: line[..<value.upperBound]))
-            marks.append(Mark(name: Self.moved(name, by: start), value: Self.moved(value, by: start)))
-        }
-
-        private static func moved(_ range: Range<Int>, by start: Int) -> Range<Int32> {
-            let lower = Int32(truncatingIfNeeded: start + range.lowerBound)
-            return lower..<Int32(truncatingIfNeeded: start + range.upperBound)
+        package mutating func append(_ line: UnsafeBufferPointer<UInt8>, name: Int, value: Range<Int>) {
+            makeRoom(bytes: value.upperBound, marks: 1)
+            guard let marks, let text, let source = line.baseAddress else { return }
+            (text + bytes).update(from: source, count: value.upperBound)
+            let start = Int32(truncatingIfNeeded: bytes)
+            let lower = start &+ Int32(truncatingIfNeeded: value.lowerBound)
+            let upper = start &+ Int32(truncatingIfNeeded: value.upperBound)
+            let mark = Mark(
+                name: Range(uncheckedBounds: (start, start &+ Int32(truncatingIfNeeded: name))),
+                value: Range(uncheckedBounds: (lower, upper))
+            )
+            (marks + count).initialize(to: mark)
+            bytes += value.upperBound
+            count += 1
         }
 
         /// Appends a space and more text to the last field's value.
         package mutating func extendLast(_ value: UnsafeBufferPointer<UInt8>) {
-            guard let last = marks.indices.last else { return }
-            bytes.append(0x20)
-            bytes.append(contentsOf: value)
-            let start = marks[last].value.lowerBound
-            marks[last].value = start..<Int32(truncatingIfNeeded: bytes.count)
+            guard count > 0 else { return }
+            makeRoom(bytes: value.count + 1, marks: 0)
+            guard let marks, let text else { return }
+            text[bytes] = 0x20
+            if let source = value.baseAddress { (text + bytes + 1).update(from: source, count: value.count) }
+            bytes += value.count + 1
+            let last = marks + (count - 1)
+            last.pointee.value = last.pointee.value.lowerBound..<Int32(truncatingIfNeeded: bytes)
+        }
+
+        /// Sees to it that the memory is this builder's own and has so much room.
+        private mutating func makeRoom(bytes more: Int, marks moreMarks: Int) {
+            let hasRoom = bytes + more <= room.bytes && count + moreMarks <= room.marks
+            if hasRoom, isKnownUniquelyReferenced(&memory) { return }
+            move(bytes: more, marks: moreMarks)
+        }
+
+        @inline(never)
+        private mutating func move(bytes more: Int, marks moreMarks: Int) {
+            // What a usual head needs; doubled when it is not enough.
+            let larger = (marks: max(16, 2 * (count + moreMarks)), bytes: max(512, 2 * (bytes + more)))
+            let new = Memory.make(marks: larger.marks, bytes: larger.bytes)
+            let places = new.places
+            if let marks, let text {
+                places.marks.update(from: marks, count: count)
+                places.text.update(from: text, count: bytes)
+            }
+            (memory, marks, text, room) = (new, places.marks, places.text, larger)
         }
     }
 
-    // One reference, for every copy of a response copies it.
-    private final class Contents: Sendable {
-        let bytes: [UInt8]
-        let marks: [Mark]
+    /// Where one field's name and value stand.
+    fileprivate struct Mark {
+        var name: Range<Int32>
+        var value: Range<Int32>
+    }
 
-        init(_ bytes: [UInt8], _ marks: [Mark]) {
-            self.bytes = bytes
-            self.marks = marks
+    fileprivate struct Sizes {
+        var marks = 0
+        var bytes = 0
+        let markCapacity: Int
+    }
+
+    /// The marks and the bytes of a section in one piece of memory, because every answer makes one and every copy of a
+    /// response copies the reference.
+    ///
+    /// Changed by a builder that is its only owner; else it is constant, which is the proof behind `@unchecked Sendable`
+    /// of those who hold it. By pointers throughout: `header` is a property whose every use is checked for exclusivity.
+    fileprivate final class Memory: ManagedBuffer<Sizes, Mark> {
+        static func make(marks: Int, bytes: Int) -> Memory {
+            let stride = MemoryLayout<Mark>.stride
+            let buffer = create(minimumCapacity: marks + (bytes + stride - 1) / stride) { _ in
+                Sizes(markCapacity: marks)
+            }
+            return unsafeDowncast(buffer, to: Memory.self)
+        }
+
+        /// Where the marks and the bytes stand.
+        var places: (marks: UnsafeMutablePointer<Mark>, text: UnsafeMutablePointer<UInt8>) {
+            withUnsafeMutablePointers { sizes, marks in
+                let text = UnsafeMutableRawPointer(marks + sizes.pointee.markCapacity)
+                return (marks, text.assumingMemoryBound(to: UInt8.self))
+            }
+        }
+
+        func setSizes(marks: Int, bytes: Int) {
+            withUnsafeMutablePointerToHeader { sizes in
+                // Sections that share memory have the same sizes: nothing is written while somebody may read.
+                guard sizes.pointee.marks != marks || sizes.pointee.bytes != bytes else { return }
+                sizes.pointee.marks = marks
+                sizes.pointee.bytes = bytes
+            }
+        }
+
+        /// How many marks there are.
+        var count: Int { withUnsafeMutablePointerToHeader { $0.pointee.marks } }
+
+        func mark(_ position: Int) -> Mark {
+            precondition(position >= 0 && position < count, "no field stands at \(position)")
+            return withUnsafeMutablePointerToElements { $0[position] }
+        }
+
+        func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+            withUnsafeMutablePointers { sizes, marks in
+                let start = UnsafeRawPointer(marks + sizes.pointee.markCapacity)
+                let bytes = start.assumingMemoryBound(to: UInt8.self)
+                return body(UnsafeBufferPointer(start: bytes, count: sizes.pointee.bytes))
+            }
         }
     }
 
-    private let contents: Contents?
+    private let memory: Memory?
 
-    private init(contents: Contents?) {
-        self.contents = contents
+    private init(memory: Memory?) {
+        self.memory = memory
     }
-
-    private var bytes: [UInt8] { contents?.bytes ?? [] }
-    private var marks: [Mark] { contents?.marks ?? [] }
 
     /// How many fields there are.
-    package var count: Int { contents?.marks.count ?? 0 }
+    package var count: Int { memory?.count ?? 0 }
 
     /// Whether the name of some field begins with the given text in lower case.
     func containsName(startingWith prefix: StaticString) -> Bool {
-        guard let contents else { return false }
+        guard let memory else { return false }
         return prefix.withUTF8Buffer { prefix in
-            contents.bytes.withUnsafeBufferPointer { bytes in
-                contents.marks.contains { mark in
-                    let start = Int(mark.name.lowerBound)
-                    guard mark.name.count >= prefix.count, bytes[start].lowercasedASCII == prefix[0] else {
-                        return false
-                    }
+            memory.withBytes { bytes in
+                (0..<memory.count).contains { position in
+                    let name = memory.mark(position).name
+                    let start = Int(name.lowerBound)
+                    guard name.count >= prefix.count, bytes[start].lowercasedASCII == prefix[0] else { return false }
                     return prefix.indices.allSatisfy { bytes[start + $0].lowercasedASCII == prefix[$0] }
                 }
             }
@@ -94,33 +163,40 @@ package struct HeaderBlock: Sendable {
 
     /// Whether the field at a position has that name.
     func isNamed(_ name: String, at position: Int) -> Bool {
-        guard let contents else { return false }
-        let range = contents.marks[position].name
+        guard let memory else { return false }
+        let range = memory.mark(position).name
         guard range.count == name.utf8.count else { return false }
-        var offset = Int(range.lowerBound)
-        for byte in name.utf8 {
-            guard contents.bytes[offset].lowercasedASCII == byte.lowercasedASCII else { return false }
-            offset += 1
+        return memory.withBytes { bytes in
+            var offset = Int(range.lowerBound)
+            for byte in name.utf8 {
+                guard bytes[offset].lowercasedASCII == byte.lowercasedASCII else { return false }
+                offset += 1
+            }
+            return true
         }
-        return true
     }
 
-    /// The value of the field at a position.
+    /// The value of the field at a position, which there must be.
     func value(at position: Int) -> String {
-        text(marks[position].value)
+        guard let memory else { preconditionFailure("an empty section has no field") }
+        return memory.withBytes { Self.text($0, memory.mark(position).value) }
     }
 
-    /// The field at a position.
+    /// The field at a position, which there must be.
     func field(at position: Int) -> Headers.Field {
-        Headers.Field(uncheckedName: text(marks[position].name), value: text(marks[position].value))
+        guard let memory else { preconditionFailure("an empty section has no field") }
+        let mark = memory.mark(position)
+        return memory.withBytes {
+            Headers.Field(uncheckedName: Self.text($0, mark.name), value: Self.text($0, mark.value))
+        }
     }
 
     /// UTF-8 where it can be and ISO-8859-1 otherwise, so that no byte is lost (RFC 9110 §5.5).
-    private func text(_ range: Range<Int32>) -> String {
-        let slice = bytes[Int(range.lowerBound)..<Int(range.upperBound)]
-        if let text = String(validating: slice, as: UTF8.self) { return text }
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int32>) -> String {
+        let part = UnsafeBufferPointer(rebasing: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+        if let text = String(validating: part, as: UTF8.self) { return text }
         var result = ""
-        for byte in slice { result.unicodeScalars.append(Unicode.Scalar(byte)) }
+        for byte in part { result.unicodeScalars.append(Unicode.Scalar(byte)) }
         return result
     }
 }

@@ -165,6 +165,14 @@ public struct Headers: Sendable, Hashable {
         prefix.withUTF8Buffer { prefix in name.prefix(prefix.count).map(\.lowercasedASCII).elementsEqual(prefix) }
     }
 
+    /// Whether both have the same fields byte by byte; equality lets texts differ that Unicode calls equivalent.
+    package func areSpelled(like other: Headers) -> Bool {
+        count == other.count
+            && zip(fields, other.fields).allSatisfy { mine, theirs in
+                mine.name.isSpelled(like: theirs.name) && mine.value.isSpelled(like: theirs.value)
+            }
+    }
+
     // MARK: - Changing
 
     /// Appends a field; one that breaks the rules is not stored and sets ``fault``.

@@ -29,6 +29,9 @@ public struct LocalTransport: Transport {
         }
     }
 
+    /// True: it reads what is there and waits for nothing.
+    public var observesScope: Bool { true }
+
     private func data(_ request: Request) throws(LoadingError) -> Response {
         // scheme ":" [mediatype] [";base64"] "," data; the fragment is not part of the data.
         let text = request.url.absoluteString.prefix { $0 != "#" }.dropFirst("data:".count)

@@ -23,7 +23,7 @@ extension EasyHandle {
             let request = transfer.request
             guard request.method == .get, !hasBody, bodyLength == nil, !isFresh else { return nil }
             return Setup(
-                hostKey: transfer.hostKey,
+                host: transfer.hostIdentity,
                 version: request.version,
                 isStreamed: transfer.isStreamed,
                 isDecoding: transfer.isDecoding
@@ -33,7 +33,8 @@ extension EasyHandle {
 
     /// All that a plain GET's options depend on, but for address and headers.
     struct Setup: Equatable {
-        var hostKey: String
+        /// Its identity in the admission: the address's and the destination's, or a socket's.
+        var host: Int
         var version: Request.VersionPreference
         /// Streams get connections of their own, see ``CurlLoop``.
         var isStreamed: Bool
@@ -45,11 +46,9 @@ extension EasyHandle {
     func prepare(_ plan: Plan, _ handleSettings: HandleSettings) {
         let setup = plan.setup
         if let setup, setup == self.setup {
-            forgetLists()
+            forgetMessage()
             set(address: plan.transfer.address)
-            setHeaders(plan)
-            // The same as before, but its list was just freed.
-            setDestination(plan)
+            if !plan.request.headers.areSpelled(like: headers) { setHeaders(plan) }
             return
         }
         reset()
@@ -66,7 +65,8 @@ extension EasyHandle {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOSIGNAL, true)
         set(CURLOPT_PATH_AS_IS, true)
-        set(CURLOPT_BUFFERSIZE, 64 << 10)
+        // A stream's reader is woken for each time it is filled.
+        set(CURLOPT_BUFFERSIZE, plan.transfer.isStreamed ? 128 << 10 : 64 << 10)
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
@@ -76,6 +76,7 @@ extension EasyHandle {
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.inSeconds)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
+        // Says that it is to decode; the field is a line of ours, which libcurl need not put together for each exchange.
         if plan.transfer.isDecoding { set(CURLOPT_ACCEPT_ENCODING, "") }
         setVersion(plan)
         setMethodAndBody(plan)
@@ -127,8 +128,15 @@ extension EasyHandle {
         {
             lines.append("Content-Type: " + contentType)
         }
+        if plan.transfer.isDecoding, let line = Self.acceptEncoding { lines.append(line) }
+        headers = request.headers
         set(list: CURLOPT_HTTPHEADER, lines)
     }
+
+    private static let acceptEncoding: String? = {
+        let codings = CurlTransport.library.codings
+        return codings.isEmpty ? nil : "Accept-Encoding: " + codings.joined(separator: ", ")
+    }()
 
     private func setDestination(_ plan: Plan) {
         switch plan.request.destination {

@@ -18,8 +18,10 @@ final class EasyHandle {
     /// The address in the form libcurl works with, and the text it was made from.
     private let parsed: OpaquePointer
     private var address = ""
+    /// The fields that the list of header lines was made from.
+    @exclusivity(unchecked) var headers = Headers()
     // Used by the loop's thread alone, and never while it is changed.
-    @exclusivity(unchecked) private var lists: [UnsafeMutablePointer<curl_slist>] = []
+    @exclusivity(unchecked) private var lists: [(option: CURLoption, list: UnsafeMutablePointer<curl_slist>)] = []
 
     /// Makes a handle; what it shares with others survives every reset.
     init?(share: OpaquePointer?) {
@@ -51,7 +53,7 @@ final class EasyHandle {
     /// Sets the address, which is parsed only when it is another one than before: that is a sixth of what libcurl spends
     /// on a small exchange.
     func set(address: String) {
-        if address != self.address {
+        if !address.isSpelled(like: self.address) {
             // What libcurl cannot parse it is given as text, so that it says by itself what is wrong.
             let code = curl_url_set(parsed, CURLUPART_URL, address, UInt32(CURLU_PATH_AS_IS))
             self.address = code == CURLUE_OK ? address : ""
@@ -91,20 +93,22 @@ final class EasyHandle {
         lade_easy_set_pointer(raw, option, value)
     }
 
-    /// Sets a list option; the list lives until the next reset.
+    /// Sets a list option; the list lives until the next reset, or until the option is set again.
     func set(list option: CURLoption, _ values: [String]) {
         var list: UnsafeMutablePointer<curl_slist>?
         for value in values {
             // Out of memory is the only way this fails; what was appended so far stays valid.
             if let longer = curl_slist_append(list, value) { list = longer }
         }
-        if let list { lists.append(list) }
         lade_easy_set_list(raw, option, list)
+        if let old = lists.firstIndex(where: { $0.option == option }) {
+            curl_slist_free_all(lists.remove(at: old).list)
+        }
+        if let list { lists.append((option, list)) }
     }
 
-    /// Frees the lists and the error text of the last exchange without touching the options.
-    func forgetLists() {
-        freeLists()
+    /// Forgets what the last exchange's failure was, and no option.
+    func forgetMessage() {
         errorText.pointee = 0
     }
 
@@ -132,7 +136,7 @@ final class EasyHandle {
     }
 
     private func freeLists() {
-        for list in lists { curl_slist_free_all(list) }
+        for (_, list) in lists { curl_slist_free_all(list) }
         lists.removeAll(keepingCapacity: true)
     }
 }

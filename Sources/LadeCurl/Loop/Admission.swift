@@ -28,10 +28,16 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     private struct Host {
+        /// Never given to another host, as the position in the list is.
+        let identity: Int
         var active = 0
         var multiplexing = Multiplexing.none
         // One queue per priority, most urgent first.
         var waiting = [Queue(), Queue(), Queue()]
+
+        init(identity: Int) {
+            self.identity = identity
+        }
 
         var hasWaiting: Bool { waiting.contains { !$0.isEmpty } }
 
@@ -97,6 +103,9 @@ struct Admission<Ticket: Sendable>: Sendable {
     private var hosts: [Host] = []
     private var numbers: [String: Int] = [:]
     private var freeNumbers: [Int] = []
+    private var identities = 0
+    // Most calls go where the one before went, and no key need be made for them.
+    private var latest: (beginning: String, number: Int)?
     private var active = 0
     // Hosts kept from starting something by the total limit alone, in order of arrival.
     private var starved: [Int] = []
@@ -106,12 +115,34 @@ struct Admission<Ticket: Sendable>: Sendable {
     }
 
     /// The number of a host, by which it is called from then on while any call uses it or waits for it.
-    mutating func host(_ key: String) -> Int {
-        if let number = numbers[key] { return number }
+    mutating func host(_ key: String) -> Int { numbers[key] ?? newHost(key) }
+
+    /// The number of an address's host.
+    ///
+    /// - Parameters:
+    ///   - address: The address.
+    ///   - end: The UTF-8 offset at which its path begins; what is before decides which host it is.
+    ///   - key: Makes the host's key.
+    /// - Returns: The number, as of ``host(_:)``.
+    mutating func host(of address: String, upTo end: Int, key: () -> String) -> Int {
+        if let latest, latest.beginning.utf8.count == end, address.begins(with: latest.beginning) {
+            return latest.number
+        }
+        let number = host(key())
+        latest = (String(decoding: address.utf8.prefix(end), as: UTF8.self), number)
+        return number
+    }
+
+    /// What tells a host from every other one for as long as the transport lives.
+    func identity(host: Int) -> Int { hosts[host].identity }
+
+    private mutating func newHost(_ key: String) -> Int {
         // Hosts nobody uses are forgotten once there are many, so that a crawler's table does not grow for ever.
         if hosts.count >= 1_024, freeNumbers.isEmpty { forgetIdleHosts() }
         let number = freeNumbers.popLast() ?? hosts.count
-        if number == hosts.count { hosts.append(Host()) }
+        identities += 1
+        let host = Host(identity: identities)
+        if number == hosts.count { hosts.append(host) } else { hosts[number] = host }
         numbers[key] = number
         return number
     }
@@ -119,9 +150,9 @@ struct Admission<Ticket: Sendable>: Sendable {
     private mutating func forgetIdleHosts() {
         for (key, number) in numbers where hosts[number].active == 0 && !hosts[number].hasWaiting {
             numbers[key] = nil
-            hosts[number] = Host()
             freeNumbers.append(number)
         }
+        latest = nil
     }
 
     /// A call wants to use a host.

@@ -98,7 +98,8 @@ final class CurlLoop: @unchecked Sendable {
         lade_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, this)
         lade_multi_set_pointer(multi, CURLMOPT_TIMERDATA, this)
         lade_multi_set_socket(multi) { _, socket, what, context, _ in
-            CurlLoop.from(context).poller.want(socket, what)
+            let loop = CurlLoop.from(context)
+            loop.poller.want(socket, what, now: loop.now)
             return 0
         }
         lade_multi_set_timer(multi) { _, milliseconds, context in
@@ -259,7 +260,11 @@ final class CurlLoop: @unchecked Sendable {
         guard !transfer.isCancelled else {
             return transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
         }
-        transfer.hostNumber = admission.host(transfer.hostKey)
+        transfer.hostNumber =
+            transfer.request.destination == nil
+            ? admission.host(of: transfer.address, upTo: transfer.parts.authorityEnd) { transfer.hostKey }
+            : admission.host(transfer.hostKey)
+        transfer.hostIdentity = admission.identity(host: transfer.hostNumber)
         switch admission.request(transfer, host: transfer.hostNumber, priority: transfer.request.priority) {
         case .start: start(transfer)
         case .wait(let place):

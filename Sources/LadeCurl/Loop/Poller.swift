@@ -73,7 +73,7 @@
         }
 
         /// libcurl says what it wants to know about a socket.
-        func want(_ socket: Int32, _ what: Int32) {
+        func want(_ socket: Int32, _ what: Int32, now: Int64) {
             grow(to: socket)
             let index = Int(socket)
             let wanted: UInt32 =
@@ -82,7 +82,7 @@
                 : (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0)
                     | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
             interests[index].wanted = wanted
-            interests[index].idleSince = wanted == 0 ? Monotonic.now() : nil
+            interests[index].idleSince = wanted == 0 ? now : nil
             guard interests[index].isLazy else {
                 return applyEagerly(socket, wanted, isRemoval: what == CURL_POLL_REMOVE)
             }

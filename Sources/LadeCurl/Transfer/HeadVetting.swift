@@ -60,9 +60,11 @@ struct HeadVetting: Sendable {
         self.tolerances = tolerances
     }
 
-    /// The trailer fields, once the body has ended.
-    var trailers: Headers {
-        if case .trailers = section { Headers(checked: fields.block) } else { Headers() }
+    /// Takes the trailer fields out, once the body has ended.
+    mutating func takeTrailers() -> Headers {
+        guard case .trailers = section, fields.count > 0 else { return Headers() }
+        defer { fields = HeaderBlock.Builder() }
+        return Headers(checked: fields.block)
     }
 
     /// Takes one line with its line end, as the wire library hands it over.
@@ -134,15 +136,14 @@ struct HeadVetting: Sendable {
     private mutating func field(_ line: Bytes, isTrailer: Bool) throws(Fault) {
         guard line[0] != 0x20, line[0] != 0x09 else { return try continuation(line) }
         guard fields.count < limits.headFields else { throw .tooLarge(.fields(limits.headFields)) }
-        var end = 0
-        while end < line.count, line[end].isTokenCharacter { end += 1 }
+        let end = line.tokenPrefixLength
         var colon = end
         while colon < line.count, line[colon] == 0x20 || line[colon] == 0x09 { colon += 1 }
         guard end > 0, colon < line.count, line[colon] == 0x3A else { throw malformed(.fieldName, line) }
         if colon > end { try tolerate(.spaceBeforeColon, .fieldName, line) }
         let value = Self.trimmed(line, from: colon + 1)
         guard Bytes(rebasing: line[value]).areFieldContent else { throw malformed(.fieldValue, line) }
-        fields.append(line, name: 0..<end, value: value)
+        fields.append(line, name: end, value: value)
         lastIsFraming = false
         if !isTrailer { try note(Bytes(rebasing: line[..<end]), Bytes(rebasing: line[value]), line) }
     }

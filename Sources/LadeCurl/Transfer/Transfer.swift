@@ -55,8 +55,8 @@ final class Transfer: @unchecked Sendable {
     let request: Request
     let call: Call
     let address: String
-    /// Scheme, host, port and what is dialled instead, in lower case: what shares connections and limits.
-    let hostKey: String
+    /// Where in the address scheme, host and port stand.
+    let parts: AddressParts
     let isSecure: Bool
     let isStreamed: Bool
     let isDecoding: Bool
@@ -77,6 +77,8 @@ final class Transfer: @unchecked Sendable {
     var isCancelled = false
     /// The number of its host in the admission; set when it is submitted.
     var hostNumber = 0
+    /// What tells its host from every other one; set when it is submitted.
+    var hostIdentity = 0
     /// Position in the loop's list of running transfers.
     var index = 0
 
@@ -100,6 +102,8 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var vetting: HeadVetting
     @exclusivity(unchecked) var head: HeadVetting.Head?
     @exclusivity(unchecked) var body: PooledBytes?
+    /// The whole body, when it is small and came in one piece.
+    @exclusivity(unchecked) var wholeBody: Data?
     @exclusivity(unchecked) var bodyBytes: Int64 = 0
     @exclusivity(unchecked) var stream: BodyStream?
     /// Why a callback broke the exchange off; goes before what libcurl says.
@@ -122,7 +126,7 @@ final class Transfer: @unchecked Sendable {
         self.call = call
         self.address = address
         isSecure = parts.scheme == .https
-        hostKey = Self.hostKey(request, address, parts)
+        self.parts = parts
         hasBody = request.hasBody
         limits = Limits(request.timeouts)
         isStreamed = request.delivery == .streamed
@@ -133,7 +137,8 @@ final class Transfer: @unchecked Sendable {
         vetting = HeadVetting(limits: rules.limits, tolerances: rules.tolerances)
     }
 
-    private static func hostKey(_ request: Request, _ address: String, _ parts: AddressParts) -> String {
+    /// Scheme, host, port and what is dialled instead, in lower case: what shares connections and limits.
+    var hostKey: String {
         let standardPort = parts.scheme == .https ? 443 : 80
         let isStandard = parts.port == nil || parts.port == standardPort
         let range = parts.host.lowerBound..<(isStandard ? parts.host.upperBound : parts.authorityEnd)
@@ -310,13 +315,30 @@ extension Transfer {
             failure = .bodyTooLarge(limit: limit, announced: nil, context)
             return 0
         }
+        if body == nil, isWholeBody(bytes) {
+            wholeBody = Data(bytes)
+            return bytes.count
+        }
         if body == nil {
+            if let whole = wholeBody {
+                // Not whole after all, whatever its length said.
+                body = PooledBytes(pool: loop.pool, capacity: whole.count + bytes.count)
+                whole.withUnsafeBytes { body?.append($0) }
+                wholeBody = nil
+                body?.append(bytes)
+                return bytes.count
+            }
             // What a server announces is believed up to 1 MiB; beyond that the buffer grows with what really comes.
             let announced = Int(min(head?.contentLength ?? 0, 1 << 20))
             body = PooledBytes(pool: loop.pool, capacity: max(announced, bytes.count))
         }
         body?.append(bytes)
         return bytes.count
+    }
+
+    private func isWholeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.count <= BufferPool.smallest && bodyBytes == Int64(bytes.count) && head?.contentLength == bodyBytes
+            && head?.contentEncoding == nil
     }
 
     private func received(streamed bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
@@ -424,21 +446,26 @@ extension Transfer {
         } else {
             call.record(.exchangeFinished(metrics))
         }
-        if let stream {
-            self.stream = nil
-            if let waiter = stream.finish(error, trailers: vetting.trailers, metrics: metrics) {
+        // Taken out, for they are of no use after this, and copies cost.
+        let head = head.take()
+        let trailers = vetting.takeTrailers()
+        if let stream = stream.take() {
+            if let waiter = stream.finish(error, trailers: trailers, metrics: metrics) {
                 loop.resume(waiter, .direct)
             }
         }
-        let collected = body
-        body = nil
-        guard let continuation else {
+        let collected = body.take()
+        let whole = wholeBody.take()
+        guard let continuation = continuation.take() else {
             collected?.discard()
             return
         }
-        self.continuation = nil
         if let head, error == nil {
-            let body = ResponseBody(collected?.finish() ?? Data(), trailers: vetting.trailers, metrics: metrics)
+            let body = ResponseBody(
+                whole ?? collected?.finish() ?? Data(),
+                trailers: trailers,
+                metrics: metrics
+            )
             outcome = .success(response(head, body))
         } else {
             collected?.discard()

@@ -30,6 +30,9 @@ public struct APIKeyAuthoriser: Authoriser {
         self.scope = scope
     }
 
+    /// True: it waits for nothing.
+    public var observesScope: Bool { true }
+
     /// Whether the request goes where the key may go.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

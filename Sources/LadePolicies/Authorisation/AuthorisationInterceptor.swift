@@ -20,6 +20,9 @@ public struct AuthorisationInterceptor: Interceptor {
         self.drawBudget = drawBudget
     }
 
+    /// True: a call that is given up ends here as a cancelled task does.
+    public var observesScope: Bool { true }
+
     /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard let first = authorisers.firstIndex(where: { $0.claims(request) }) else { return try await next(request) }
@@ -48,11 +51,23 @@ public struct AuthorisationInterceptor: Interceptor {
         // The first has said so already.
         for (index, authoriser) in authorisers.enumerated().dropFirst(first)
         where index == first || authoriser.claims(request) {
-            request = try await authoriser.authorise(request, in: context)
+            request = try await authorised(request, by: authoriser, context)
             acting.append(authoriser)
         }
         // An authoriser of the app's own may not look: what was given up while it held the request is not sent.
-        guard !Task.isCancelled else { throw .cancelled(ErrorContext(request)) }
+        guard !context.call.isCancelled else { throw .cancelled(ErrorContext(request)) }
         return (request, acting)
+    }
+
+    /// What one authoriser makes of the request; one that looks at its task alone has a task of its own.
+    private func authorised(
+        _ request: Request,
+        by authoriser: any Authoriser,
+        _ context: AuthorisationContext
+    ) async throws(LoadingError) -> Request {
+        guard !authoriser.observesScope else { return try await authoriser.authorise(request, in: context) }
+        return try await context.call.inTask { (call) async throws(LoadingError) in
+            try await authoriser.authorise(request, in: AuthorisationContext(call: call, like: context))
+        }
     }
 }

@@ -31,7 +31,7 @@ public protocol Authoriser: Sendable {
     ///   - context: The call, and a way to the network that is not authorised.
     /// - Returns: The authorised request.
     /// - Throws: What the call is to fail with, as `LoadingError.authorisationFailed`. A cancelled task throws
-    ///   `LoadingError.cancelled`, and the call's deadline is to be observed in longer waits.
+    ///   `LoadingError.cancelled` (see ``observesScope``), and the call's deadline is to be observed in longer waits.
     func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request
 
     /// Learns that the server refused a request (401), and says whether sending it anew would help.
@@ -48,6 +48,13 @@ public protocol Authoriser: Sendable {
 
     /// Forgets everything that was got from the user or a server: the user signed out.
     func forget()
+
+    /// Whether all that ``authorise(_:in:)`` waits for ends with the scope of the context's call as it does with its
+    /// task; false unless said otherwise.
+    ///
+    /// True for an authoriser that waits for nothing, or only for ``RefreshingCredentials`` and the context. For one that
+    /// does not say so ``authorise(_:in:)`` runs in a task of its own, which costs some microseconds.
+    var observesScope: Bool { get }
 }
 
 extension Authoriser {
@@ -61,6 +68,9 @@ extension Authoriser {
 
     /// Does nothing: there is nothing to forget.
     public func forget() {}
+
+    /// False: only the task is looked at.
+    public var observesScope: Bool { false }
 }
 
 /// What an authoriser can use: the call, and a way to the network that is not authorised.
@@ -72,13 +82,17 @@ public struct AuthorisationContext: Sendable {
     /// Makes a context whose way to the network is a transport.
     public init(call: Call, transport: any Transport) {
         self.call = call
-        route = { (request, call) async throws(LoadingError) in try await transport.send(request, call: call) }
+        let chain = Chain(transport: transport)
+        route = { (request, call) async throws(LoadingError) in try await chain.send(request, call: call) }
     }
 
     /// Makes a context whose way to the network are the links below the authorisation.
     init(_ next: Next) {
         call = next.call
-        route = { (request, call) async throws(LoadingError) in
+        var next = next
+        // A refresh keeps the way for longer than the call lasts, but not what the call asks for.
+        next.call.scope = nil
+        route = { [next] (request, call) async throws(LoadingError) in
             var next = next
             next.call = call
             return try await next(request)
@@ -102,7 +116,8 @@ public struct AuthorisationContext: Sendable {
     ///   - request: The request.
     ///   - call: The call it is counted for: one of its own when it is to outlive the present one.
     /// - Returns: The answer, whatever its status.
-    /// - Throws: What the links below and the transport throw.
+    /// - Throws: What the links below and the transport throw; `LoadingError.cancelled` when the task is cancelled or the
+    ///   call is given up.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try await route(request, call)
     }

@@ -39,6 +39,9 @@ public struct BasicAuthoriser: Authoriser {
         Secret("Basic " + Data("\(user):\(password.reveal())".utf8).base64EncodedString())
     }
 
+    /// True: it waits for nothing.
+    public var observesScope: Bool { true }
+
     /// Whether the request goes where the credentials may go.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

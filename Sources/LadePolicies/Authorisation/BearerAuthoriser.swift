@@ -40,6 +40,9 @@ public struct BearerAuthoriser: Authoriser {
         credentials = RefreshingCredentials(identifier: identifier, settings: settings, refresh: source)
     }
 
+    /// True: the wait for a token ends with the call.
+    public var observesScope: Bool { true }
+
     /// Whether the request goes where the token may go.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

@@ -100,12 +100,15 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// The credentials to use now; waits for a refresh when they have ended or were refused.
     ///
     /// - Throws: `LoadingError.authorisationFailed` when none can be had, `LoadingError.deadlineExceeded` when the call's
-    ///   deadline comes first, `LoadingError.cancelled` when its task is cancelled. The refresh goes on in both cases.
+    ///   deadline comes first, `LoadingError.cancelled` when its task is cancelled or the call given up. The refresh goes
+    ///   on in all cases.
     public func current(in context: AuthorisationContext) async throws(LoadingError) -> Versioned {
         let call = context.call
         // A refresh that succeeds for one call may be refused for another at once: that one waits again, up to the
         // limit on refreshes, which ends the loop.
         while true {
+            // Who was given up starts nothing: there may be nobody to wait for it, and the user may have signed out.
+            guard !call.isCancelled else { throw .cancelled(ErrorContext()) }
             switch request(at: call.time) {
             case .use(let value, let version, let refresh):
                 if let refresh { start(refresh, context) }
@@ -195,9 +198,9 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     /// Waits for the end of the refresh, the call's deadline or its cancellation, whichever comes first.
     private func outcome(by call: Call) async -> Outcome {
-        guard let deadline = call.deadline else { return await nextChange() }
+        guard let deadline = call.deadline else { return await nextChange(for: call) }
         return await withTaskGroup(of: Outcome.self) { group in
-            group.addTask { await self.nextChange() }
+            group.addTask { await self.nextChange(for: call) }
             group.addTask {
                 do {
                     try await call.time.sleep(until: deadline)
@@ -212,26 +215,34 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         }
     }
 
-    private func nextChange() async -> Outcome {
+    private func nextChange(for call: Call) async -> Outcome {
         let id = locked.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        return await withTaskCancellationHandler {
+        return await call.withCancellationHandler {
             await withCheckedContinuation { continuation in
-                let outcome: Outcome? = locked.withLock { state in
-                    // A task is marked cancelled before its handlers run: one that found nobody here is seen now.
-                    if Task.isCancelled { return .cancelled }
-                    // It ended between the question and this line.
-                    guard state.machine.isRefreshing else { return .changed }
+                let isWaiting = locked.withLock { state in
+                    // It may have ended between the question and this line.
+                    guard state.machine.isRefreshing else { return false }
                     state.waiters[id] = continuation
-                    return nil
+                    return true
                 }
-                if let outcome { continuation.resume(returning: outcome) }
+                // A call is marked as given up before its handlers run: one that found nobody here is seen now.
+                switch (isWaiting, call.isCancelled) {
+                case (true, true): giveUp(id)
+                case (true, false): break
+                case (false, let isCancelled): continuation.resume(returning: isCancelled ? .cancelled : .changed)
+                }
             }
-        } onCancel: {
-            locked.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
+        } onCancel: { [self] in
+            giveUp(id)
         }
+    }
+
+    /// Ends one wait, unless it has ended.
+    private func giveUp(_ id: UInt64) {
+        locked.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
     }
 
     // MARK: - The refresh

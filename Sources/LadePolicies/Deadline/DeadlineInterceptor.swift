@@ -21,11 +21,11 @@ public struct DeadlineInterceptor: Interceptor {
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var next = next
         let now = next.call.time.now
-        if let limit = settings.limit(for: request) {
-            let deadline = now.advanced(by: limit)
-            next.call.deadline = next.call.deadline.map { min($0, deadline) } ?? deadline
+        let given = next.call.deadline
+        let own = settings.limit(for: request).map { now.advanced(by: $0) }
+        if let deadline = own.map({ own in given.map { min($0, own) } ?? own }) ?? given {
+            next.call.set(deadline: deadline, ledger: next.call.ledger ?? StageLedger(start: now))
         }
-        if next.call.deadline != nil, next.call.ledger == nil { next.call.ledger = StageLedger(start: now) }
         do {
             return try await next(request)
         } catch {

@@ -5,22 +5,6 @@
 #endif
 import LadeCore
 
-/// What a waiting call is told.
-enum RateWake: Sendable {
-    /// Its slot is reserved: go.
-    case granted
-    /// Its task is to keep the alarm of its service, until it is told something else.
-    case lead
-    /// It cannot start in time; how long it would have waited in all.
-    indirect case refused(WaitReason, Duration)
-    /// The server wants a longer pause than anybody waits.
-    indirect case paused(Duration)
-    /// Its deadline is here.
-    case expired
-    /// Its task was cancelled.
-    case cancelled
-}
-
 /// The limits of all services and everybody who waits for them: a state machine without tasks.
 ///
 /// Every change returns whom to wake; the caller wakes them after it has left the lock. Nobody's thread is held and no
@@ -51,13 +35,13 @@ struct RateLimiterState {
     }
 
     let limits: RateLimits
-    private(set) var defaultRate: Rate?
-    private(set) var rates: [ServiceKey: Rate]
-    private(set) var concurrencies: [ServiceKey: Int] = [:]
+    var defaultRate: Rate?
+    var rates: [ServiceKey: Rate]
+    var concurrencies: [ServiceKey: Int] = [:]
     private(set) var concurrency: Int?
-    private(set) var totalConcurrency: Int?
-    private(set) var buckets: [ServiceKey: RateBucket] = [:]
-    private var waiters: [UInt64: Waiter] = [:]
+    var totalConcurrency: Int?
+    var buckets: [ServiceKey: RateBucket] = [:]
+    var waiters: [UInt64: Waiter] = [:]
     private var lastID: UInt64 = 0
     private var inFlight = 0
     /// The services whose next call waits only for the total number of exchanges to fall.
@@ -197,7 +181,7 @@ struct RateLimiterState {
     }
 
     /// Sees to it that somebody keeps the alarm, and that it rings early enough.
-    private mutating func rearm(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
+    mutating func rearm(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
         guard let next = nextAlarm(key, now), let bucket = buckets[key] else { return }
         if let leader = bucket.leader {
             guard bucket.armed.map({ next < $0 }) ?? true else { return }
@@ -214,7 +198,7 @@ struct RateLimiterState {
         }
     }
 
-    private mutating func pump(
+    mutating func pump(
         _ key: ServiceKey,
         _ now: Instant,
         due: Instant? = nil,
@@ -249,7 +233,7 @@ struct RateLimiterState {
         change(key) { $0.reserve(due: due, now: now, blur: blur) }
     }
 
-    private mutating func releaseCrowd(_ now: Instant, _ wakes: inout Wakes) {
+    mutating func releaseCrowd(_ now: Instant, _ wakes: inout Wakes) {
         while !crowded.isEmpty, !isCrowded {
             // The most urgent first, then whoever has waited longest, whichever service they are for.
             var best: (key: ServiceKey, id: UInt64, priority: Request.Priority)?
@@ -288,118 +272,10 @@ struct RateLimiterState {
         change(key) { $0.earliestDeadline = next }
     }
 
-    // MARK: - Changing
-
-    mutating func setRate(_ rate: Rate?, of key: ServiceKey, now: Instant) -> Wakes {
-        rates[key] = rate
-        return apply([key], now)
-    }
-
-    mutating func setDefaultRate(_ rate: Rate?, now: Instant) -> Wakes {
-        defaultRate = rate
-        return apply(Array(buckets.keys), now)
-    }
-
-    mutating func setConcurrency(_ count: Int?, of key: ServiceKey, now: Instant) -> Wakes {
-        concurrencies[key] = count
-        return apply([key], now)
-    }
-
-    mutating func setTotalConcurrency(_ count: Int?, now: Instant) -> Wakes {
-        totalConcurrency = count
-        var wakes: Wakes = []
-        releaseCrowd(now, &wakes)
-        return wakes
-    }
-
-    mutating func setPriority(_ priority: Request.Priority, of call: Call.ID, now: Instant) -> Wakes {
-        var wakes: Wakes = []
-        for (id, waiter) in waiters where waiter.call == call && waiter.isQueued && waiter.priority != priority {
-            waiters[id]?.priority = priority
-            leave(waiter)
-            change(waiter.key) { $0.queues[priority.rawValue].insert(id) }
-            rearm(waiter.key, now, &wakes)
-        }
-        return wakes
-    }
-
-    /// Closes the gate of a service; nil when it was closed for as long already.
-    mutating func close(
-        _ key: ServiceKey,
-        for pause: Duration,
-        now: Instant
-    ) -> (Duration, Wakes)? {
-        let pause = min(max(.zero, pause), limits.gateLimit)
-        guard pause > .zero else { return nil }
-        if buckets[key] == nil { add(makeBucket(key), key, now) }
-        let end = now.advanced(by: pause)
-        let before = buckets[key]?.gate
-        let spread = limits.releaseSpread
-        let blur = nextBlur()
-        guard buckets[key]?.close(until: end, spread: spread, blur: blur) ?? false else { return nil }
-        var wakes: Wakes = []
-        // Many answers of one moment close a gate a little more each; whoever that makes late meets the deadline.
-        if before.map({ $0 <= now || $0.duration(to: end) > .seconds(1) }) ?? true { recheck(key, now, &wakes) }
-        return (pause, wakes)
-    }
-
-    /// Takes what a server announced; returns the new pace when it is worth telling.
-    mutating func observe(
-        _ reading: QuotaReading,
-        _ key: ServiceKey,
-        now: Instant
-    ) -> (Double?, Wakes) {
-        if buckets[key] == nil { add(makeBucket(key), key, now) }
-        var told: Double?
-        change(key) { bucket in
-            var pace = bucket.pace ?? QuotaPace(now)
-            told = pace.observe(reading, inFlight: bucket.inFlight, now: now)
-            bucket.pace = pace
-        }
-        var wakes: Wakes = []
-        if buckets[key]?.waiting ?? 0 > 0 { pump(key, now, &wakes) }
-        return (told, wakes)
-    }
-
-    private mutating func apply(_ keys: [ServiceKey], _ now: Instant) -> Wakes {
-        var wakes: Wakes = []
-        for key in keys {
-            let fresh = makeBucket(key)
-            change(key) { bucket in
-                if bucket.rate != fresh.rate { bucket.setRate(fresh.rate, now: now) }
-                bucket.concurrency = fresh.concurrency
-            }
-            guard buckets[key]?.waiting ?? 0 > 0 else { continue }
-            recheck(key, now, &wakes)
-            pump(key, now, &wakes)
-        }
-        return wakes
-    }
-
-    /// Lets those go at once who can no longer start in time.
-    private mutating func recheck(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
-        guard let bucket = buckets[key], bucket.waiting > 0 else { return }
-        let isClosed = bucket.isClosed(at: now)
-        let reason: WaitReason = isClosed ? .gate(key: key.description) : .rateLimit(key: key.description)
-        let isTooLong = isClosed && (bucket.gate.map { now.duration(to: $0) > limits.pauseLimit } ?? false)
-        var ahead = 0
-        for id in everybody(at: key) {
-            guard let start = bucket.start(after: ahead, now: now), let waiter = waiters[id] else { break }
-            if isTooLong {
-                dismiss(id, .paused(now.duration(to: start)), &wakes)
-            } else if let deadline = waiter.deadline, start > deadline {
-                dismiss(id, .refused(reason, now.duration(to: start)), &wakes)
-            } else {
-                ahead += 1
-            }
-        }
-        rearm(key, now, &wakes)
-    }
-
     // MARK: - Parts
 
     /// A number in `0 ..< 1`.
-    private mutating func nextBlur() -> Double {
+    mutating func nextBlur() -> Double {
         blurState &+= 0x9E37_79B9_7F4A_7C15
         var mixed = blurState
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -409,12 +285,12 @@ struct RateLimiterState {
 
     private var isCrowded: Bool { totalConcurrency.map { inFlight >= $0 } ?? false }
 
-    private func makeBucket(_ key: ServiceKey) -> RateBucket {
+    func makeBucket(_ key: ServiceKey) -> RateBucket {
         RateBucket(rate: rate(of: key), concurrency: concurrencies[key] ?? concurrency)
     }
 
     /// Remembers a service, and forgets idle ones when there are many.
-    private mutating func add(_ bucket: RateBucket, _ key: ServiceKey, _ now: Instant) {
+    mutating func add(_ bucket: RateBucket, _ key: ServiceKey, _ now: Instant) {
         if buckets.count >= sweepAt {
             buckets = buckets.filter { !$0.value.isIdle(now: now) }
             // Twice as many as are busy, so that the next sweep is as far away as this one was long.
@@ -423,7 +299,7 @@ struct RateLimiterState {
         buckets[key] = bucket
     }
 
-    private mutating func change(_ key: ServiceKey, _ body: (inout RateBucket) -> Void) {
+    mutating func change(_ key: ServiceKey, _ body: (inout RateBucket) -> Void) {
         guard let index = buckets.index(forKey: key) else { return }
         body(&buckets.values[index])
     }
@@ -445,14 +321,14 @@ struct RateLimiterState {
     }
 
     /// Counts somebody out of the queue it stood in.
-    private mutating func leave(_ waiter: Waiter) {
+    mutating func leave(_ waiter: Waiter) {
         guard let index = buckets.index(forKey: waiter.key) else { return }
         let priority = waiter.priority.rawValue
         buckets.values[index].queues[priority].leave { Self.isValid($0, priority, waiters) }
     }
 
     /// Everybody who waits for a service, in the order in which they will start.
-    private func everybody(at key: ServiceKey) -> [UInt64] {
+    func everybody(at key: ServiceKey) -> [UInt64] {
         guard let bucket = buckets[key] else { return [] }
         return bucket.queues.indices.reversed().flatMap { priority in
             bucket.queues[priority].all { isValid($0, priority) }
@@ -460,7 +336,7 @@ struct RateLimiterState {
     }
 
     /// Takes somebody out of the line with the news why.
-    private mutating func dismiss(_ id: UInt64, _ news: RateWake, _ wakes: inout Wakes) {
+    mutating func dismiss(_ id: UInt64, _ news: RateWake, _ wakes: inout Wakes) {
         guard let waiter = waiters[id], waiter.isQueued else { return }
         waiters[id]?.isQueued = false
         leave(waiter)
@@ -479,43 +355,5 @@ struct RateLimiterState {
         }
         wakes.append((continuation, news))
         if waiter.isQueued { waiters[id]?.continuation = nil } else { waiters[id] = nil }
-    }
-}
-
-extension RateBucket {
-    /// What a call waits for that may not start at once.
-    enum Obstacle {
-        case gate
-        case rate
-        case concurrency
-
-        func reason(_ key: ServiceKey) -> WaitReason {
-            switch self {
-            case .gate: .gate(key: key.description)
-            case .rate: .rateLimit(key: key.description)
-            case .concurrency: .concurrency(key: key.description)
-            }
-        }
-    }
-
-    /// Reserves a slot for a newcomer, or says what it has to wait for, and how long as far as anybody knows.
-    mutating func arrive(
-        _ priority: Request.Priority,
-        isCrowded: Bool,
-        now: Instant,
-        blur: Double
-    ) -> (reason: Obstacle, start: Instant?, wait: Duration)? {
-        let ahead = ahead(of: priority)
-        let start = start(after: ahead, now: now)
-        let isFree = !isFull && !isCrowded
-        // Nobody passes those who wait for a slot that is free by now and have not been woken yet.
-        if isFree, ahead == 0, let start, start <= now {
-            reserve(due: now, now: now, blur: blur)
-            return nil
-        }
-        let wait = start.map { now.duration(to: $0) } ?? .zero
-        if isClosed(at: now) { return (.gate, start, wait) }
-        if isFree || start.map({ $0 > now }) ?? true { return (.rate, start, wait) }
-        return (.concurrency, start, wait)
     }
 }

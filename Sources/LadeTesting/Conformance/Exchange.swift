@@ -28,11 +28,14 @@ struct Exchange: Sendable {
         return Call(id: Call.ID(number), events: [recorder])
     }
 
-    static func perform(_ transport: any Transport, _ request: Request) async -> Exchange {
+    /// Makes one exchange as the end of a chain does, and reads its body to the end.
+    static func perform(_ transport: any Transport, _ request: Request, scope: CallScope? = nil) async -> Exchange {
         let recorder = EventRecorder()
+        var call = makeCall(recorder)
+        call.scope = scope
         var exchange = Exchange()
         do throws(LoadingError) {
-            let response = try await transport.send(request, call: makeCall(recorder))
+            let response = try await Chain(transport: transport).send(request, call: call)
             exchange.take(response)
             do throws(LoadingError) {
                 var chunks = response.body.makeAsyncIterator()

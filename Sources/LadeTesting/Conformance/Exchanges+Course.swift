@@ -44,13 +44,17 @@ extension TransportConformance {
         }
         await context.part("before it began") { context in
             let server = try LoopbackServer { _ in .status(204) }
-            let transport = try context.transport()
-            let request = try server.request()
+            let transport = try context.transport { $0.connections.perHost = 1 }
+            let request = try server.request(.get, "/late")
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return await Exchange.perform(transport, request)
             }
             context.expectCancelled(try await context.within("the cancelled call") { await task.value })
+            context.expectEqual(server.acceptedCount, 0, "connections")
+            // By the time of this answer the other request would have arrived too.
+            context.expect(try await context.exchange(transport, try server.request()), gives: 204)
+            context.expectEqual(server.requests.map(\.path), ["/"], "paths at the server")
         }
         await context.part("while it waits for a connection") { context in
             let server = try LoopbackServer(script: [.readRequest, .stall])
@@ -146,6 +150,26 @@ extension TransportConformance {
                 // The only connection is free again, and it is not the one that is in the middle of a body.
                 context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
                 _ = try await context.within("closing the connection") { try await server.connectionClosed(at: 0) }
+            }
+            await context.part(
+                reads == 1 ? "after its first chunk, from a silent server" : "unread, from a silent server"
+            ) {
+                context in
+                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"
+                let server = try LoopbackServer { index in
+                    [.readRequest, index == 0 ? .send(answer) : .respond(.text("ok")), .stall]
+                }
+                let transport = try context.transport { $0.connections.perHost = 1 }
+                let request = try server.request(.get, "/", delivery: .streamed)
+                try await context.within("the first chunk") {
+                    let response = try await transport.send(request, call: Call())
+                    guard reads == 1 else { return }
+                    var chunks = response.body.makeAsyncIterator()
+                    _ = try await chunks.next()
+                }
+                // Nothing that comes on the connection could tell the transport that it is no longer wanted.
+                _ = try await context.within("closing the connection") { try await server.connectionClosed(at: 0) }
+                context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
             }
         }
     }

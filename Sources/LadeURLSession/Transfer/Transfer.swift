@@ -205,11 +205,14 @@ final class Transfer: ResponseBodySource {
 
     private func act(_ change: (inout TransferState, Instant) -> [TransferState.Action]) {
         let now = call.time.now
-        let (actions, isEnded) = guarded.withLock { guarded in
-            (change(&guarded.state, now), guarded.state.isEnded)
+        let (actions, isEnd) = guarded.withLock { guarded in
+            let wasEnded = guarded.state.isEnded
+            let actions = change(&guarded.state, now)
+            return (actions, !wasEnded && guarded.state.isEnded)
         }
         for action in actions { perform(action) }
-        if isEnded { letGo() }
+        // Once, by who ended it: anybody else would take the task away before it is told to end.
+        if isEnd { letGo() }
     }
 
     private func perform(_ action: TransferState.Action) {

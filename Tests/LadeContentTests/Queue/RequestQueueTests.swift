@@ -4,55 +4,10 @@ import Testing
 
 @testable import LadeContent
 
-/// What a queue or a completion did, for comparing orders.
-enum Step: Equatable {
-    case started
-    case finished(NetworkError.Code?, count: Int)
-    case completed(String, hasValue: Bool)
-}
-
 @MainActor
-struct RequestQueueTests {
+struct RequestQueueTests: QueueSuite {
     let rig = Rig()
     let steps = Told<Step>()
-
-    /// A queue that notes its changes and checks where and in which state they come.
-    func makeQueue(_ options: RequestQueue.Options = []) -> RequestQueue {
-        let holder = Holder()
-        let queue = RequestQueue(options: options) { [steps] change in
-            #expect(MainDelivery.isOnMain)
-            switch change {
-            case .started:
-                #expect(holder.queue?.isRunning == true)
-                steps.add(.started)
-            case .finished(let error):
-                #expect(holder.queue?.isRunning == false)
-                let network = error as? NetworkError
-                steps.add(.finished(network?.code, count: error == nil ? 0 : max(1, network?.errors.count ?? 1)))
-            }
-        }
-        holder.queue = queue
-        return queue
-    }
-
-    @MainActor
-    final class Holder {
-        weak var queue: RequestQueue?
-    }
-
-    /// A request that notes its completion and reports its error.
-    func request(
-        _ path: String,
-        in queue: RequestQueue? = nil,
-        options: RequestOptions = [],
-        trace: Trace? = nil
-    ) throws -> RequestHandle<Data> {
-        RequestHandle(rig.loader, try rig.endpoint(path), options: options, activity: rig.activity) { [steps] outcome in
-            withExtendedLifetime(trace) {}
-            steps.add(.completed(path, hasValue: outcome.value != nil))
-            queue?.report(outcome.error)
-        }
-    }
 
     @Test("requests Q1 does not run when it is new")
     func creation() {
@@ -113,29 +68,6 @@ struct RequestQueueTests {
 
         #expect(!queue.isRunning)
         #expect(steps.all.isEmpty)
-    }
-
-    @Test("requests Q8 is released with its last reference")
-    func release() {
-        weak var weakQueue: RequestQueue?
-        do {
-            let queue = makeQueue()
-            weakQueue = queue
-        }
-        #expect(weakQueue == nil)
-    }
-
-    @Test("requests Q9 cancels its requests when it goes away, and tells nothing")
-    func releaseWithRequests() async throws {
-        let gone = Signal()
-        do {
-            let queue = makeQueue()
-            queue.add(try request("/stall", trace: Trace(gone)))
-        }
-
-        try await gone.wait()
-
-        #expect(steps.all == [.started])
     }
 
     @Test("requests Q10 starts and ends once for parallel requests")
@@ -214,41 +146,6 @@ struct RequestQueueTests {
         weak var first: FirstPageHandle<[String: JSONValue]>?
     }
 
-    @Test("requests Q14 ends with the one error that was reported, as it is")
-    func singleError() async throws {
-        let queue = makeQueue()
-        queue.add(try request("/missing", in: queue))
-
-        #expect(
-            await steps.wait(for: 3).dropFirst() == [
-                .completed("/missing", hasValue: false), .finished(.http, count: 1),
-            ]
-        )
-    }
-
-    @Test("requests Q16 starts without an error, whatever errors its requests report")
-    func startWithoutError() async throws {
-        let told = Told<String>()
-        let queue = RequestQueue { change in told.add("\(change)") }
-        for _ in 0..<2 { queue.add(try request("/missing", in: queue)) }
-
-        let all = await told.wait(for: 2)
-
-        #expect(all[0] == "\(RequestQueue.Change.started)")
-        #expect(all.count == 2 && all[1] != "\(RequestQueue.Change.finished(nil))")
-    }
-
-    @Test("requests Q15 joins several errors")
-    func severalErrors() async throws {
-        let queue = makeQueue()
-        queue.add(try request("/missing", in: queue))
-        queue.add(try request("/missing", in: queue))
-
-        let all = await steps.wait(for: 4)
-        #expect(all.first == .started)
-        #expect(all.last == .finished(.multiple, count: 2))
-    }
-
     @Test("requests Q17 does not run when requests are added that are not to be resumed")
     func addWithoutResume() throws {
         let queue = makeQueue()
@@ -272,21 +169,6 @@ struct RequestQueueTests {
         let all = await steps.wait(for: 4)
         #expect(all.first == .started && all.last == .finished(nil, count: 0))
         #expect(all.count == 4)
-    }
-
-    @Test("requests Q19 cancels all its requests, which tell nothing")
-    func globalCancel() async throws {
-        let queue = makeQueue()
-        let gone = Signal()
-        queue.add(try request("/stall", in: queue, trace: Trace(gone)))
-        queue.add(try request("/stall", in: queue))
-
-        queue.cancel()
-
-        #expect(steps.all == [.started, .finished(nil, count: 0)])
-        #expect(!queue.isRunning)
-        try await gone.wait()
-        #expect(steps.all.count == 2)
     }
 
     @Test("requests Q20 is observed")
@@ -316,80 +198,6 @@ struct RequestQueueTests {
 
         #expect(queue.isRunning && request.isRunning)
         #expect(await steps.wait(for: 6).last == .finished(nil, count: 0))
-    }
-
-    @Test("requests Q22 begins each time without errors")
-    func errorsReset() async throws {
-        let queue = makeQueue()
-        let request = try request("/missing", in: queue)
-        queue.add(request)
-        _ = await steps.wait(for: 3)
-
-        queue.resume()
-
-        let all = await steps.wait(for: 6)
-        #expect(all[2] == .finished(.http, count: 1))
-        #expect(all[5] == .finished(.http, count: 1))
-    }
-
-    @Test("requests Q23 lets the others go on after an error")
-    func noAutomaticCancellation() async throws {
-        let queue = makeQueue()
-        queue.add(try request("/slow", in: queue))
-        queue.add(try request("/missing", in: queue))
-        _ = await steps.wait(for: 2)
-        rig.go.raise()
-
-        #expect(
-            await steps.wait(for: 4) == [
-                .started, .completed("/missing", hasValue: false), .completed("/slow", hasValue: true),
-                .finished(.http, count: 1),
-            ]
-        )
-    }
-
-    @Test("requests Q24 cancels the others after an error when that is wanted, within the report")
-    func automaticCancellation() async throws {
-        let queue = makeQueue(.cancelsOnError)
-        let gone = Signal()
-        queue.add(try request("/slow", in: queue, trace: Trace(gone)))
-        queue.add(try request("/missing", in: queue))
-
-        try await gone.wait()
-
-        #expect(steps.all == [.started, .completed("/missing", hasValue: false), .finished(.http, count: 1)])
-        #expect(RequestQueue.Options.cancelsOnError.rawValue == 1)
-    }
-
-    @Test("requests Q25 drops what cancelled requests report after its end")
-    func automaticCancellationWithErrors() async throws {
-        let queue = makeQueue(.cancelsOnError)
-        queue.add(try request("/slow", in: queue, options: .cancellationErrors))
-        queue.add(try request("/missing", in: queue))
-
-        #expect(
-            await steps.wait(for: 4) == [
-                .started, .completed("/missing", hasValue: false), .finished(.http, count: 1),
-                .completed("/slow", hasValue: false),
-            ]
-        )
-        #expect(!queue.isRunning)
-    }
-
-    @Test("requests Q-D1 gives several errors as they were, whatever the queue does later")
-    func snapshot() async throws {
-        let errors = Told<any Error>()
-        let queue = RequestQueue { change in
-            if case .finished(let error?) = change { errors.add(error) }
-        }
-        let failing = [try request("/missing", in: queue), try request("/missing", in: queue)]
-        for request in failing { queue.add(request) }
-        let first = await errors.wait(for: 1)[0]
-
-        queue.resume()
-
-        #expect((first as? NetworkError)?.errors.count == 2)
-        queue.cancel()
     }
 
     @Test("requests §4.3 takes a running request, and a request only once")
@@ -440,18 +248,6 @@ struct RequestQueueTests {
         #expect(zip(told, told.dropFirst()).allSatisfy { $0 != $1 })
     }
 
-    /// Waits until a queue has ended and has told so.
-    func end(of queue: RequestQueue) async {
-        let changes = Told<Bool>()
-        let observation = queue.observeRunning { changes.add($0) }
-        if observation.wasRunning { _ = await changes.wait(for: 1) }
-        observation.cancel()
-        // What was told from other threads is on its way to the main actor, in one line.
-        await withCheckedContinuation { continuation in
-            MainDelivery.post { continuation.resume() }
-        }
-    }
-
     @Test("requests §4.1 makes a queue with other options and no requests")
     func withOptions() throws {
         let queue = makeQueue()
@@ -463,44 +259,5 @@ struct RequestQueueTests {
         #expect(other.options == .cancelsOnError && queue.options == [])
         #expect(!other.isRunning && queue.isRunning)
         #expect(queue.description.contains("/stall"))
-    }
-
-    @Test("requests §4.6 forgets requests that have ended and nobody keeps")
-    func forgetsEnded() async throws {
-        let queue = makeQueue()
-        let gone = Signal()
-        queue.add(try request("/ok", trace: Trace(gone)))
-        _ = await steps.wait(for: 3)
-        try await gone.wait()
-
-        queue.resume()
-
-        #expect(!queue.isRunning)
-    }
-
-    @Test("requests §4.6 is not kept by the completions of requests that have ended")
-    func noCycle() async throws {
-        weak var weakQueue: RequestQueue?
-        let gone = Signal()
-        do {
-            let queue = makeQueue()
-            weakQueue = queue
-            queue.add(try request("/ok", in: queue, trace: Trace(gone)))
-            _ = await steps.wait(for: 3)
-        }
-        try await gone.wait()
-        #expect(weakQueue == nil)
-    }
-
-    @Test("requests §4.6 lets go of requests that were never started when it is cancelled")
-    func cancelReleasesIdle() async throws {
-        weak var weakQueue: RequestQueue?
-        do {
-            let queue = makeQueue()
-            weakQueue = queue
-            queue.add(try request("/ok", in: queue), resume: false)
-            queue.cancel()
-        }
-        #expect(weakQueue == nil)
     }
 }

@@ -52,6 +52,11 @@ struct Rig: Sendable {
     }
 }
 
+/// What a completion knows its own request by, without keeping it.
+final class WeakHandle {
+    weak var weakRequest: RequestHandle<Data>?
+}
+
 /// Raises a signal when it is let go of: whatever held it can do nothing any more.
 final class Trace: Sendable {
     private let gone: Signal

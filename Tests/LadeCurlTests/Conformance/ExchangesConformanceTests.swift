@@ -146,4 +146,12 @@ struct ExchangesConformanceTests {
     func tr61() async throws {
         try await conform("TR-61")
     }
+
+    @Test(
+        "transport TR-62 ends a call with its scope as with its task, and leaves the task alone",
+        .timeLimit(.minutes(5))
+    )
+    func tr62() async throws {
+        try await conform("TR-62")
+    }
 }

@@ -4,18 +4,55 @@ import LadeTesting
 import Testing
 
 @Suite struct HandleReuseTests {
-    @Test("a handle that is used again dials the same other destination again, on a fresh connection too")
-    func keepsDestination() async throws {
-        let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    // Closes each connection after its answer.
+    private let server: LoopbackServer
+    private let transport: CurlTransport
+
+    init() throws {
+        server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         var settings = TransportSettings()
         settings.proxy = .direct
-        let transport = try CurlTransport(settings: settings)
+        transport = try CurlTransport(settings: settings)
+    }
+
+    @Test("a handle that is used again dials the same other destination again, on a fresh connection too")
+    func keepsDestination() async throws {
         var request = try Request("http://elsewhere.test/")
         request.destination = .host("127.0.0.1", port: Int(server.port))
 
-        // The server closes each connection, so that every exchange looks at the destination.
+        // On connections of their own, so that every exchange looks at the destination.
         for _ in 0..<20 { #expect(try await transport.send(request, call: Call()).status == 200) }
 
+        await transport.shutDown()
+    }
+
+    @Test("a handle that is used again sends each request's own fields, and the same ones again")
+    func sendsOwnFields() async throws {
+        // The second and the third are equal as texts, and not the same bytes.
+        let values: [String?] = ["1", "caf\u{E9}", "cafe\u{301}", "cafe\u{301}", nil, nil, "", "1"]
+
+        for value in values {
+            var request = try Request("http://127.0.0.1:\(server.port)/")
+            request.headers["X-Value"] = value
+            #expect(try await transport.send(request, call: Call()).body.bytes?.count == 2)
+        }
+
+        let sent = server.requests.map { $0.all("X-Value").map { Array($0.utf8) } }
+        #expect(sent == values.map { value in value.map { [Array($0.utf8)] } ?? [] })
+        #expect(server.requests.allSatisfy { $0.all("Accept-Encoding").count == 1 })
+        await transport.shutDown()
+    }
+
+    @Test("what shows that a request asks for its own codings is not carried to the next")
+    func keepsCodingsApart() async throws {
+        let plain = try Request("http://127.0.0.1:\(server.port)/")
+        var own = plain
+        own.headers["Accept-Encoding"] = "identity"
+
+        for request in [plain, own, plain, own] { _ = try await transport.send(request, call: Call()) }
+
+        let all = CurlTransport.library.codings.joined(separator: ", ")
+        #expect(server.requests.map { $0.all("Accept-Encoding") } == [[all], ["identity"], [all], ["identity"]])
         await transport.shutDown()
     }
 }

@@ -112,6 +112,47 @@ struct AdmissionTests {
         #expect(fill(&admission, 3..<4, host: "b") == [3])
     }
 
+    @Test("no two hosts have the same identity, though they may have the same number one after the other")
+    func tellsHostsApart() {
+        var admission = Admission<Int>(limits: limits())
+        var identities: [String: Int] = [:]
+
+        for round in 0..<2 {
+            for number in 0..<1_500 {
+                let key = "host \(round) \(number)"
+                let host = admission.host(key)
+                identities[key] = admission.identity(host: host)
+            }
+        }
+
+        #expect(Set(identities.values).count == 3_000)
+    }
+
+    @Test("knows the host of an address again by its beginning alone, until it has forgotten that host")
+    func knowsBeginnings() {
+        var admission = Admission<Int>(limits: limits())
+        var keys = 0
+        func host(_ address: String, _ end: Int) -> Int {
+            admission.host(of: address, upTo: end) {
+                keys += 1
+                return String(address.utf8.prefix(end)) ?? ""
+            }
+        }
+
+        let first = host("http://a/1", 8)
+        #expect(host("http://a/2", 8) == first)
+        #expect(host("http://a", 8) == first)
+        #expect(keys == 1)
+        #expect(host("http://ab/", 9) != first)
+        #expect(host("http://a/3", 8) == first)
+        #expect(keys == 3)
+        // Makes it forget all hosts, and gives the first one's number to another.
+        for number in 0..<1_024 { _ = admission.host("other \(number)") }
+        let again = host("http://a/4", 8)
+        #expect(keys == 4)
+        #expect(admission.host("http://a") == again)
+    }
+
     @Test("forgets hosts that nobody uses once there are 1,024, with what they spoke, and none that are in use")
     func forgetsIdleHosts() {
         var admission = Admission<Int>(limits: limits(total: 10_000, perHost: 1))

@@ -9,17 +9,13 @@ import LadeTesting
 import Testing
 
 /// The cases of SPTDataLoader's rate limiter, one by one.
-@Suite struct RateLimiterCaseTests {
+@Suite struct RateLimiterCaseTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)
     let key = ServiceKey("api.example.com:443/v1")
     let url: URL
 
     init() throws { url = try #require(URL(string: "https://api.example.com/v1/shows")) }
-
-    private func limiter() throws -> RateLimiter {
-        try RateLimiter(RateLimits(default: .perSecond(10)), time: time, random: random)
-    }
 
     @Test("service RL-01 is made with a rate")
     func creation() throws {

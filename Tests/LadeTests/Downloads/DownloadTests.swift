@@ -212,11 +212,44 @@ struct DownloadTests {
         #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", nil, "bytes=5-", nil])
     }
 
-    @Test("keeps nothing of a broken download that could not be gone on with")
-    func noValidator() async throws {
+    @Test("asks on when less came than the rest, and keeps no byte too many")
+    func partOfTheRest() async throws {
         let rig = Rig()
         let folder = try Folder()
-        rig.transport.onAnyRequest().respond(.text("hello world", headers: ["ETag": "W/\"1\""]).breaking(after: 5))
+        let range = { (text: String, range: String) in
+            let headers = ["Content-Range": "bytes \(range)/11"] as Headers
+            return ScriptedAnswer.steps([.bytes(Data(text.utf8))], status: 206, headers: headers)
+        }
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(range(" wo", "5-7"))
+            .then(range("rld", "8-10"))
+            .then(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(range(" worlds", "5-10"))
+
+        let whole = try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "other.txt")
+        }
+
+        #expect(whole.length == 11)
+        #expect(folder.text("file.txt") == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", "bytes=8-", nil, "bytes=5-"])
+        guard case .malformedResponse = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.text(".other.txt.lade-part") == "hello")
+    }
+
+    @Test(
+        "keeps nothing of a broken download that could not be gone on with",
+        arguments: [["ETag": "W/\"1\""], ["Last-Modified": "Fri, 31 Dec 1999 23:59:59 GMT"]] as [Headers]
+    )
+    func noValidator(_ headers: Headers) async throws {
+        let rig = Rig()
+        let folder = try Folder()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: headers).breaking(after: 5))
         await #expect(throws: LoadingError.self) {
             try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
         }
@@ -295,7 +328,13 @@ struct DownloadTests {
         let folder = try Folder()
         rig.transport.onAnyRequest()
             .respond(
-                .text("hello world", headers: ["Last-Modified": "Fri, 31 Dec 1999 23:59:59 GMT"]).stalling(after: 5)
+                .text(
+                    "hello world",
+                    headers: [
+                        "Last-Modified": "Fri, 31 Dec 1999 23:59:59 GMT", "Date": "Sat, 01 Jan 2000 00:01:00 GMT",
+                    ]
+                )
+                .stalling(after: 5)
             )
         let progress = Journal<Int64>()
         var options = Download.Options()

@@ -28,9 +28,9 @@ struct HarvestCircleTests {
         [1, 3, 4, 5]
     )
     func overInterrupts(prefetch: Int, pagesPerRun: Int) async throws {
-        let folder = try HarvestTests.Folder()
+        let folder = try HarvestSample.Folder()
         let source = Self.source(pages: 6, backTo: 2)
-        var harvest = try HarvestTests.harvest()
+        var harvest = try HarvestSample.harvest()
         harvest.prefetch = prefetch
         var error: HarvestError?
 
@@ -49,8 +49,8 @@ struct HarvestCircleTests {
 
     @Test("finds it again when it is run again, until it begins anew")
     func again() async throws {
-        let folder = try HarvestTests.Folder()
-        let harvest = try HarvestTests.harvest()
+        let folder = try HarvestSample.Folder()
+        let harvest = try HarvestSample.harvest()
         for restart in [false, false, true] {
             let error = await #expect(throws: HarvestError.self) {
                 let source = Self.source(pages: 4, backTo: 1)
@@ -63,9 +63,9 @@ struct HarvestCircleTests {
 
     @Test("goes on with a page that was written in part, which is no circle")
     func partialPages() async throws {
-        let folder = try HarvestTests.Folder()
-        let source = HarvestTests.source()
-        var harvest = try HarvestTests.harvest()
+        let folder = try HarvestSample.Folder()
+        let source = HarvestSample.source()
+        var harvest = try HarvestSample.harvest()
         for limit in 1...14 {
             harvest.itemLimit = limit
             _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
@@ -75,20 +75,20 @@ struct HarvestCircleTests {
         let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
 
         #expect(summary.ending == .complete)
-        #expect(folder.text("out") == HarvestTests.lines(0..<15))
+        #expect(folder.text("out") == HarvestSample.lines(0..<15))
     }
 
     @Test("takes up journals without marks, and marks no numbered pages")
     func withoutMarks() async throws {
-        let folder = try HarvestTests.Folder()
-        var harvest = try HarvestTests.harvest()
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
         harvest.rules = [.pageNumber(query: "page", first: 0)]
         harvest.pageLimit = 2
-        _ = try await harvest.run(with: HarvestTests.source().loader, to: .file(folder.file("out")))
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
         #expect(!folder.text("out.journal").contains("marks"))
         harvest.pageLimit = 4
 
-        let summary = try await harvest.run(with: HarvestTests.source().loader, to: .file(folder.file("out")))
+        let summary = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
 
         #expect(summary.pages == 4 && summary.resumedPages == 2)
     }

@@ -99,7 +99,7 @@ struct HarvestCrashTests {
         arguments: [(UInt64(1), 0, 10_000), (2, 2, 2_000)]
     )
     func killed(seed: UInt64, prefetch: Int, pages: Int) async throws {
-        let folder = try HarvestTests.Folder()
+        let folder = try HarvestSample.Folder()
         let hunt = Hunt(seed: seed)
         let server = try Self.server(pages, hunt)
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "1"]
@@ -126,7 +126,7 @@ struct HarvestCrashTests {
     @Test("pages PA-25 ends when the disk is full, and goes on when there is room again", arguments: [0, 2])
     func diskFull(prefetch: Int) async throws {
         let pages = 400
-        let folder = try HarvestTests.Folder()
+        let folder = try HarvestSample.Folder()
         let server = try Self.server(pages, Hunt(seed: 3))
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "50"]
 

@@ -19,7 +19,7 @@
 
         /// Harvests so many pages in a fresh process; its peak in kilobytes.
         private static func peak(pages: Int, prefetch: Int, of server: LoopbackServer) async throws -> Int {
-            let folder = try HarvestTests.Folder()
+            let folder = try HarvestSample.Folder()
             let (process, pipe, ended) = (Process(), Pipe(), Signal())
             process.executableURL = URL(filePath: HarvestCrashTests.probe)
             process.arguments = [

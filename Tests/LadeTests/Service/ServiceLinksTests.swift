@@ -22,6 +22,36 @@ struct ServiceLinksTests {
         #expect(https == "https")
     }
 
+    @Test("only what goes to a transport without scopes runs in a task of its own, and ends with its loader")
+    func schemesAndScopes() async throws {
+        let (links, transports) = (Locked<[Bool]>([]), Locked<[Bool]>([]))
+        let started = Signal()
+        let foreign = ClosureTransport { (_, call) throws(LoadingError) in
+            transports.withLock { $0.append(call.scope != nil) }
+            started.raise()
+            try await Signal().wait()
+            throw .cancelled(ErrorContext())
+        }
+        let rig = Rig {
+            $0.transportsByScheme = ["own": foreign, "data": LocalTransport()]
+            $0.attemptInterceptors = [ScopeProbe(seen: links)]
+        }
+
+        #expect(try await rig.loader.load(Endpoint("data:,local").text()) == "local")
+        let task = Task {
+            let error = await failure { () throws(LoadingError) in try await rig.loader.load(Request("own:thing")) }
+            return (error?.isCancellation, Task.isCancelled)
+        }
+        try await started.wait()
+        rig.loader.cancelAllLoads()
+
+        let (isCancellation, isTaskCancelled) = await task.value
+        #expect(isCancellation == true)
+        #expect(!isTaskCancelled)
+        #expect(links.withLock { $0 } == [true, true])
+        #expect(transports.withLock { $0 } == [false])
+    }
+
     @Test("shows its chain in the order of the design page, and lets it be changed")
     func chain() {
         let service = Service(transport: ScriptedTransport())

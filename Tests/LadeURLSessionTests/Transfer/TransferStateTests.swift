@@ -4,56 +4,6 @@ import Testing
 
 @testable import LadeURLSession
 
-/// Takes the events of a state and publishes its end as soon as it asks for that.
-private struct Subject {
-    private(set) var state: TransferState
-
-    var isEnded: Bool { state.isEnded }
-    var isPaused: Bool { state.isPaused }
-    var metrics: Metrics { state.metrics }
-
-    init(_ state: TransferState) {
-        self.state = state
-    }
-
-    private mutating func play(_ actions: [TransferState.Action]) -> [TransferState.Action] {
-        actions.flatMap { action -> [TransferState.Action] in
-            if case .publish = action { state.publish() } else { [action] }
-        }
-    }
-
-    mutating func start(at now: Instant) -> [TransferState.Action] { play(state.start(at: now)) }
-
-    mutating func headArrived(_ head: PlatformHead, at now: Instant) -> [TransferState.Action] {
-        play(state.headArrived(head, at: now))
-    }
-
-    mutating func bytesArrived(_ bytes: Data, at now: Instant) -> [TransferState.Action] {
-        play(state.bytesArrived(bytes, at: now))
-    }
-
-    mutating func bytesSent(_ count: Int64, at now: Instant) { state.bytesSent(count, at: now) }
-
-    mutating func waitsForConnectivity(at now: Instant) -> [TransferState.Action] {
-        play(state.waitsForConnectivity(at: now))
-    }
-
-    mutating func reached(at now: Instant) -> [TransferState.Action] { play(state.reached(at: now)) }
-
-    mutating func finished(
-        _ failure: PlatformFailure?,
-        lateHead: PlatformHead?,
-        at now: Instant
-    ) -> [TransferState.Action] {
-        play(state.finished(failure, lateHead: lateHead, at: now))
-    }
-
-    mutating func cancel(at now: Instant) -> [TransferState.Action] { play(state.cancel(at: now)) }
-    mutating func timePassed(_ now: Instant) -> [TransferState.Action] { play(state.timePassed(now)) }
-    mutating func read(at now: Instant) -> TransferState.Reading { state.read(at: now) }
-    func nextDeadline(at now: Instant) -> Instant? { state.nextDeadline(at: now) }
-}
-
 /// Fed with events, never with tasks or time: each test reads as what happens and what is to be done.
 struct TransferStateTests {
     private func state(
@@ -61,13 +11,15 @@ struct TransferStateTests {
         method: LadeCore.Method = .get,
         canPause: Bool = true,
         change: (inout Request) -> Void = { _ in }
-    ) throws -> Subject {
+    ) throws -> TransferStateSubject {
         var request = try Request(method, "http://example.com/a", delivery: delivery)
         change(&request)
         var limits = TransportSettings.ResponseLimits()
         limits.streamHighWater = 10
         limits.decompressionFloor = 100
-        var state = Subject(TransferState(request: request, limits: limits, canPause: canPause, now: at(0)))
+        var state = TransferStateSubject(
+            TransferState(request: request, limits: limits, canPause: canPause, now: at(0))
+        )
         #expect(show(state.start(at: at(0))) == ["tell exchange started"])
         return state
     }
@@ -79,52 +31,6 @@ struct TransferStateTests {
     }
 
     private func bytes(_ count: Int) -> Data { Data(repeating: 120, count: count) }
-
-    private func show(_ actions: [TransferState.Action]) -> [String] {
-        actions.map { action in
-            switch action {
-            case .answer(.complete(let head, let bytes)): "answer \(head.status) with \(bytes.count)"
-            case .answer(.streaming(let head)): "answer \(head.status) streaming"
-            case .failSender(let error): "fail sender: \(show(error))"
-            case .giveReader(.success(let chunk)): "give reader \(chunk.map { "\($0.count)" } ?? "the end")"
-            case .giveReader(.failure(let error)): "fail reader: \(show(error))"
-            case .adjustPausing: "adjust pausing"
-            case .cancelTask: "cancel task"
-            case .abandonConnections: "abandon connections"
-            case .tell(.exchangeStarted): "tell exchange started"
-            case .tell(.interimResponse(let status, _)): "tell interim \(status)"
-            case .tell(.headReceived(let status, _, _)): "tell head \(status)"
-            case .tell(.exchangeFinished): "tell finished"
-            case .tell(.exchangeFailed): "tell failed"
-            case .tell(.waitStarted(let reason)): "tell wait for \(reason)"
-            case .tell(.waitEnded(let reason, let duration)): "tell no wait for \(reason) after \(duration)"
-            case .tell: "tell something else"
-            case .publish: "publish"
-            }
-        }
-    }
-
-    private func show(_ error: LoadingError) -> String {
-        switch error {
-        case .cancelled: "cancelled"
-        case .timedOut(let phase, _): "timed out: \(phase.rawValue)"
-        case .malformedResponse(let fault, _): "malformed: \(fault.rule)"
-        case .headTooLarge: "head too large"
-        case .incompleteBody(let received, let expected, _): "incomplete: \(received) of \(expected ?? -1)"
-        case .bodyTooLarge(let limit, let announced, _): "too large: \(limit), announced \(announced ?? -1)"
-        case .decompressionRatioExceeded: "ratio"
-        case .connectionLost(let progress, _, _): "lost: \(progress)"
-        default: "another error"
-        }
-    }
-
-    private func show(_ reading: TransferState.Reading) -> [String] {
-        switch reading {
-        case .wait: ["wait"]
-        case .now(.success(let chunk), let actions): [chunk.map { "\($0.count)" } ?? "the end"] + show(actions)
-        case .now(.failure(let error), _): ["throw \(show(error))"]
-        }
-    }
 
     // MARK: - Delivery
 

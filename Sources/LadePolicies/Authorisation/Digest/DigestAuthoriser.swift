@@ -37,6 +37,9 @@ public final class DigestAuthoriser: Authoriser {
         self.scope = scope
     }
 
+    /// True: it waits for nothing.
+    public var observesScope: Bool { true }
+
     /// Whether the request goes where the proof may go.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

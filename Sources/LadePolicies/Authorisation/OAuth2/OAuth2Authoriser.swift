@@ -50,6 +50,9 @@ public struct OAuth2Authoriser: Authoriser {
         }
     }
 
+    /// True: the wait for a token ends with the call.
+    public var observesScope: Bool { true }
+
     /// Whether the request goes where the tokens may go.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 

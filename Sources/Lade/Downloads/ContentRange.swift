@@ -1,0 +1,33 @@
+/// The part of a representation that an answer carries: `bytes 5-10/11` (RFC 9110 §14.4).
+struct ContentRange: Sendable, Hashable {
+    /// The position of the first byte.
+    let first: Int64
+    /// The position of the last byte.
+    let last: Int64
+    /// The length of the whole; nil when the server does not know it.
+    let whole: Int64?
+
+    /// Reads the field; nil for what names no range of bytes, or an impossible one.
+    init?(_ field: String) {
+        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
+        let halves = parts[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard halves.count == 2 else { return nil }
+        let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.position(ends[0]), let last = Self.position(ends[1]), first <= last
+        else { return nil }
+        self.first = first
+        self.last = last
+        guard halves[1] != "*" else {
+            whole = nil
+            return
+        }
+        guard let whole = Self.position(halves[1]), last < whole else { return nil }
+        self.whole = whole
+    }
+
+    /// Digits alone: `Int64` would take a sign.
+    private static func position(_ text: Substring) -> Int64? {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    }
+}

@@ -1,0 +1,262 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+import LadePolicies
+
+/// A streamed answer that is gone on with where its body broke, as often as the service's policy for retries allows.
+///
+/// A GET without a body is asked for again when its answer breaks: for the rest when the server gave a strong validator
+/// (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2), from its beginning when it did not, or when the rest cannot be had
+/// and whoever reads can forget what it has. All of it is one call: attempts are counted through, the pauses are those
+/// of the policy, the deadline is that of the call. Everything else fails as it would without.
+///
+/// The end of the loader ends it.
+package struct ResumableLoad {
+    /// What comes next of a body.
+    package enum Piece: Sendable {
+        /// Further bytes.
+        case bytes(Data)
+        /// The body begins anew, with this head: what came before is to be forgotten.
+        case anew(Response)
+    }
+
+    private let loader: Loader
+    private let request: Request
+    private var call = Call()
+    private var delays: Backoff.Delays
+    private var drawn = 0
+    private var body = ResponseBody()
+    private var iterator: ResponseBody.Iterator
+    /// What the bytes are a part of; nil when that is not known.
+    private var point: ResumePoint?
+    private var received: Int64 = 0
+    /// Whether the bytes are in a content coding that nobody decodes here.
+    private var isCoded = false
+    /// Where the range ends that is being read; nil while the answer is a whole one.
+    private var rangeEnd: Int64?
+
+    /// Prepares a load; nothing is asked yet.
+    package init(_ request: Request, by loader: Loader) {
+        var request = request
+        request.delivery = .streamed
+        self.request = request
+        self.loader = loader
+        delays = loader.account.service.settings.retries.backoff.makeDelays()
+        iterator = body.makeAsyncIterator()
+    }
+
+    private var settings: Service.Settings { loader.account.service.settings }
+
+    /// Loads the head.
+    ///
+    /// - Returns: The response; its body is read by ``next(mayBeginAnew:)``.
+    /// - Throws: The same as `Loader.load(_:)`.
+    package mutating func head() async throws(LoadingError) -> Response {
+        let (begun, scope, seat) = try loader.core.begin(request)
+        defer { loader.core.group.leave(seat) }
+        call = begun
+        if let limit = request.deadline ?? settings.deadlines.streamed {
+            let now = call.time.now
+            call.deadline = now.advanced(by: limit)
+            call.ledger = StageLedger(start: now)
+        }
+        let response = try await loader.core.run(request, call, .response) { scope.end() }.get()
+        start(response)
+        return response
+    }
+
+    /// The next piece of the body, or nil after the last.
+    ///
+    /// - Parameter mayBeginAnew: Whether whoever reads can still forget what has come.
+    /// - Returns: Further bytes, or the head with which it begins anew.
+    /// - Throws: What broke the body, when it is not gone on with; what the last attempt at it failed with.
+    package mutating func next(mayBeginAnew: Bool) async throws(LoadingError) -> Piece? {
+        while true {
+            do throws(LoadingError) {
+                if let chunk = try await iterator.next(isolation: #isolation) {
+                    try count(chunk)
+                    return .bytes(chunk)
+                }
+                try checkEnd()
+                giveBack()
+                return nil
+            } catch {
+                if let response = try await goOn(after: told(error), mayBeginAnew) { return .anew(response) }
+            }
+        }
+    }
+
+    // MARK: - The answer at hand
+
+    private mutating func start(_ response: Response) {
+        call.attempt = max(call.attempt, response.attempts)
+        received = 0
+        rangeEnd = nil
+        isCoded = response.headers.contains("Content-Encoding")
+        point = nil
+        // A part that the caller asks for itself is nothing that a part of could be asked for.
+        if response.status == 200, !request.headers.contains("Range"),
+            let validator = response.strongValidator(now: call.time.date)
+        {
+            let length = response.headers["Content-Length"].flatMap { Int64($0) }
+            point = ResumePoint(validator: validator, offset: 0, length: length)
+        }
+        read(response)
+    }
+
+    private mutating func read(_ response: Response) {
+        body = response.body
+        iterator = body.makeAsyncIterator()
+    }
+
+    private mutating func count(_ chunk: Data) throws(LoadingError) {
+        received += Int64(chunk.count)
+        guard let rangeEnd, received > rangeEnd else { return }
+        body.cancel()
+        throw .malformedResponse(MalformedResponse(.contentLength), ErrorContext(request))
+    }
+
+    private func checkEnd() throws(LoadingError) {
+        guard rangeEnd != nil, let length = point?.length, received != length else { return }
+        throw .incompleteBody(received: received, expected: length, ErrorContext(request))
+    }
+
+    /// The error with the numbers of the whole body, where those of the last answer are of a part.
+    private func told(_ error: LoadingError) -> LoadingError {
+        guard call.attempt > 1 else { return error }
+        var told = error
+        told.context.attempts = call.attempt
+        guard rangeEnd != nil else { return told }
+        switch told {
+        case .incompleteBody(_, _, let context):
+            return .incompleteBody(received: received, expected: point?.length, context)
+        case .connectionLost(.body, let isSafe, let context):
+            return .connectionLost(.body(received: received), isSafeToRepeat: isSafe, context)
+        default: return told
+        }
+    }
+
+    // MARK: - Going on
+
+    /// Asks until the body goes on.
+    ///
+    /// - Returns: The head, when it goes on from its beginning.
+    private mutating func goOn(after error: LoadingError, _ mayBeginAnew: Bool) async throws(LoadingError) -> Response?
+    {
+        guard !error.isCancellation, request.method == .get, !request.hasBody else { throw error }
+        // Where bytes were decoded, their number says nothing of the server's.
+        if body.metrics.contentEncoding != nil { point = nil }
+        var reason: String?
+        while true {
+            let ranged = rangedRequest(mayBeginAnew)
+            let canGoOn = ranged != nil || mayBeginAnew
+            if !canGoOn, reason == nil { reason = "there is no version to go on with" }
+            let delay = try pause(after: error, canGoOn, reason)
+            call.attempt += 1
+            let response = try await ask(ranged ?? request, after: delay)
+            call.attempt = max(call.attempt, response.attempts)
+            guard ranged != nil, let point else {
+                start(response)
+                return response
+            }
+            switch point.continuation(by: response) {
+            case .rest(let range):
+                self.point?.length = range.whole
+                rangeEnd = range.last + 1
+                read(response)
+                return nil
+            case .whole where mayBeginAnew:
+                start(response)
+                return response
+            case .whole: reason = "the whole came in place of the rest"
+            case .misfit(let misfit): reason = misfit
+            case .refused:
+                response.body.cancel()
+                throw .unacceptableStatus(response.status, ErrorContext(response))
+            }
+            response.body.cancel()
+            self.point = nil
+        }
+    }
+
+    /// The request for the rest; nil when it cannot be asked for, or when nothing is there that the whole would repeat.
+    private mutating func rangedRequest(_ mayBeginAnew: Bool) -> Request? {
+        guard point != nil, received > 0 || !mayBeginAnew else { return nil }
+        point?.offset = received
+        guard var asked = point?.asking(request) else { return nil }
+        // The rest of a coded body could not be decoded. What came coded is to stay so.
+        if !asked.headers.contains("Accept-Encoding"), !isCoded { asked.headers.set("Accept-Encoding", "identity") }
+        return asked
+    }
+
+    private func ask(_ asked: Request, after delay: Duration) async throws(LoadingError) -> Response {
+        do throws(LoadingError) {
+            return try await loader.core.askAgain(asked, call, after: delay)
+        } catch .unacceptableStatus(let status, let context) where status == 416 {
+            // A service may count it as a failure; here it is an answer.
+            return Response(status: status, headers: context.headers, request: asked)
+        }
+    }
+
+    /// Decides whether there is another attempt, and tells of it.
+    ///
+    /// - Returns: The pause before it.
+    /// - Throws: The error, when there is none.
+    private mutating func pause(
+        after error: LoadingError,
+        _ canGoOn: Bool,
+        _ reason: String?
+    ) throws(LoadingError) -> Duration {
+        let policy = settings.retries
+        var attempt = RetryPolicy.Attempt(request, .failure(error))
+        attempt.number = call.attempt
+        if attempt.number > policy.immediateTries { attempt.delay = delays.next(call.random) }
+        attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
+        let decision = policy.decision(attempt)
+        var record = RetryRecord(attempt: call.attempt, status: error.context.status, rule: decision.rule.description)
+        switch decision.action {
+        case .retry(let delay) where canGoOn:
+            guard draw(after: error) else {
+                record.rule = RetryRule.budgetEmpty.description
+                break
+            }
+            record.delay = delay
+            if let reason { record.rule = reason }
+            record.budget = budgetLeft
+            call.record(.retryScheduled(record))
+            return delay
+        case .retry: if let reason { record.rule = reason }
+        case .exceedDeadline(let wait):
+            call.record(.retryRefused(record))
+            try call.checkDeadline(wait: wait, for: .backoff(attempt: call.attempt + 1))
+            throw error
+        default: break
+        }
+        record.budget = budgetLeft
+        call.record(.retryRefused(record))
+        throw error
+    }
+
+    // MARK: - The budget
+
+    private var key: ServiceKey { loader.account.service.rateLimiter.keyRule(request) }
+
+    private var budgetLeft: Int? { settings.retryBudget?.left(for: key) }
+
+    private mutating func draw(after error: LoadingError) -> Bool {
+        guard let budget = settings.retryBudget else { return true }
+        let isTimeout = if case .timedOut = error { true } else { false }
+        let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
+        guard budget.draw(for: key, cost: cost) else { return false }
+        drawn += cost
+        return true
+    }
+
+    private mutating func giveBack() {
+        guard drawn > 0 else { return }
+        settings.retryBudget?.giveBack(for: key, drawn)
+        drawn = 0
+    }
+}

@@ -1,0 +1,42 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+// Section 2 of the spec, second half: connections that are kept.
+extension TransportConformance {
+    static let idleClose = ConformanceCase("TR-56", "survives the close of an idle connection") { context in
+        let answer = ServerStep.respond(.text("ok"))
+        await context.part("seen before the call") { context in
+            let server = try LoopbackServer(script: [.readRequest, answer, .close])
+            let transport = try context.transport()
+            for number in 0..<5 {
+                context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
+                _ = try await context.within("the close") { try await server.connectionClosed(at: number) }
+            }
+        }
+        for (name, step) in [("close", ServerStep.close), ("reset", .reset)] {
+            await context.part("in a race with the call: \(name)") { context in
+                let server = try LoopbackServer { index in
+                    index == 0 ? [.readRequest, answer, .readHead, step] : [.readRequest, answer, .stall]
+                }
+                let transport = try context.transport()
+                for _ in 0..<2 {
+                    context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
+                }
+                context.expectEqual(server.requestCount, 3, "requests at the server, the repeated one included")
+            }
+        }
+        await context.part("a server that is quick to close") { context in
+            let port = try context.peers.port("nginxShortKeepAlive")
+            let transport = try context.transport()
+            let request = try Request(.get, "http://127.0.0.1:\(port)/small.json")
+            for _ in 0..<context.scaled(500) {
+                let exchange = try await context.exchange(transport, request)
+                guard exchange.error == nil else { return context.expect(exchange, gives: 200) }
+            }
+        }
+    }
+}

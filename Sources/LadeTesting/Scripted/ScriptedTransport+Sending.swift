@@ -1,0 +1,195 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+
+extension ScriptedTransport: Transport {
+    /// Answers as scripted.
+    public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try await call.inTask { [self] (call) async throws(LoadingError) in try await answer(request, call) }
+    }
+
+    /// True, as with the library's own transports.
+    public var observesScope: Bool { true }
+
+    private func answer(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
+        try request.validate()
+        state.change { state in
+            state.inFlight += 1
+            state.maximumInFlight = max(state.maximumInFlight, state.inFlight)
+        }
+        defer { state.change { $0.inFlight -= 1 } }
+        let start = call.time.now
+        guard !Task.isCancelled else {
+            countCancellation()
+            throw .cancelled(ErrorContext(request))
+        }
+        let (body, trailers) = try await Self.collect(request)
+        let received = Received(request: request, call: call, body: body, trailers: trailers)
+        // The predicates are the caller's: they must not run under the lock.
+        let rules = state.change { state in
+            state.received.append(received)
+            return state.rules
+        }
+        let matching = rules.indices.filter { rules[$0].matches(request) }
+        let answer = state.change { state -> ScriptedAnswer? in
+            for index in matching {
+                if let answer = state.rules[index].take() { return answer }
+            }
+            state.unscripted.append(request)
+            return nil
+        }
+        guard let answer else { throw unscriptedError(request, rules.map(\.title)) }
+        call.record(.exchangeStarted(method: request.method, url: ErrorContext(request).url ?? ""))
+        var metrics = Metrics()
+        metrics.requestBodyBytes = Int64(body.count)
+        metrics.requestHeadBytes = Self.headSize("\(request.method) \(received.target) HTTP/1.1", request.headers)
+        do throws(Ending) {
+            return try await perform(answer, request, call, start, metrics)
+        } catch {
+            // A body that has begun records and counts its own end.
+            if !error.isFromBody {
+                call.record(.exchangeFailed(error.error, metrics))
+                if error.error.isCancellation { countCancellation() }
+            }
+            throw error.error
+        }
+    }
+
+    private func perform(
+        _ scripted: ScriptedAnswer,
+        _ request: Request,
+        _ call: Call,
+        _ start: Instant,
+        _ begun: Metrics
+    ) async throws(Ending) -> Response {
+        var answer = scripted
+        while true {
+            for pause in answer.pauses { try await wait(pause, request, call, start) }
+            guard case .computed(let make) = answer.outcome else { break }
+            do throws(LoadingError) {
+                answer = try await make(request, call)
+            } catch {
+                throw Ending(error: error.withContext(of: request))
+            }
+        }
+        switch answer.outcome {
+        case .failure(let error):
+            throw Ending(error: error.withContext(of: request))
+        case .response(let status):
+            return try await respond(answer, status, request, call, start, begun)
+        case .stall, .computed:
+            try await wait(.signal(Signal()), request, call, start)
+            throw Ending(error: .cancelled(ErrorContext(request)))
+        }
+    }
+
+    private func respond(
+        _ answer: ScriptedAnswer,
+        _ status: Status,
+        _ request: Request,
+        _ call: Call,
+        _ start: Instant,
+        _ begun: Metrics
+    ) async throws(Ending) -> Response {
+        for (status, headers) in answer.interim { call.record(.interimResponse(status: status, headers: headers)) }
+        var metrics = begun
+        metrics.version = answer.version
+        metrics.responseHeadBytes = Self.headSize("\(answer.version.rawValue) \(status)", answer.headers)
+        metrics.firstByte = start.duration(to: call.time.now)
+        call.record(.headReceived(status: status, headers: answer.headers, version: answer.version))
+        var delivered = answer
+        if request.method == .head || status == 204 || status == 304 { delivered.steps = [] }
+        let source = ScriptedBody(
+            delivered,
+            request: request,
+            call: call,
+            metrics: metrics,
+            limit: Self.limit(request, start)
+        ) { [weak self] in
+            self?.countCancellation()
+        }
+        let streaming = ResponseBody(streaming: source)
+        var response = Response(
+            status: status,
+            headers: answer.headers,
+            body: streaming,
+            request: request,
+            version: answer.version
+        )
+        guard case .buffered(let limit) = request.delivery else { return response }
+        do throws(LoadingError) {
+            let bytes = try await collect(streaming, limit, answer.headers, request)
+            response.body = ResponseBody(bytes, trailers: source.trailers, metrics: source.metrics)
+            return response
+        } catch {
+            var failure = error
+            failure.context.status = status
+            failure.context.headers = answer.headers
+            throw Ending(error: failure, isFromBody: true)
+        }
+    }
+
+    private func collect(
+        _ body: ResponseBody,
+        _ limit: Int,
+        _ headers: Headers,
+        _ request: Request
+    ) async throws(LoadingError) -> Data {
+        let announced = headers["Content-Length"].flatMap { Int64($0) }
+        if let announced, announced > Int64(limit), request.method != .head {
+            throw .bodyTooLarge(limit: limit, announced: announced, ErrorContext(request))
+        }
+        do throws(LoadingError) {
+            return try await body.collect(limit: limit)
+        } catch {
+            throw error.withContext(of: request)
+        }
+    }
+
+    /// An error, and whether the body has recorded it already.
+    private struct Ending: Error {
+        let error: LoadingError
+        var isFromBody = false
+    }
+
+    private func wait(
+        _ pause: ScriptedAnswer.Pause,
+        _ request: Request,
+        _ call: Call,
+        _ start: Instant
+    ) async throws(Ending) {
+        let outcome: TimedWait.Outcome
+        let limit = Self.limit(request, start)
+        switch pause {
+        case .duration(let duration): outcome = await TimedWait.sleep(for: duration, limit, call.time)
+        case .signal(let signal):
+            outcome = await TimedWait.run(limit, call.time) { () async throws(LoadingError) in try await signal.wait() }
+        }
+        switch outcome {
+        case .done: break
+        case .timedOut: throw Ending(error: .timedOut(.whole, ErrorContext(request)))
+        case .cancelled: throw Ending(error: .cancelled(ErrorContext(request)))
+        }
+    }
+
+    /// When the exchange must have ended.
+    private static func limit(_ request: Request, _ start: Instant) -> Instant? {
+        request.timeouts.whole.map { start.advanced(by: $0) }
+    }
+
+    private func countCancellation() {
+        state.change { $0.cancellations += 1 }
+    }
+
+    private func unscriptedError(_ request: Request, _ titles: [String]) -> LoadingError {
+        let rules = titles.isEmpty ? "nothing is" : titles.map { "“\($0)”" }.joined(separator: ", ") + " are"
+        return .transport(
+            code: 0,
+            message: "No answer is scripted for \(request.method) \(Self.target(of: request.url)); \(rules) scripted",
+            ErrorContext(request)
+        )
+    }
+}

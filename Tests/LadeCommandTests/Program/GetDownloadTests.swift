@@ -1,0 +1,133 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCommand
+
+/// What `lade get` writes into files, and into pipes whose readers leave.
+@Suite("lade get, into files and pipes")
+struct GetDownloadTests: GetSuite {
+    @Test("command CM-05 ends quietly with 0 when its reader has left")
+    func brokenPipe() async throws {
+        let server = try server { _ in .bytes(Data(repeating: 0x78, count: 4 << 20)) }
+        let outcome = try await LadeProcess.run("get", server.address(), to: .brokenPipe)
+        #expect(outcome.status == 0)
+        #expect(outcome.talk == "")
+        let script = "lade get \(server.address()) | head -c 10; exit ${PIPESTATUS[0]}"
+        let piped = try await LadeProcess.run("-c", script, program: "/bin/bash")
+        #expect(piped.status == 0)
+        #expect(piped.output == "xxxxxxxxxx")
+        #expect(piped.talk == "")
+    }
+
+    @Test("command CM-06 gives a download its name when it is complete")
+    func download() async throws {
+        let proceed = Signal()
+        let server = try LoopbackServer(script: [
+            .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n123"), .wait(for: proceed), .send("456"),
+        ])
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let process = try LadeProcess(["get", "-o", "out", server.address()], in: folder.path)
+        try await proceed.arrivals(atLeast: 1)
+        #expect(folder.text(of: "out") == nil)
+        proceed.raise()
+        let outcome = try await process.outcome()
+        #expect(outcome.status == 0)
+        #expect(outcome.talk == "")
+        #expect(folder.names == ["out"])
+        #expect(folder.text(of: "out") == "123456")
+    }
+
+    @Test("command CM-06 leaves nothing behind when a download fails")
+    func failedDownload() async throws {
+        let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let outcome = try await LadeProcess.run("get", "-o", "out", server.address(), in: folder.path)
+        #expect(outcome.status == 7)
+        #expect(folder.names == [])
+    }
+
+    @Test("command CM-06 overwrites nothing without --force, and does not even ask the server")
+    func overwriting() async throws {
+        let server = try server { _ in .text("new") }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        _ = try folder.file("out", "old")
+        let refused = try await LadeProcess.run("get", "-o", "out", server.address(), in: folder.path)
+        #expect(refused.status == 14)
+        #expect(refused.talkLines.count == 2)
+        #expect(folder.text(of: "out") == "old")
+        #expect(server.requestCount == 0)
+        let forced = try await LadeProcess.run("get", "--force", "-o", "out", server.address(), in: folder.path)
+        #expect(forced.status == 0)
+        #expect(folder.text(of: "out") == "new")
+        #expect(folder.names == ["out"])
+    }
+
+    @Test("command CM-06 refuses a name that was taken while the download was under way")
+    func race() async throws {
+        let proceed = Signal()
+        let server = try LoopbackServer(script: [
+            .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"), .wait(for: proceed), .send("new"),
+        ])
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let process = try LadeProcess(["get", "-o", "out", server.address()], in: folder.path)
+        try await proceed.arrivals(atLeast: 1)
+        _ = try folder.file("out", "old")
+        proceed.raise()
+        #expect(try await process.outcome().status == 14)
+        #expect(folder.names == ["out"])
+        #expect(folder.text(of: "out") == "old")
+    }
+
+    @Test("command CM-06 does not save the page of an error, unless every status is a success")
+    func errorPages() async throws {
+        let server = try server { _ in .text("not here", status: 404) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let refused = try await LadeProcess.run("get", "-o", "out", server.address(), in: folder.path)
+        #expect(refused.status == 4)
+        #expect(folder.names == [])
+        let kept = try await LadeProcess.run(
+            "get",
+            "--ignore-status",
+            "-o",
+            "out",
+            server.address(),
+            in: folder.path
+        )
+        #expect(kept.status == 0)
+        #expect(folder.text(of: "out") == "not here")
+    }
+
+    @Test(
+        "command CM-06 takes a harmless name from the server",
+        arguments: [
+            ("/a/b%20c.txt?x", nil, "b c.txt"),
+            ("/a/..%2F..%2Fetc%2Fpasswd", nil, "passwd"),
+            ("/", nil, "download"),
+            ("/x", "attachment; filename=\"../../.bashrc\"", "bashrc"),
+            ("/x", "attachment; filename=\"a\\\\b/c.txt\"", "c.txt"),
+            ("/x", "attachment; filename*=UTF-8''%C3%9Cber%1B%2Ftest.txt; filename=\"y\"", "test.txt"),
+            ("/x", "attachment; filename=\"-rf\"", "_rf"),
+            ("/x", "attachment; filename=\"..\"", "x"),
+            ("/x", "nonsense;;;", "x"),
+        ] as [(String, String?, String)]
+    )
+    func names(target: String, disposition: String?, name: String) async throws {
+        let server = try server { _ in
+            .text("hi", disposition.map { [ServerField("Content-Disposition", $0)] } ?? [])
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let outcome = try await LadeProcess.run("get", "-O", server.address(target), in: folder.path)
+        #expect(outcome.status == 0)
+        #expect(folder.names == [name])
+        #expect(outcome.talk == "lade: Saved as \(name).\n")
+        let again = try await LadeProcess.run("get", "-O", server.address(target), in: folder.path)
+        #expect(again.status == 14)
+    }
+}

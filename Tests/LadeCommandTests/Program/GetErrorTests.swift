@@ -1,0 +1,160 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCommand
+
+/// What `lade get` ends with and says of it: exit codes, errors, stories, events.
+@Suite("lade get, when something goes wrong")
+struct GetErrorTests: GetSuite {
+    @Test(
+        "command CM-03 ends with the class of the status",
+        arguments: [
+            (200, 0), (204, 0), (304, 3), (302, 3), (404, 4), (429, 4), (500, 5), (999, 5),
+        ]
+    )
+    func statuses(status: Int, code: Int32) async throws {
+        let server = try server { _ in .status(status) }
+        #expect(try await LadeProcess.run("get", server.address()).status == code)
+        #expect(try await LadeProcess.run("get", "--ignore-status", server.address()).status == 0)
+    }
+
+    @Test("command CM-03 tells time-outs, networks, TLS, limits and local files apart")
+    func codes() async throws {
+        let stalling = try LoopbackServer(script: [.readRequest, .stall])
+        #expect(try await LadeProcess.run("get", "-m", "50ms", stalling.address()).status == 2)
+        #expect(try await LadeProcess.run("get", "--idle-timeout", "50ms", stalling.address()).status == 2)
+        let refusing = try LoopbackServer(script: [])
+        refusing.stopAccepting()
+        #expect(try await LadeProcess.run("get", refusing.address()).status == 7)
+        let garbage = try LoopbackServer(answering: "FOOBAR")
+        #expect(try await LadeProcess.run("get", garbage.address()).status == 7)
+        let short = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
+        let incomplete = try await LadeProcess.run("get", short.address())
+        #expect(incomplete.status == 7)
+        #expect(incomplete.output == "1234")
+        let plain = try LoopbackServer(script: [.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .stall])
+        #expect(try await LadeProcess.run("get", "https://" + plain.authority).status == 8)
+        let server = try server()
+        #expect(try await LadeProcess.run("get", "--max-size", "10", server.address()).status == 13)
+        let broken = try self.server { _ in .text("no gzip", [ServerField("Content-Encoding", "gzip")]) }
+        #expect(try await LadeProcess.run("get", broken.address()).status == 13)
+        #expect(try await LadeProcess.run("get", "-d", "@/nowhere/x", server.address()).status == 14)
+        #expect(try await LadeProcess.run("get", "-o", "/nowhere/x", server.address()).status == 14)
+        #expect(try await LadeProcess.run("get").status == 1)
+    }
+
+    @Test("command CM-03 ends with 14 when the standard output takes no more", .enabled(if: onLinux))
+    func fullOutput() async throws {
+        let server = try server()
+        let outcome = try await LadeProcess.run("get", server.address(), to: .file("/dev/full"))
+        #expect(outcome.status == 14)
+        #expect(outcome.talkLines.count == 2)
+    }
+
+    @Test(
+        "command CM-03 ends with 130 and leaves nothing behind when interrupted",
+        arguments: [
+            (SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129),
+        ] as [(Int32, Int32)]
+    )
+    func interrupted(signal: Int32, status: Int32) async throws {
+        let server = try LoopbackServer(script: [
+            .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"), .stall,
+        ])
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let process = try LadeProcess(["get", "-o", "out", server.address()], in: folder.path)
+        _ = try await server.head(at: 0)
+        process.send(signal)
+        let outcome = try await process.outcome()
+        #expect(outcome.status == status)
+        #expect(outcome.talk == "")
+        #expect(folder.names == [])
+        try await server.connectionClosed(at: 0)
+    }
+
+    @Test("command CM-03 hands on what arrived before the interruption")
+    func interruptedPipe() async throws {
+        let server = try LoopbackServer(script: [
+            .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"), .stall,
+        ])
+        let process = try LadeProcess(["get", server.address()])
+        try await process.output(atLeast: 4)
+        process.send(SIGINT)
+        let outcome = try await process.outcome()
+        #expect(outcome.status == 130)
+        #expect(outcome.output == "1234")
+    }
+
+    @Test("command CM-04 says an error in two lines without secrets")
+    func errors() async throws {
+        let server = try server { _ in .status(503) }
+        let address = "http://me:pw1@\(server.authority)/x?token=pw2"
+        let outcome = try await LadeProcess.run("get", address, "Authorization:Bearer pw3")
+        #expect(
+            outcome.talk == """
+                lade: GET http://\(server.authority)/x?token=<redacted>: The server answered 503.
+                      Try again later; the answer may say when in Retry-After (-i).
+
+                """
+        )
+        let silent = try await LadeProcess.run("get", "-s", address)
+        #expect(silent.status == 5)
+        #expect(silent.talk == "")
+        #expect(try await LadeProcess.run("get", "-sS", address).talkLines.count == 2)
+    }
+
+    @Test("command CM-04 adds the story with --verbose, without secrets")
+    func story() async throws {
+        let server = try server { _ in .text("hi", [ServerField("Set-Cookie", "s=pw4")]) }
+        let outcome = try await LadeProcess.run(
+            "get",
+            "-v",
+            "-u",
+            "me:pw1",
+            "\(server.address("/x?token=pw2"))",
+            "X-Api-Key:pw3"
+        )
+        #expect(outcome.output == "hi")
+        let lines = outcome.talkLines
+        #expect(lines.first == "> GET http://\(server.authority)/x?token=<redacted>")
+        #expect(lines.contains("> Authorization: <redacted>"))
+        #expect(lines.contains("< HTTP/1.1 200"))
+        #expect(lines.contains("< Set-Cookie: <redacted>"))
+        #expect(lines.last?.hasPrefix("* exchange finished: ") == true)
+        #expect(!outcome.talk.contains("pw"))
+        let basic = Data("me:pw1".utf8).base64EncodedString()
+        #expect(try await server.request(at: 0)["Authorization"] == "Basic \(basic)")
+        #expect(!outcome.talk.contains(basic))
+    }
+
+    @Test("command CM-04 writes every event to a file, and adds to what is there")
+    func events() async throws {
+        let server = try server()
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        for _ in 0..<2 {
+            let outcome = try await LadeProcess.run("get", "--events", "log", server.address(), in: folder.path)
+            #expect(outcome.status == 0)
+        }
+        let lines = (folder.text(of: "log") ?? "").split(separator: "\n").map(String.init)
+        let names = try lines.map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return object?["event"] as? String
+        }
+        let once = [
+            "callStarted", "attemptStarted", "exchangeStarted", "headReceived", "exchangeFinished", "callFinished",
+        ]
+        #expect(names.count == 12)
+        #expect(Set(names) == Set(once))
+    }
+
+    private static var onLinux: Bool {
+        #if os(Linux)
+            true
+        #else
+            false
+        #endif
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import Lade
+@testable import LadeCommand
+
+/// What `lade get --retry` makes of answers that break while they are written to the standard output.
+@Suite("lade get, when a body breaks on its way to the standard output")
+struct GetResumeOutputTests: GetResumeSuite {
+    @Test("goes on to the standard output, where nothing can be taken back", arguments: [1, 65_537, 299_999])
+    func output(_ place: Int) async throws {
+        let server = try server { request, number in Self.rest(of: request, upTo: number == 0 ? place : nil) }
+
+        let outcome = try await run("--retry", "1", server.address())
+
+        #expect(outcome.code == .success)
+        #expect(Self.same(outcome.output, Self.content))
+        #expect(Self.ranges(server) == [nil, "bytes=\(place)-"])
+    }
+
+    @Test("ends as without --retry when what was written to the standard output cannot be gone on with")
+    func outputWithoutValidator() async throws {
+        let server = try server { _, _ in Self.whole(Self.content, [], upTo: 70_000) }
+
+        let outcome = try await run("--retry", "3", server.address())
+
+        #expect(outcome.code == .network)
+        #expect(Self.same(outcome.output, Self.content.prefix(70_000)))
+        #expect(server.requestCount == 1)
+        #expect(outcome.story.contains("attempt 1 is not repeated (there is no version to go on with)"))
+    }
+
+    @Test("writes nothing but the rest to the standard output", arguments: -2..<misfits.count)
+    func outputMisfit(_ index: Int) async throws {
+        let server = try server { _, number in
+            if number == 0 { return Self.whole(upTo: 70_000) }
+            if index < 0 { return Self.whole(Self.content, [ServerField("ETag", "\"\(-index)\"")]) }
+            let (status, fields) = Self.misfits[index]
+            return Self.whole(Self.content[70_000...], fields, status: status)
+        }
+
+        let outcome = try await run("--retry", "3", server.address())
+
+        #expect(outcome.code == .network)
+        #expect(Self.same(outcome.output, Self.content.prefix(70_000)))
+        #expect(outcome.lines.contains("70000 bytes of 300000"))
+        #expect(server.requestCount == 2)
+    }
+
+    @Test("begins anew to the standard output as long as nothing was written to it")
+    func outputNothingYet() async throws {
+        let server = try server { _, number in Self.whole(Self.content, [], upTo: number == 0 ? 0 : nil) }
+
+        let outcome = try await run("--retry", "1", server.address())
+        let withHead = try await run("--retry", "1", "-i", server.address())
+
+        #expect(outcome.code == .success)
+        #expect(Self.same(outcome.output, Self.content))
+        #expect(withHead.code == .success)
+    }
+
+    @Test("writes the head to the standard output once, and goes on behind it")
+    func outputHead() async throws {
+        for hasTag in [true, false] {
+            let server = try server { request, number in
+                number == 0 ? Self.whole(Self.content, hasTag ? [Self.tag] : [], upTo: 0) : Self.rest(of: request)
+            }
+
+            let outcome = try await run("--retry", "1", "-i", server.address())
+
+            #expect(outcome.code == (hasTag ? .success : .network))
+            #expect(Self.ranges(server) == (hasTag ? [nil, "bytes=0-"] : [nil]))
+            let end = hasTag ? Self.content : Data("\r\n\r\n".utf8)
+            #expect(Self.same(outcome.output.suffix(end.count), end))
+        }
+    }
+
+    @Test("takes nothing back from a device or a pipe")
+    func device() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let interruption = Interruption()
+
+        let device = try FileSink("/dev/null", mayOverwrite: true, interruption: interruption)
+        let file = try FileSink(folder.path + "/file", mayOverwrite: false, interruption: interruption)
+
+        #expect(!device.canBeginAnew)
+        #expect(file.canBeginAnew)
+        device.abandon()
+        file.abandon()
+    }
+}

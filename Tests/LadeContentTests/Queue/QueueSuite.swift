@@ -1,0 +1,71 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeContent
+
+/// What a queue or a completion did, for comparing orders.
+enum Step: Equatable {
+    case started
+    case finished(NetworkError.Code?, count: Int)
+    case completed(String, hasValue: Bool)
+}
+
+/// What the tests of queues have in common.
+@MainActor
+protocol QueueSuite {
+    var rig: Rig { get }
+    var steps: Told<Step> { get }
+}
+
+extension QueueSuite {
+    /// A queue that notes its changes and checks where and in which state they come.
+    func makeQueue(_ options: RequestQueue.Options = []) -> RequestQueue {
+        let holder = WeakQueue()
+        let queue = RequestQueue(options: options) { [steps] change in
+            #expect(MainDelivery.isOnMain)
+            switch change {
+            case .started:
+                #expect(holder.queue?.isRunning == true)
+                steps.add(.started)
+            case .finished(let error):
+                #expect(holder.queue?.isRunning == false)
+                let network = error as? NetworkError
+                steps.add(.finished(network?.code, count: error == nil ? 0 : max(1, network?.errors.count ?? 1)))
+            }
+        }
+        holder.queue = queue
+        return queue
+    }
+
+    /// A request that notes its completion and reports its error.
+    func request(
+        _ path: String,
+        in queue: RequestQueue? = nil,
+        options: RequestOptions = [],
+        trace: Trace? = nil
+    ) throws -> RequestHandle<Data> {
+        RequestHandle(rig.loader, try rig.endpoint(path), options: options, activity: rig.activity) { [steps] outcome in
+            withExtendedLifetime(trace) {}
+            steps.add(.completed(path, hasValue: outcome.value != nil))
+            queue?.report(outcome.error)
+        }
+    }
+
+    /// Waits until a queue has ended and has told so.
+    func end(of queue: RequestQueue) async {
+        let changes = Told<Bool>()
+        let observation = queue.observeRunning { changes.add($0) }
+        if observation.wasRunning { _ = await changes.wait(for: 1) }
+        observation.cancel()
+        // What was told from other threads is on its way to the main actor, in one line.
+        await withCheckedContinuation { continuation in
+            MainDelivery.post { continuation.resume() }
+        }
+    }
+}
+
+@MainActor
+private final class WeakQueue {
+    weak var queue: RequestQueue?
+}

@@ -1,0 +1,176 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeContent
+
+/// Requests that are cancelled, by themselves or by others.
+@MainActor
+struct RequestHandleCancellationTests {
+    let rig = Rig()
+
+    @Test("requests R7 does not run once it is cancelled, nor later")
+    func doesNotRunWhenCancelled() async throws {
+        let gone = Signal()
+        weak var weakRequest: RequestHandle<Data>?
+        do {
+            let request = try rig.data("/stall", trace: Trace(gone))
+            weakRequest = request
+            request.resume()
+            request.cancel()
+            #expect(!request.isRunning)
+        }
+        try await gone.wait()
+        #expect(weakRequest == nil)
+    }
+
+    @Test("requests R8 never calls back once it is cancelled")
+    func cancelledIsSilent() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let gone = Signal()
+        do {
+            let request = try rig.data("/ok", told, trace: Trace(gone))
+            request.resume()
+            request.cancel()
+        }
+
+        try await gone.wait()
+
+        #expect(told.all.isEmpty)
+    }
+
+    @Test("requests R9 calls back with the cancellation when that is wanted")
+    func cancellationErrors() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let request = try rig.data("/stall", told, options: .cancellationErrors)
+
+        request.resume()
+        request.cancel()
+
+        let outcome = await told.wait(for: 1)[0]
+        #expect(outcome.value == nil && outcome.response == nil)
+        #expect(outcome.error?.isCancellation == true)
+        #expect(outcome.error?.loadingError?.urlErrorCode == -999)
+    }
+
+    @Test("requests R21 is released after it was cancelled and has told so")
+    func releasedAfterCancellation() async throws {
+        let gone = Signal()
+        let told = Told<RequestOutcome<Data>>()
+        weak var weakRequest: RequestHandle<Data>?
+        do {
+            let request = try rig.data("/stall", told, options: .cancellationErrors, trace: Trace(gone))
+            weakRequest = request
+            request.resume()
+        }
+        #expect(weakRequest != nil)
+        // A weak reference is enough to cancel.
+        weakRequest?.cancel()
+
+        _ = await told.wait(for: 1)
+        try await gone.wait()
+        #expect(weakRequest == nil)
+    }
+
+    @Test("requests R29 runs again after it was cancelled")
+    func reuseAfterCancellation() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let changes = Told<Bool>()
+        let request = try rig.data("/ok", told)
+        let observation = request.observeRunning { changes.add($0) }
+        request.resume()
+        request.cancel()
+
+        request.resume()
+
+        #expect(changes.all == [true, false, true])
+        #expect(await told.wait(for: 1)[0].value != nil)
+        observation.cancel()
+    }
+
+    @Test("requests R35 never calls back once its loader is gone, and stops running")
+    func ownerGone() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let transport = ScriptedTransport(answering: .stalls)
+        var loader: Loader? = Service(Service.Settings(), transport: transport).anonymous.makeLoader()
+        let request = RequestHandle(try #require(loader), try rig.endpoint("/ok"), options: .cancellationErrors) {
+            told.add($0)
+        }
+        request.resume()
+        _ = try await transport.request(at: 0)
+
+        loader = nil
+        await end(of: request)
+
+        #expect(told.all.isEmpty)
+    }
+
+    @Test("requests RQ-D1 stops running when others than itself cancel it")
+    func cancelledByOthers() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let request = try rig.data("/stall", told)
+        request.resume()
+        _ = try await rig.transport.request(at: 0)
+
+        rig.loader.cancelAllLoads()
+        await end(of: request)
+
+        #expect(!request.isRunning)
+        #expect(told.all.isEmpty)
+    }
+
+    @Test("requests RQ-D2 drops an answer whose request is cancelled before its completion begins")
+    func cancelledBeforeCompletion() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let gone = Signal()
+        let scheduled = Told<@Sendable () -> Void>()
+        let executor = CompletionExecutor { work in scheduled.add(work) }
+        do {
+            let trace = Trace(gone)
+            let endpoint = try rig.endpoint("/ok")
+            let request = RequestHandle(rig.loader, endpoint, on: executor) { [trace] outcome in
+                withExtendedLifetime(trace) { told.add(outcome) }
+            }
+            request.resume()
+            // The answer is there and its completion about to be called.
+            _ = await scheduled.wait(for: 1)
+            request.cancel()
+        }
+        scheduled.all[0]()
+
+        #expect(told.all.isEmpty)
+    }
+
+    @Test("requests RQ-D3 runs on when the cancelled run before tells its cancellation")
+    func generations() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let request = try rig.data("/slow", told, options: .cancellationErrors)
+        request.resume()
+        _ = try await rig.transport.request(at: 0)
+
+        request.cancel()
+        request.resume()
+        _ = await told.wait(for: 1)
+        #expect(request.isRunning)
+
+        rig.go.raise()
+        let outcomes = await told.wait(for: 2)
+        #expect(outcomes[0].error?.isCancellation == true)
+        #expect(outcomes[1].value != nil)
+    }
+
+    @Test("requests RQ-D4 does not run within the completion that tells its cancellation")
+    func cancelledRunDoesNotRun() async throws {
+        let told = Told<Bool>()
+        let holder = WeakHandle()
+        let endpoint = try rig.endpoint("/stall")
+        let request = RequestHandle(rig.loader, endpoint, options: .cancellationErrors) { _ in
+            told.add(holder.weakRequest?.isRunning == true)
+        }
+        holder.weakRequest = request
+        request.resume()
+        request.cancel()
+
+        #expect(await told.wait(for: 1) == [false])
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import LadeTesting
+import Observation
+import Testing
+
+@testable import LadeContent
+
+/// When a request runs, and who is told so.
+@MainActor
+struct RequestHandleRunningTests {
+    let rig = Rig()
+
+    @Test("requests R6 runs as soon as it is resumed, and still does when its exchange has begun")
+    func runsWhenResumed() async throws {
+        let request = try rig.data("/stall")
+
+        request.resume()
+        #expect(request.isRunning)
+
+        _ = try await rig.transport.request(at: 0)
+        #expect(request.isRunning)
+        request.cancel()
+    }
+
+    @Test("requests R22 does not run before it is resumed")
+    func doesNotRunBefore() throws {
+        #expect(try !rig.data("/stall").isRunning)
+    }
+
+    @Test("requests R23 runs when resume has returned")
+    func runsAfterResume() throws {
+        let request = try rig.data("/stall")
+        request.resume()
+        #expect(request.isRunning)
+        request.cancel()
+    }
+
+    @Test("requests R24 runs within its completion")
+    func runsWithinCompletion() async throws {
+        let told = Told<Bool>()
+        let holder = WeakHandle()
+        let request = RequestHandle(rig.loader, try rig.endpoint("/ok")) { _ in
+            told.add(holder.weakRequest?.isRunning == true)
+        }
+        holder.weakRequest = request
+        request.resume()
+
+        #expect(await told.wait(for: 1) == [true])
+    }
+
+    @Test("requests R25 does not run after its completion")
+    func doesNotRunAfterCompletion() async throws {
+        let request = try rig.data("/ok")
+        request.resume()
+
+        await end(of: request)
+
+        #expect(!request.isRunning)
+    }
+
+    @Test("requests R26 tells observers first that it runs")
+    func observation() async throws {
+        let told = Told<Bool>()
+        let request = try rig.data("/ok")
+        let observation = request.observeRunning { told.add($0) }
+
+        request.resume()
+
+        #expect(!observation.wasRunning)
+        #expect(await told.wait(for: 2) == [true, false])
+    }
+
+    @Test("requests R36 tells observers of a request that the main thread resumed there, of its end too")
+    func observationThread() async throws {
+        let threads = Told<Bool>()
+        let request = try rig.data("/ok")
+        let observation = request.observeRunning { _ in threads.add(MainDelivery.isOnMain) }
+
+        request.resume()
+
+        #expect(await threads.wait(for: 2) == [true, true])
+        observation.cancel()
+    }
+
+    @Test("requests R26 is tracked by Observation")
+    func observationTracking() throws {
+        let told = Told<Bool>()
+        let request = try rig.data("/stall")
+        withObservationTracking {
+            _ = request.isRunning
+        } onChange: {
+            told.add(true)
+        }
+
+        request.resume()
+
+        #expect(told.all == [true])
+        request.cancel()
+    }
+
+    @Test("requests R26 gives its changes as a sequence")
+    func observationAsSequence() async throws {
+        let request = try rig.data("/ok")
+        var changes = request.runningChanges.makeAsyncIterator()
+
+        request.resume()
+
+        #expect(await changes.next() == true)
+        #expect(await changes.next() == false)
+    }
+
+    @Test("requests R27 runs once when it is resumed twice")
+    func multipleResumes() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let request = try rig.data("/ok", told)
+
+        request.resume()
+        request.resume()
+        await end(of: request)
+
+        #expect(told.all.count == 1)
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("requests R28 runs again after its end")
+    func reuse() async throws {
+        let told = Told<RequestOutcome<Data>>()
+        let request = try rig.data("/ok", told)
+        request.resume()
+        await end(of: request)
+
+        request.resume()
+
+        #expect(request.isRunning)
+        #expect(await told.wait(for: 2).count == 2)
+    }
+}

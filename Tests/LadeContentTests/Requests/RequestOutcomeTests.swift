@@ -1,0 +1,137 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeContent
+
+/// What a request tells of its answer.
+@MainActor
+struct RequestOutcomeTests {
+    let rig = Rig()
+
+    @Test("requests R3 gives a JSON dictionary")
+    func dictionary() async throws {
+        let told = Told<RequestOutcome<[String: JSONValue]>>()
+
+        RequestHandle(rig.loader, try rig.endpoint("/json").jsonObject()) { told.add($0) }.resume()
+
+        let outcome = await told.wait(for: 1)[0]
+        #expect(outcome.value?["name"]?.string == "x")
+        #expect(outcome.response != nil && outcome.error == nil)
+    }
+
+    @Test("requests R5 tells JSON that cannot be read as invalid data", arguments: ["/garbage", "/empty", "/array"])
+    func wrongJSON(path: String) async throws {
+        rig.transport.on(.get, "/array").respond(.json("[1]"))
+        let told = Told<RequestOutcome<[String: JSONValue]>>()
+
+        RequestHandle(rig.loader, try rig.endpoint(path).jsonObject()) { told.add($0) }.resume()
+
+        let outcome = await told.wait(for: 1)[0]
+        #expect(outcome.value == nil && outcome.response != nil)
+        #expect(outcome.error?.code == .invalidData)
+    }
+
+    @Test("requests R10 tells a refusal as an HTTP error, with the response")
+    func httpError() async throws {
+        let outcome = try await rig.run("/missing")
+
+        #expect(outcome.value == nil && outcome.response != nil)
+        #expect(outcome.error?.code == .http)
+    }
+
+    @Test("requests R11 tells the status of a refusal")
+    func httpErrorStatus() async throws {
+        #expect(try await rig.run("/missing").error?.status == 404)
+    }
+
+    @Test("requests R12 tells the address of a refusal")
+    func httpErrorURL() async throws {
+        #expect(try await rig.run("/missing").error?.failingURL == "https://svc.example.com/missing")
+    }
+
+    @Test("requests R13 takes no status for an error when those are disabled")
+    func httpErrorsDisabled() async throws {
+        let outcome = try await rig.run("/missing", options: .httpErrorsDisabled)
+
+        #expect(outcome.value == nil && outcome.error == nil)
+        #expect(outcome.response?.status == 404)
+    }
+
+    @Test("requests R14 tells a certificate that is not trusted as what it is")
+    func untrusted() async throws {
+        let outcome = try await rig.run("/untrusted")
+
+        #expect(outcome.value == nil && outcome.response == nil)
+        guard case .untrustedServer = outcome.error?.loadingError else {
+            Issue.record("It is \(outcome)")
+            return
+        }
+        #expect(outcome.error?.loadingError?.urlErrorCode == -1202)
+    }
+
+    @Test("requests R15 says in every language that a public WiFi may be in the way, and at which address")
+    func friendlyWiFi() async throws {
+        let outcome = try await rig.run("/untrusted")
+
+        #expect(outcome.error?.failingURL == "https://svc.example.com/untrusted")
+        for language in MessageLanguage.allCases {
+            #expect(outcome.error?.text(in: language).contains("WiFi") == true)
+        }
+    }
+
+    @Test("requests R16 leaves the text of a refused certificate when that is wanted")
+    func friendlyWiFiDisabled() async throws {
+        let outcome = try await rig.run("/untrusted", options: .friendlyWiFiMessagesDisabled)
+
+        #expect(outcome.error?.loadingError?.urlErrorCode == -1202)
+        #expect(outcome.error?.failingURL == "https://svc.example.com/untrusted")
+        #expect(outcome.error?.text(in: .english).contains("WiFi") == false)
+    }
+
+    @Test("requests §1.4 row 9 takes a parser that makes nothing for no error")
+    func parserWithoutValue() async throws {
+        let told = Told<RequestOutcome<Int>>()
+        let isMain = Told<Bool>()
+
+        RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
+            isMain.add(MainDelivery.isOnMain)
+            return nil
+        } completion: {
+            told.add($0)
+        }.resume()
+
+        let outcome = await told.wait(for: 1)[0]
+        #expect(outcome.value == nil && outcome.response != nil && outcome.error == nil)
+        #expect(isMain.all == [false])
+    }
+
+    @Test("requests §1.4 row 8 wraps what a parser throws")
+    func parserThatThrows() async throws {
+        struct Odd: Error {}
+        let told = Told<RequestOutcome<Int>>()
+
+        RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
+            throw Odd()
+        } completion: {
+            told.add($0)
+        }.resume()
+
+        guard case .invalidData(let error, _) = await told.wait(for: 1)[0].error else {
+            Issue.record("It is \(told.all)")
+            return
+        }
+        #expect(error is Odd)
+    }
+
+    @Test("requests §1.4 a 204 without content is empty data, and a 304 is an answer as any other")
+    func emptyAnswers() async throws {
+        rig.transport.on(.get, "/unchanged").respond(.status(304))
+
+        let empty = try await rig.run("/empty")
+        let unchanged = try await rig.run("/unchanged")
+
+        #expect(empty.value == Data() && empty.error == nil)
+        #expect(unchanged.value == Data() && unchanged.error == nil)
+    }
+}

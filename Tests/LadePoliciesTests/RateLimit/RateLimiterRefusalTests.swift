@@ -1,0 +1,83 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadePolicies
+import LadeTesting
+import Testing
+
+/// Waits that cannot end in time, or may not last as long as they would.
+@Suite struct RateLimiterRefusalTests: RateLimiterSuite {
+    let time = VirtualTime()
+    let random = SeededRandom(seed: 11)
+    let key = ServiceKey("api.example.com:443/v1")
+    let url: URL
+
+    init() throws { url = try #require(URL(string: "https://api.example.com/v1/shows")) }
+
+    @Test("policies PL-02 refuses at once whoever cannot start in time, and says how long it would have been")
+    func refusesHopelessWaits() async throws {
+        let limiter = try limiter(RateLimits(default: .perSecond(0.1)))
+        var call = Call(time: time)
+        call.deadline = time.now.advanced(by: .seconds(15))
+        _ = try await limiter.start(Request(url), call: call)
+        let waiting = Task { [url, call] () async throws in _ = try await limiter.start(Request(url), call: call) }
+        _ = try await time.nextSleeper()
+        do throws(LoadingError) {
+            _ = try await limiter.start(Request(url), call: call)
+            Issue.record("It waited")
+        } catch {
+            guard case .deadlineExceeded(let report, _) = error else { throw error }
+            #expect(
+                report.impossibleWait == .init(stage: .wait(.rateLimit(key: key.description)), duration: .seconds(20))
+            )
+        }
+        // A gate makes those hopeless who were not.
+        limiter.closeGate(of: key, for: .seconds(30))
+        guard case .failure(let error as LoadingError) = await waiting.result,
+            case .deadlineExceeded(let report, _) = error
+        else {
+            Issue.record("It went on waiting")
+            return
+        }
+        #expect(report.impossibleWait?.stage == .wait(.gate(key: key.description)))
+        #expect(limiter.waitingCount == 0)
+    }
+
+    @Test("policies PL-02 ends a wait of unknown length at the deadline")
+    func endsAtTheDeadline() async throws {
+        let limiter = try limiter(RateLimits(default: .held))
+        let (time, url) = (time, url)
+        var call = Call(time: time)
+        call.ledger = StageLedger(start: time.now)
+        call.deadline = time.now.advanced(by: .seconds(15))
+        let error = await time.runAutomatically { [call] () -> LoadingError? in
+            do throws(LoadingError) {
+                _ = try await limiter.start(Request(url), call: call)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(
+            report.stages.entries == [.init(stage: .wait(.rateLimit(key: key.description)), duration: .seconds(15))]
+        )
+    }
+
+    @Test("policies PL-13 policies PL-22 service D-09 does not wait at a gate for longer than allowed")
+    func refusesLongPauses() async throws {
+        let limiter = try limiter()
+        limiter.closeGate(of: key, for: .seconds(100_000))
+        do throws(LoadingError) {
+            _ = try await limiter.start(Request(url), call: Call(time: time))
+            Issue.record("It waited")
+        } catch {
+            guard case .rateLimited(key.description, let wait, _) = error else { throw error }
+            // No server can close a gate for more than an hour.
+            #expect(wait >= .seconds(3600) && wait < .seconds(3601))
+        }
+    }
+}

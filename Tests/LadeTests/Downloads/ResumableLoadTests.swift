@@ -1,0 +1,299 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+@testable import Lade
+import LadeCore
+import LadeTesting
+import Testing
+
+@Suite("Loads that go on where their body broke")
+struct ResumableLoadTests {
+    /// What somebody who reads a load ends up with.
+    private struct Reading {
+        var text = ""
+        var heads: [Status] = []
+        var error: LoadingError?
+    }
+
+    private static let tagged = ["ETag": "\"1\""] as Headers
+
+    private func rest(_ text: String, from first: Int, of whole: Int, tag: String = "\"1\"") -> ScriptedAnswer {
+        let range = "bytes \(first)-\(first + text.utf8.count - 1)/\(whole)"
+        return .bytes(Data(text.utf8), status: 206, headers: ["ETag": tag, "Content-Range": range])
+    }
+
+    private func read(
+        _ request: Request,
+        by loader: Loader,
+        mayBeginAnew: Bool = true
+    ) async -> Reading {
+        var load = ResumableLoad(request, by: loader)
+        var reading = Reading()
+        do throws(LoadingError) {
+            reading.heads.append(try await load.head().status)
+            while let piece = try await load.next(mayBeginAnew: mayBeginAnew) {
+                switch piece {
+                case .bytes(let bytes): reading.text += String(decoding: bytes, as: UTF8.self)
+                case .anew(let response):
+                    reading.heads.append(response.status)
+                    reading.text = ""
+                }
+            }
+        } catch {
+            reading.error = error
+        }
+        return reading
+    }
+
+    private func rig(retries: Int = 2, _ change: (inout Service.Settings) -> Void = { _ in }) -> Rig {
+        Rig {
+            $0.retries.limit = retries
+            $0.retries.backoff = .none
+            change(&$0)
+        }
+    }
+
+    // MARK: - The story
+
+    @Test("tells one call with its attempts counted through, and pauses as the policy says")
+    func story() async throws {
+        let rig = rig { $0.retries.backoff = .exponentialTimer(initial: .seconds(2), growth: 2, jitter: 0) }
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3))
+            .then(rest("rld", from: 8, of: 11))
+        let request = try rig.request()
+
+        let reading = await rig.time.runAutomatically { await read(request, by: rig.loader) }
+
+        #expect(reading.text == "hello world")
+        #expect(reading.heads == [200])
+        #expect(
+            rig.events.events.map(Self.line) == [
+                "call started GET https://svc.example.com/thing", "attemptStarted(1)",
+                "exchange started GET https://svc.example.com/thing", "head 200 HTTP/1.1", "call finished 200",
+                "exchange failed: incompleteBody", "1 failed: the transfer failed; next in 2.0 seconds",
+                "wait started: attempt 2", "wait ended: attempt 2", "attemptStarted(2)",
+                "exchange started GET https://svc.example.com/thing", "head 206 HTTP/1.1",
+                "exchange failed: incompleteBody", "2 failed: the transfer failed; next in 4.0 seconds",
+                "wait started: attempt 3", "wait ended: attempt 3", "attemptStarted(3)",
+                "exchange started GET https://svc.example.com/thing", "head 206 HTTP/1.1", "exchange finished",
+            ]
+        )
+        #expect(Set(rig.events.records.map(\.call)).count == 1)
+    }
+
+    private static func line(_ event: Event) -> String {
+        guard case .retryScheduled(let record) = event else { return EventRecorder.line(for: event) }
+        return "\(record.attempt) failed: \(record.rule); next in \(record.delay)"
+    }
+
+    @Test("counts the attempts of heads and bodies together, and ends with what the last one failed with")
+    func usedUp() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest()
+            .respond(.status(503))
+            .then(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(rig.transport.requests.count == 3)
+        #expect(reading.text == "hello wo")
+        guard case .incompleteBody(received: 8, expected: 11, let context) = reading.error else {
+            Issue.record("\(String(describing: reading.error))")
+            return
+        }
+        #expect(context.attempts == 3)
+    }
+
+    @Test("does nothing of its own where the policy repeats nothing")
+    func noRetries() async throws {
+        let rig = rig(retries: 0)
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(rig.transport.requests.count == 1)
+        #expect(reading.text == "hello")
+        #expect(reading.error.map { EventRecorder.line(for: .callFailed($0)) } == "call failed: incompleteBody")
+    }
+
+    // MARK: - What is repeated
+
+    @Test(
+        "repeats a GET without a body, and nothing else",
+        arguments: [
+            (Method.get, false, 2), (.put, false, 1), (.delete, false, 1), (.post, false, 1), (.get, true, 1),
+        ]
+    )
+    func methods(_ method: Method, _ hasBody: Bool, _ count: Int) async throws {
+        let rig = rig { $0.retries.methods = .all }
+        rig.transport.onAnyRequest().respond(.text("hello", headers: Self.tagged).breaking(after: 2))
+            .then(.text("hello"))
+        var request = Request(method, try rig.request().url)
+        if hasBody { request.body = .text("x") }
+
+        let reading = await read(request, by: rig.loader)
+
+        #expect(rig.transport.requests.count == count)
+        #expect((reading.error == nil) == (count == 2))
+    }
+
+    @Test(
+        "goes on after what may pass, and after nothing else",
+        arguments: [
+            (.incompleteBody(received: 5, expected: 11, ErrorContext()), 2), (.timedOut(.idle, ErrorContext()), 2),
+            (.timedOut(.whole, ErrorContext()), 2),
+            (.malformedResponse(MalformedResponse(.chunk), ErrorContext()), 1), (.cancelled(ErrorContext()), 1),
+        ] as [(LoadingError, Int)]
+    )
+    func errors(_ error: LoadingError, _ count: Int) async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: Self.tagged).breaking(after: 5, with: error))
+            .then(rest(" world", from: 5, of: 11))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(rig.transport.requests.count == count)
+        #expect(reading.text == (count == 2 ? "hello world" : "hello"))
+        // Who has cancelled is not told that nothing is repeated.
+        let isRefused = rig.events.events.contains { if case .retryRefused = $0 { true } else { false } }
+        #expect(isRefused == (count == 1 && !error.isCancellation))
+    }
+
+    @Test("begins anew when bytes were asked for as a part, or came decoded")
+    func notResumable() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: Self.tagged).breaking(after: 5)).then(.text("hello world"))
+        var request = try rig.request()
+        request.headers["Range"] = "bytes=0-10"
+
+        let reading = await read(request, by: rig.loader)
+
+        #expect(reading.text == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == ["bytes=0-10", "bytes=0-10"])
+        #expect(rig.transport.requests.map { $0.headers["If-Range"] } == [nil, nil])
+    }
+
+    @Test("asks for the rest undecoded, unless the answer was left coded")
+    func codings() async throws {
+        for isCoded in [false, true] {
+            let rig = rig()
+            var headers = Self.tagged
+            if isCoded { headers["Content-Encoding"] = "gzip" }
+            rig.transport.onAnyRequest().respond(.text("hello world", headers: headers).breaking(after: 5))
+                .then(rest(" world", from: 5, of: 11))
+
+            _ = await read(try rig.request(), by: rig.loader)
+
+            #expect(rig.transport.requests.last?.headers["Accept-Encoding"] == (isCoded ? nil : "identity"))
+        }
+    }
+
+    @Test("asks for everything, if nothing had come")
+    func nothingYet() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.text("hello", headers: Self.tagged).breaking(after: 0))
+            .then(.text("hello"))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(reading.text == "hello")
+        #expect(reading.heads == [200, 200])
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, nil])
+    }
+
+    @Test("ends with the status when the server refuses to go on")
+    func refused() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(.status(404))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(rig.transport.requests.count == 2)
+        guard case .unacceptableStatus(404, _) = reading.error else {
+            Issue.record("\(String(describing: reading.error))")
+            return
+        }
+    }
+
+    @Test("takes no byte more than the range it was promised")
+    func tooLong() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(
+                .steps([.bytes(Data(" worlds".utf8))], status: 206, headers: ["Content-Range": "bytes 5-10/11"])
+            )
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(reading.text == "hello")
+        guard case .malformedResponse = reading.error else {
+            Issue.record("\(String(describing: reading.error))")
+            return
+        }
+    }
+
+    // MARK: - Limits
+
+    @Test("has one deadline for all of it, and makes no pause that could not end before it")
+    func deadline() async throws {
+        let rig = rig(retries: 9) { $0.retries.backoff = .exponentialTimer(initial: .seconds(6), growth: 1, jitter: 0) }
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3))
+        var request = try rig.request()
+        request.deadline = .seconds(10)
+
+        let reading = await rig.time.runAutomatically { [request] in await read(request, by: rig.loader) }
+
+        #expect(rig.transport.requests.count == 2)
+        guard case .deadlineExceeded(let report, _) = reading.error else {
+            Issue.record("\(String(describing: reading.error))")
+            return
+        }
+        #expect(report.limit == .seconds(10))
+        #expect(report.elapsed == .seconds(6))
+    }
+
+    @Test("draws on the service's budget, and gives back when the body is whole")
+    func budget() async throws {
+        var settings = RetryBudget.Settings()
+        settings.capacity = 12
+        let budget = RetryBudget(settings)
+        let rig = rig(retries: 9) { $0.retryBudget = budget }
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3)).then(rest("rld", from: 8, of: 11))
+            .then(.text("hello world", headers: Self.tagged).breaking(after: 5, with: .timedOut(.idle, ErrorContext())))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3))
+        let key = rig.service.rateLimiter.keyRule(try rig.request())
+
+        let first = await read(try rig.request(), by: rig.loader)
+        let left = budget.left(for: key)
+        let second = await read(try rig.request(), by: rig.loader)
+
+        #expect(first.text == "hello world")
+        #expect(left == 12)
+        #expect(second.error != nil)
+        #expect(rig.transport.requests.count == 5)
+    }
+
+    @Test("ends with its loader, also while it pauses")
+    func ends() async throws {
+        let rig = rig { $0.retries.backoff = .exponentialTimer() }
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+        async let reading = read(try rig.request(), by: rig.loader)
+        try await rig.events.line("wait started: attempt 2")
+
+        rig.loader.cancelAllLoads()
+
+        #expect(try await reading.error?.isCancellation == true)
+        #expect(rig.transport.requests.count == 1)
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+}

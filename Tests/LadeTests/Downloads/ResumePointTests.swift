@@ -1,0 +1,109 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+@testable import Lade
+import Testing
+
+@Suite("Where a broken body goes on")
+struct ResumePointTests {
+    private static let date = "Fri, 31 Dec 1999 23:59:59 GMT"
+
+    private func response(_ status: Status, _ headers: Headers = Headers()) throws -> Response {
+        Response(status: status, headers: headers, request: try Request("https://svc.example.com/file"))
+    }
+
+    @Test("asks for the rest of the same version (RFC 9110 §13.1.5, §14.2)")
+    func asks() throws {
+        let point = ResumePoint(validator: "\"1\"", offset: 5)
+
+        let asked = point.asking(try Request("https://svc.example.com/file"))
+
+        #expect(asked.headers.all("Range") == ["bytes=5-"])
+        #expect(asked.headers.all("If-Range") == ["\"1\""])
+    }
+
+    @Test(
+        "takes the rest, or a part of it, of the version it has (RFC 9110 §15.3.7)",
+        arguments: [
+            ["Content-Range": "bytes 5-10/11", "ETag": "\"1\"", "Content-Length": "6"],
+            ["Content-Range": "bytes 5-10/11"],
+            ["Content-Range": "bytes 5-10/11", "Last-Modified": date],
+            ["Content-Range": "bytes 5-7/11", "Content-Length": "3"],
+        ] as [Headers]
+    )
+    func takesTheRest(_ headers: Headers) throws {
+        for length in [nil, 11] as [Int64?] {
+            let point = ResumePoint(validator: "\"1\"", offset: 5, length: length)
+            let range = try #require(headers["Content-Range"].flatMap(ContentRange.init))
+
+            #expect(point.continuation(by: try response(206, headers)) == .rest(range))
+        }
+    }
+
+    @Test(
+        "takes no other range and no range of another version",
+        arguments: [
+            [:], ["Content-Range": "bytes 4-10/11"], ["Content-Range": "bytes 6-10/11"],
+            ["Content-Range": "bytes */11"],
+            ["Content-Range": "bytes 5-10/12"], ["Content-Range": "bytes 5-10/*"],
+            ["Content-Range": "bytes 5-10/11", "ETag": "\"2\""], ["Content-Range": "bytes 5-10/11", "ETag": "W/\"1\""],
+            ["Content-Range": "bytes 5-10/11", "Content-Length": "5"],
+            ["Content-Type": "multipart/byteranges; boundary=x"],
+        ] as [Headers]
+    )
+    func misfits(_ headers: Headers) throws {
+        let point = ResumePoint(validator: "\"1\"", offset: 5, length: 11)
+
+        guard case .misfit = point.continuation(by: try response(206, headers)) else {
+            Issue.record("taken: \(headers)")
+            return
+        }
+    }
+
+    @Test("takes no range of another date")
+    func otherDate() throws {
+        let point = ResumePoint(validator: Self.date, offset: 5, length: 11)
+        let range = ["Content-Range": "bytes 5-10/11"] as Headers
+        var other = range
+        other.add("Last-Modified", "Sat, 01 Jan 2000 00:00:00 GMT")
+
+        #expect(point.continuation(by: try response(206, other)) != point.continuation(by: try response(206, range)))
+    }
+
+    @Test("tells the whole, a range that is not there and a refusal apart")
+    func statuses() throws {
+        let point = ResumePoint(validator: "\"1\"", offset: 5)
+
+        #expect(point.continuation(by: try response(200)) == .whole)
+        #expect(point.continuation(by: try response(416)) == .misfit("the server has no such range"))
+        for status in [302, 404, 503] as [Status] { #expect(point.continuation(by: try response(status)) == .refused) }
+    }
+
+    @Test(
+        "knows strong validators (RFC 9110 §8.8)",
+        arguments: [
+            (["ETag": "\"1\""], "\"1\""), (["ETag": "\"\""], "\"\""),
+            (["ETag": "W/\"1\""], nil), (["ETag": "1"], nil), (["ETag": "\""], nil),
+            (["ETag": "W/\"1\"", "Last-Modified": date, "Date": "Sat, 01 Jan 2000 12:00:00 GMT"], nil),
+            (["Last-Modified": date, "Date": "Sat, 01 Jan 2000 00:00:59 GMT"], date),
+            (["Last-Modified": date, "Date": "Sat, 01 Jan 2000 00:00:58 GMT"], nil),
+            (["Last-Modified": date], nil), (["Last-Modified": "yesterday", "Date": date], nil),
+            (["Last-Modified": date, "Date": "today"], nil), ([:], nil),
+        ] as [([String: String], String?)]
+    )
+    func validators(_ fields: [String: String], _ validator: String?) throws {
+        let headers = Headers(fields.map { ($0.key, $0.value) })
+
+        #expect(try response(200, headers).strongValidator(now: Date(timeIntervalSince1970: 0)) == validator)
+    }
+
+    @Test("takes two entity tags for none")
+    func twoTags() throws {
+        var headers = ["ETag": "\"1\""] as Headers
+        headers.add("ETag", "\"2\"")
+
+        #expect(try response(200, headers).strongValidator(now: Date(timeIntervalSince1970: 0)) == nil)
+    }
+}

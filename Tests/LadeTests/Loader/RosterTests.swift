@@ -1,0 +1,54 @@
+import LadeCore
+import LadeTesting
+import Testing
+
+@testable import Lade
+
+@Suite("Rosters")
+struct RosterTests {
+    @Test("lists its members in the order they joined, and gives back who leaves")
+    func order() {
+        var roster = Roster<String>()
+        let seats = ["c", "a", "b", "d"].map { roster.join($0) }
+
+        let first = roster.leave(seats[1])
+        let again = roster.leave(seats[1])
+        _ = roster.join("e")
+
+        #expect(first == "a")
+        #expect(again == nil)
+        #expect(roster.inOrder == ["c", "b", "d", "e"])
+        #expect(roster.seatCount == 4)
+    }
+
+    @Test("a seat that was given back takes nobody out who sits there later")
+    func ignoresOldSeats() {
+        var roster = Roster<String>()
+        let old = roster.join("a")
+        _ = roster.leave(old)
+        _ = roster.join("b")
+
+        let taken = roster.leave(old)
+
+        #expect(taken == nil)
+        #expect(roster.inOrder == ["b"])
+    }
+
+    @Test("service D-39 finds a call amongst 16,000 in flight by its place, and keeps no more places than calls")
+    func findsCalls() {
+        let random = SeededRandom(seed: 39)
+        var roster = Roster<Int>()
+        var seats = (0..<16_000).map { roster.join($0) }
+
+        for round in 1...40_000 {
+            let index = Int(random.next() % 16_000)
+            let left = roster.leave(seats[index])
+            #expect(left.map { $0 % 16_000 } == index)
+            seats[index] = roster.join(index + round * 16_000)
+        }
+
+        #expect(roster.seatCount == 16_000)
+        #expect(roster.inOrder.count == 16_000)
+        #expect(roster.inOrder.map { $0 / 16_000 } == roster.inOrder.map { $0 / 16_000 }.sorted())
+    }
+}

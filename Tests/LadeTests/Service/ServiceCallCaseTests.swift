@@ -1,0 +1,143 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("The course of a call of a service")
+struct ServiceCallCaseTests {
+    @Test("service SV-08 asks who authorises once per call")
+    func authorises() async throws {
+        let asked = Locked(0)
+        let rig = Rig {
+            $0.decorators = [
+                ClosureDecorator { request in
+                    asked.withLock { $0 += 1 }
+                    return request
+                }
+            ]
+        }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+
+        _ = try await rig.loader.load(rig.request())
+
+        #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test("service SV-10 tells one failure when authorising fails")
+    func authorisationFailed() async throws {
+        struct Refused: Error {}
+        let rig = Rig { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
+        let witness = Witness()
+
+        _ = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.failure("call failed: decorationFailed")])
+        #expect(rig.transport.requests.isEmpty)
+    }
+
+    @Test("service SV-11 hands over the head before the body has arrived")
+    func head() async throws {
+        let rig = Rig()
+        let signal = Signal()
+        rig.transport.onAnyRequest().respond(.steps([.signal(signal), .bytes(Data("x".utf8))]))
+
+        let response = try await rig.loader.load(rig.request().streamed)
+
+        #expect(response.status == 200)
+        signal.raise()
+        #expect(try await response.body.collect() == Data("x".utf8))
+    }
+
+    @Test("service SV-17 tells a chunk of a streamed request once")
+    func chunk() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("thing"))
+        let witness = Witness(chunks: true)
+
+        _ = rig.perform(try rig.request().streamed, witness)
+
+        #expect(try await witness.journal.next(3).filter { $0 == .chunk("thing") }.count == 1)
+    }
+
+    @Test("service SV-18 tells one success at the end")
+    func completion() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("thing"))
+        let witness = Witness()
+
+        _ = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.success(200, "thing")])
+        #expect(rig.events.story.filter { $0.hasPrefix("call ") }.count == 2)
+    }
+
+    /// Up to ten retries, each at once.
+    private func repeating(_ settings: inout Service.Settings) {
+        settings.retries.limit = 10
+        settings.retries.backoff = .none
+    }
+
+    /// A request that the service itself repeats after a failed look-up of its name, while its second exchange runs.
+    private func repeated(_ look: (Rig, Witness, LoadHandle) -> Void) async throws {
+        let rig = Rig(repeating)
+        rig.transport.onAnyRequest().respond(.fails(.nameNotResolved(host: "svc.example.com", .init()))).then(.stalls)
+        let witness = Witness()
+        let handle = rig.perform(try rig.request(), witness)
+        _ = try await rig.transport.request(at: 1)
+
+        look(rig, witness, handle)
+
+        handle.cancel()
+        #expect(try await witness.journal.next() == [.cancelled])
+    }
+
+    @Test("service SV-34 keeps a request that it repeats in flight, and tells nothing meanwhile")
+    func staysInFlight() async throws {
+        try await repeated { rig, witness, handle in
+            #expect(rig.loader.currentRequests.count == 1)
+            #expect(handle.isRunning)
+            #expect(witness.told.isEmpty)
+        }
+    }
+
+    @Test("service SV-35 makes an exchange of its own for each attempt")
+    func newExchange() async throws {
+        try await repeated { rig, _, _ in
+            #expect(rig.transport.received.map(\.call.attempt) == [1, 2])
+            #expect(rig.events.story.filter { $0.hasPrefix("exchange started") }.count == 2)
+            #expect(rig.events.story.filter { $0.hasPrefix("exchange failed") }.count == 1)
+        }
+    }
+
+    @Test("service SV-37 does not repeat what was cancelled")
+    func cancelledIsNotRepeated() async throws {
+        let rig = Rig(repeating)
+        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        let witness = Witness()
+
+        _ = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(rig.transport.received.count == 1)
+    }
+
+    @Test("service SV-38 asks for a body again once each time it is needed")
+    func newBody() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
+        rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))
+        let witness = Witness(newBody: .bytes(Data("again".utf8)))
+        var request = try rig.request()
+        request.method = .put
+        request.body = .writer { try await $0(Data("once".utf8)) }
+
+        _ = rig.perform(request, witness)
+        let told = try await witness.journal.next(2)
+
+        #expect(told.filter { $0 == .askedForBody }.count == 1)
+        #expect(rig.transport.received.last?.text == "again")
+    }
+}

@@ -1,0 +1,129 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("The end of a call, and of a service")
+struct ServiceCancellationCaseTests {
+    @Test("service SV-09 forgets a request whose authorisation comes after its loader is gone")
+    func lateAuthorisation() async throws {
+        let signal = Signal()
+        let asked = Signal()
+        let rig = Rig {
+            $0.decorators = [
+                ClosureDecorator { request in
+                    asked.raise()
+                    try await signal.wait()
+                    return request
+                }
+            ]
+        }
+        let witness = Witness()
+        var loader: Loader? = rig.loader.account.makeLoader()
+        loader?.delegate = witness
+        loader?.delegateExecutor = .anywhere
+        loader?.perform(try rig.request())
+        try await asked.wait()
+
+        loader = nil
+        try await rig.events.line("call failed: cancelled")
+
+        #expect(witness.told.isEmpty)
+        #expect(rig.transport.requests.isEmpty)
+    }
+
+    @Test("service SV-25 ends what is in flight when the service is shut down and let go")
+    func cancelAll() async throws {
+        let transport = ScriptedTransport(answering: .stalls)
+        let witness = Witness()
+        do {
+            let service = Service(transport: transport)
+            let loader = service.anonymous.makeLoader()
+            loader.delegate = witness
+            loader.delegateExecutor = .anywhere
+            loader.perform(try Request("https://svc.example.com/"))
+            _ = try await transport.request(at: 0)
+            await service.shutDown()
+            #expect(try await witness.journal.next() == [.cancelled])
+        }
+        #expect(transport.cancellations == 1)
+    }
+
+    @Test("service SV-31 sends nothing for a call that is cancelled at once")
+    func cancelledBefore() async throws {
+        let signal = Signal()
+        let rig = Rig {
+            $0.decorators = [
+                ClosureDecorator { request in
+                    try await signal.wait()
+                    return request
+                }
+            ]
+        }
+        let witness = Witness()
+
+        rig.perform(try rig.request(), witness).cancel()
+
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(rig.transport.requests.isEmpty)
+    }
+
+    @Test("service SV-33 cancels the exchange of a handle once")
+    func cancelHandle() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.stalls)
+        let witness = Witness()
+        let handle = rig.perform(try rig.request(), witness)
+        _ = try await rig.transport.request(at: 0)
+
+        handle.cancel()
+        _ = try await witness.journal.next()
+        try await rig.transport.cancellations(atLeast: 1)
+
+        #expect(rig.transport.cancellations == 1)
+    }
+
+    @Test("service SV-36 leaves a call alone when another one ends")
+    func foreign() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/own").respond(.stalls)
+        rig.transport.on(.get, "/other").respond(.text("ok"))
+        let witness = Witness()
+        let handle = rig.perform(try rig.request("/own"), witness)
+
+        _ = try await rig.loader.load(rig.request("/other"))
+
+        #expect(handle.isRunning)
+        #expect(witness.told.isEmpty)
+        handle.cancel()
+        _ = try await witness.journal.next()
+    }
+
+    @Test("service SV-41 tells one cancellation of what is performed after its end")
+    func performAfterTheEnd() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        await rig.service.shutDown()
+        let witness = Witness()
+
+        let handle = rig.perform(try rig.request(), witness)
+
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(!handle.isRunning)
+        #expect(rig.transport.requests.isEmpty)
+    }
+
+    @Test("service D-41 tells a late call as a call that was cancelled")
+    func lateCall() async throws {
+        let rig = Rig()
+        await rig.service.shutDown()
+
+        _ = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+
+        #expect(rig.events.story == ["call started GET https://svc.example.com/thing", "call failed: cancelled"])
+    }
+}

@@ -1,0 +1,13 @@
+import Lade
+import LadeTesting
+
+/// A link of the app's own that notes whether calls come with their scope.
+struct ScopeProbe: Interceptor {
+    let seen: Locked<[Bool]>
+    var observesScope: Bool { true }
+
+    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        seen.withLock { $0.append(next.call.scope != nil) }
+        return try await next(request)
+    }
+}
