@@ -52,7 +52,8 @@ unfinished_tests() { # log
     comm -23 .build/started .build/ended | sed 's/^/    /'
 }
 
-# The lines by which the test runner tells its result.
+# What went wrong, briefly, and the lines by which the test runner tells its result.
 closing_lines() { # log
-    grep -E 'Test run with [0-9]+ tests|^Executed [0-9]+ tests|Test Suite .(All|Selected) tests' "$1" || true
+    grep -aE -A 2 '^✘ .* recorded an issue' "$1" | cut -c 1-600 | head -60 || true
+    grep -aE 'Test run with [0-9]+ tests|^Executed [0-9]+ tests|Test Suite .(All|Selected) tests' "$1" || true
 }

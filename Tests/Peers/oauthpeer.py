@@ -1,7 +1,8 @@
 """An OAuth 2 server (Authlib on Flask) and a resource that wants its tokens, for the tests.
 
 Run by Scripts/peers under gunicorn as `oauthpeer:app`. Any name is a client's, so that each test has one of its own; its
-secret is "secret". A name that ends in `.5` gets tokens for 5 seconds, any other for an hour.
+secret is "secret". A name that ends in a point and a number (`ann.600`) gets tokens for so many seconds, any other for an
+hour.
 
 POST /token                      grants client_credentials, password (user "ann", "wonderland"), refresh_token (replaced
                                  by each use: the old one is refused)
