@@ -54,7 +54,7 @@ public final class CurlTransport: Transport {
         await withTaskCancellationHandler {
             await withResumption { continuation in
                 transfer.continuation = continuation
-                if !inbox.post(.submit(transfer)) {
+                if !loop.submitAtOnce(transfer), !inbox.post(.submit(transfer)) {
                     transfer.refuse(.cancelled(ErrorContext(request)))
                     continuation.resume()
                 }

@@ -133,8 +133,9 @@ extension Call {
         let watch = ScopeWatch()
         let registration = scope.add { watch.resume(isCancelled: true) }
         defer { if let registration { scope.remove(registration) } }
-        if registration == nil { watch.resume(isCancelled: true) }
         let result = await withTaskGroup(of: Result<Value, LoadingError>.self) { [inner] tasks in
+            // Given up before it began: the child must not come to its end before it hears of that.
+            if registration == nil { tasks.cancelAll() }
             tasks.addImmediately {
                 defer { watch.resume(isCancelled: false) }
                 do throws(LoadingError) {

@@ -3,7 +3,7 @@ import LadeCore
 
 /// One easy handle of libcurl with the memory it needs: error text and lists.
 ///
-/// Used by the loop thread alone.
+/// Used by the holder of the loop's ``Baton`` alone.
 ///
 /// Handles are pooled and reset, never rebuilt, so that no option of one exchange can leak into the next. A plain GET that
 /// follows a plain GET to the same host differs in nothing but address and headers; only then the reset is left out.
@@ -20,7 +20,7 @@ final class EasyHandle {
     private var address = ""
     /// The fields that the list of header lines was made from.
     @exclusivity(unchecked) var headers = Headers()
-    // Used by the loop's thread alone, and never while it is changed.
+    // Used by one thread at a time, and never while it is changed.
     @exclusivity(unchecked) private var lists: [(option: CURLoption, list: UnsafeMutablePointer<curl_slist>)] = []
 
     /// Makes a handle; what it shares with others survives every reset.

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The monotonic clock, read on the loop thread, whose waits are the system's own.
+/// The monotonic clock, by which the loop goes, whose waits are the system's own.
 enum Monotonic {
     static func now() -> Int64 {
         var time = timespec()

@@ -7,7 +7,8 @@
     /// libcurl says REMOVE after each transfer and IN again when the pooled connection is reused. For sockets it opened
     /// through us the kernel's registration is left alone while idle and `epoll_ctl` is called for net changes only,
     /// which saves two system calls a request. Other descriptors (the resolver's) are closed behind our back, so their
-    /// interest is applied at once. Used by the loop thread alone, but for ``wake()``.
+    /// interest is applied at once. Used by the holder of the loop's ``Baton`` alone, but for
+    /// the wait itself, which is the loop thread's.
     final class Poller {
         /// What happened to a socket, in libcurl's bits.
         struct Ready {
@@ -26,7 +27,7 @@
 
         private let epoll: Int32
         private let wakeUp: Int32
-        // The loop thread's alone, and no access is open while libcurl is called.
+        // The baton's, and no access is open while libcurl is called.
         @exclusivity(unchecked) private var interests: [Interest] = []
         @exclusivity(unchecked) private var dirty: [Int32] = []
         private let events: UnsafeMutableBufferPointer<epoll_event>
@@ -93,9 +94,13 @@
         }
 
         /// Waits for at most `milliseconds` (−1: for ever) and calls `body` for each socket that is ready.
-        func wait(milliseconds: Int32, _ body: (Ready) -> Void) {
+        ///
+        /// The baton is passed for the time of a wait, but not when there is nothing to wait for.
+        func wait(milliseconds: Int32, without baton: Baton, _ body: (Ready) -> Void) {
             applyChanges()
+            if milliseconds != 0 { baton.pass() }
             let count = epoll_wait(epoll, events.baseAddress, 256, milliseconds)
+            if milliseconds != 0 { baton.take() }
             guard count > 0 else { return }
             for event in events[..<Int(count)] {
                 let socket = event.data.fd
@@ -141,7 +146,8 @@
             return oldest
         }
 
-        private func applyChanges() {
+        /// Tells the kernel what has changed; ``wait(milliseconds:without:_:)`` does it too.
+        func applyChanges() {
             for socket in dirty {
                 let index = Int(socket)
                 interests[index].isDirty = false

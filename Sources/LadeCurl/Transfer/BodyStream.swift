@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-/// The bridge between the loop thread, which receives a streamed body, and the task that reads it.
+/// The bridge between the loop, which receives a streamed body, and the task that reads it.
 ///
 /// The loop appends to a slab of its own and publishes once per turn; the reader takes what is ready. Above the
 /// high-water mark the loop pauses the transfer, below half of it the reader asks for more.
@@ -62,7 +62,7 @@ final class BodyStream: ResponseBodySource {
     private let cancelTransfer: @Sendable () -> Void
     private let resumeTransfer: @Sendable () -> Void
     private let cancellation: LoadingError
-    // Owned by the loop thread.
+    // Owned by the loop.
     private nonisolated(unsafe) var slab: PooledBytes?
     private nonisolated(unsafe) var unpublished: [Data] = []
 

@@ -90,7 +90,7 @@ final class BufferPool: Sendable {
 
 /// A growing run of bytes in a pooled buffer.
 ///
-/// Owned by the loop thread until it is turned into `Data`.
+/// Owned by the loop until it is turned into `Data`.
 struct PooledBytes {
     private let pool: BufferPool
     private var buffer: UnsafeMutableRawBufferPointer

@@ -9,8 +9,8 @@ import Synchronization
 
 /// One exchange, from its submission to its single ending.
 ///
-/// Created in the caller's task, then owned by the loop thread: nothing but the loop and libcurl's callbacks, which run
-/// on the loop, touches the variables. That is the proof behind `@unchecked Sendable`.
+/// Created in the caller's task, then owned by the loop: nothing but the holder of its ``Baton`` and libcurl's callbacks,
+/// which it runs, touches the variables. That is the proof behind `@unchecked Sendable`.
 final class Transfer: @unchecked Sendable {
     /// What of the transport's settings an exchange goes by: plain numbers, for every exchange copies them.
     struct Rules {
@@ -63,7 +63,7 @@ final class Transfer: @unchecked Sendable {
     let hasBody: Bool
     let limits: Limits
 
-    // One thread uses these, and no access is open while a callback runs: the run-time exclusivity checks, 4,000
+    // One thread at a time uses these, and no access is open while a callback runs: the run-time exclusivity checks, 4,000
     // instructions a call, are left out.
     @exclusivity(unchecked) var phase = Phase.new
     /// Who waits for the outcome, which is stored before it is resumed.

@@ -112,6 +112,16 @@ struct ScopedCallTests {
         #expect(await task.value)
     }
 
+    @Test("what runs in a task of its own finds it cancelled when the scope was over before")
+    func overBefore() async throws {
+        let (call, scope) = scopedCall()
+        scope.cancel()
+
+        let isCancelled = try await call.inTask { (_) async throws(LoadingError) in Task.isCancelled }
+
+        #expect(isCancelled)
+    }
+
     @Test("the task's own cancellation reaches what runs in a task of its own")
     func taskCancellation() async {
         let (call, _) = scopedCall()
