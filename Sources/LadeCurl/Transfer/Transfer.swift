@@ -209,197 +209,6 @@ final class Transfer: @unchecked Sendable {
     }
 }
 
-// MARK: - What libcurl reports
-
-extension Transfer {
-    /// One line of a head or trailer section.
-    ///
-    /// Returns whether the exchange goes on.
-    func received(line: UnsafeBufferPointer<UInt8>, on loop: CurlLoop) -> Bool {
-        lastActivity = loop.now
-        let finding: HeadVetting.Finding
-        do {
-            finding = try vetting.take(line)
-        } catch {
-            switch error {
-            case .malformed(let fault): failure = .malformedResponse(fault, context)
-            case .tooLarge(let limit): failure = .headTooLarge(limit, context)
-            }
-            return false
-        }
-        switch finding {
-        case .more: return true
-        case .interim(let status, let headers):
-            call.record(.interimResponse(status: status, headers: headers))
-            return true
-        case .final(let head): return received(head: head, on: loop)
-        }
-    }
-
-    private func received(head: HeadVetting.Head, on loop: CurlLoop) -> Bool {
-        self.head = head
-        for fault in vetting.tolerated { call.record(.malformationTolerated(fault)) }
-        call.record(.headReceived(status: head.status, headers: head.headers, version: head.version))
-        loop.learned(head.version, transfer: self)
-        if head.isChunked, case .running(let handle) = phase { handle.watchForSurplus() }
-        if head.status == 407, case .proxy(let proxy) = loop.handleSettings.settings.proxy, !isSecure {
-            failure = .proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)"), context)
-            return false
-        }
-        let hasBody = request.method != .head && head.status != 204 && head.status != 304
-        switch request.delivery {
-        case .buffered(let limit):
-            // A coded length says nothing about the decoded one.
-            let announced = head.contentEncoding == nil || !isDecoding ? head.contentLength : nil
-            if hasBody, let announced, announced > Int64(limit) {
-                failure = .bodyTooLarge(limit: limit, announced: announced, context)
-                return false
-            }
-        case .streamed: startStream(head, on: loop)
-        }
-        return true
-    }
-
-    private func startStream(_ head: HeadVetting.Head, on loop: CurlLoop) {
-        guard let continuation else { return }
-        self.continuation = nil
-        let stream = BodyStream(
-            highWater: loop.handleSettings.settings.limits.streamHighWater,
-            pool: loop.pool,
-            cancellation: .cancelled(context),
-            cancel: { [inbox = loop.inbox] in inbox.post(.cancel(self)) },
-            resume: { [inbox = loop.inbox] in inbox.post(.resume(self, .download)) }
-        )
-        self.stream = stream
-        outcome = .success(response(head, ResponseBody(streaming: stream)))
-        settle(continuation, on: loop)
-    }
-
-    private func settle(_ continuation: Waiter, on loop: CurlLoop) {
-        isSettled.store(true, ordering: .releasing)
-        loop.resume(continuation, lane)
-    }
-
-    /// Settles a transfer that the loop takes no more.
-    func refuse(_ error: LoadingError) {
-        outcome = .failure(error)
-        isSettled.store(true, ordering: .releasing)
-    }
-
-    private func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
-        var headers = head.headers
-        if isDecoding, head.contentEncoding != nil {
-            // They describe the coded bytes, which nobody sees any more; the metrics have them.
-            headers.remove("Content-Encoding")
-            headers.remove("Content-Length")
-        }
-        return Response(
-            status: head.status,
-            headers: headers,
-            body: body,
-            request: request,
-            version: head.version
-        )
-    }
-
-    /// A piece of the body.
-    ///
-    /// Returns what libcurl is to be told.
-    func received(body bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
-        lastActivity = loop.now
-        guard failure == nil, !isCancelled else { return 0 }
-        bodyBytes += Int64(bytes.count)
-        if isDecoding, head?.contentEncoding != nil, isBomb(loop.handleSettings.settings.limits) { return 0 }
-        guard case .buffered(let limit) = request.delivery else { return received(streamed: bytes, on: loop) }
-        guard bodyBytes <= Int64(limit) else {
-            failure = .bodyTooLarge(limit: limit, announced: nil, context)
-            return 0
-        }
-        if body == nil, isWholeBody(bytes) {
-            wholeBody = Data(bytes)
-            return bytes.count
-        }
-        if body == nil {
-            if let whole = wholeBody {
-                // Not whole after all, whatever its length said.
-                body = PooledBytes(pool: loop.pool, capacity: whole.count + bytes.count)
-                whole.withUnsafeBytes { body?.append($0) }
-                wholeBody = nil
-                body?.append(bytes)
-                return bytes.count
-            }
-            // What a server announces is believed up to 1 MiB; beyond that the buffer grows with what really comes.
-            let announced = Int(min(head?.contentLength ?? 0, 1 << 20))
-            body = PooledBytes(pool: loop.pool, capacity: max(announced, bytes.count))
-        }
-        body?.append(bytes)
-        return bytes.count
-    }
-
-    private func isWholeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        bytes.count <= BufferPool.smallest && bodyBytes == Int64(bytes.count) && head?.contentLength == bodyBytes
-            && head?.contentEncoding == nil
-    }
-
-    private func received(streamed bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
-        guard let stream else { return 0 }
-        guard stream.append(bytes) else {
-            bodyBytes -= Int64(bytes.count)
-            pauses |= CURLPAUSE_RECV
-            return Int(LADE_WRITE_PAUSE)
-        }
-        loop.markUnpublished(self)
-        return bytes.count
-    }
-
-    private func isBomb(_ limits: TransportSettings.ResponseLimits) -> Bool {
-        guard bodyBytes > Int64(limits.decompressionFloor), case .running(let handle) = phase else { return false }
-        let coded = max(handle.offset(CURLINFO_SIZE_DOWNLOAD_T), head?.contentLength ?? 0, 1)
-        guard bodyBytes / coded >= Int64(limits.decompressionRatio) else { return false }
-        failure = .decompressionRatioExceeded(limit: limits.decompressionRatio, context)
-        return true
-    }
-
-    /// libcurl wants bytes of the request's body.
-    func fill(_ buffer: UnsafeMutableRawBufferPointer, on loop: CurlLoop) -> Int {
-        lastActivity = loop.now
-        if case .bytes(let data) = request.body?.content {
-            let count = min(buffer.count, data.count - sentBytes)
-            data.withUnsafeBytes { source in
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sentBytes..<(sentBytes + count)]))
-            }
-            sentBytes += count
-            return count
-        }
-        guard let pipe else { return 0 }
-        switch pipe.read(into: buffer) {
-        case .bytes(let count):
-            sentBytes += count
-            return count
-        case .end: return 0
-        case .nothingYet:
-            pauses |= CURLPAUSE_SEND
-            return Int(LADE_READ_PAUSE)
-        case .failed:
-            failure = pipe.failure
-            return Int(LADE_READ_ABORT)
-        }
-    }
-
-    /// libcurl is about to send the request over a connection.
-    ///
-    /// Returns whether it may.
-    ///
-    /// libcurl repeats a request by itself, POST included, when a reused connection dies before any byte of the answer,
-    /// and after a 417. Only the first sending is let through; what happens next is decided by the loop.
-    func mayBeSent() -> Bool {
-        sendings += 1
-        guard sendings == 1, case .running(let handle) = phase else { return false }
-        wasReused = handle.long(CURLINFO_NUM_CONNECTS) == 0
-        return true
-    }
-}
-
 // MARK: - The ending
 
 extension Transfer {
@@ -472,5 +281,34 @@ extension Transfer {
             outcome = .failure(error ?? .malformedResponse(MalformedResponse(.notHTTP), context))
         }
         settle(continuation, on: loop)
+    }
+
+    /// Has whoever waits resumed with the outcome that is stored.
+    func settle(_ continuation: Waiter, on loop: CurlLoop) {
+        isSettled.store(true, ordering: .releasing)
+        loop.resume(continuation, lane)
+    }
+
+    /// Settles a transfer that the loop takes no more.
+    func refuse(_ error: LoadingError) {
+        outcome = .failure(error)
+        isSettled.store(true, ordering: .releasing)
+    }
+
+    /// The answer with a head and a body.
+    func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
+        var headers = head.headers
+        if isDecoding, head.contentEncoding != nil {
+            // They describe the coded bytes, which nobody sees any more; the metrics have them.
+            headers.remove("Content-Encoding")
+            headers.remove("Content-Length")
+        }
+        return Response(
+            status: head.status,
+            headers: headers,
+            body: body,
+            request: request,
+            version: head.version
+        )
     }
 }

@@ -1,0 +1,226 @@
+import CCurl
+import LadeCore
+
+// The way of an exchange through the loop: its start, its ending, its time-outs.
+extension CurlLoop {
+    func start(_ transfer: Transfer) {
+        if case .finished = transfer.phase {
+            // Given up in the turn in which its place came up: the place goes on to the next.
+            admitted += admission.end(host: transfer.hostNumber)
+            return
+        }
+        if case .waiting = transfer.phase {
+            let waited = Duration.nanoseconds(now - transfer.submitted)
+            transfer.call.record(.waitEnded(.connection(host: transfer.host), after: waited))
+        }
+        guard let handle = idleHandles.popLast() ?? EasyHandle(share: share) else {
+            let error = LoadingError.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "", transfer.context)
+            transfer.finish(error, metrics: Metrics(), on: self)
+            admitted += admission.end(host: transfer.hostNumber)
+            return
+        }
+        transfer.phase = .running(handle)
+        transfer.started = now
+        transfer.lastActivity = now
+        transfer.index = running.count
+        running.append(transfer)
+        if transfer.isStreamed, transfer.isSecure { streamsByHost[transfer.hostNumber, default: 0] += 1 }
+        transfer.call.record(
+            .exchangeStarted(
+                method: transfer.request.method,
+                url: transfer.request.url.redacted(secretQueryNames: transfer.request.secretQueryNames)
+            )
+        )
+        if transfer.isSecure, handleSettings.settings.tls.verification == .unsafelyAcceptEveryCertificate {
+            transfer.call.record(.certificateCheckSkipped(host: transfer.host))
+        }
+        send(transfer, handle, isFresh: false)
+    }
+
+    private func send(_ transfer: Transfer, _ handle: EasyHandle, isFresh: Bool) {
+        transfer.prepareForSending()
+        handle.carry(transfer, on: self)
+        handle.prepare(plan(transfer, isFresh: isFresh), handleSettings)
+        let result = curl_multi_add_handle(rawMulti, handle.raw)
+        guard result == CURLM_OK else {
+            let message = String(cString: curl_multi_strerror(result))
+            return end(transfer, handle, .transport(code: Int(result.rawValue), message: message, transfer.context))
+        }
+        startPump(transfer)
+        nextExpiry = min(nextExpiry, expiry(transfer).at)
+    }
+
+    private func plan(_ transfer: Transfer, isFresh: Bool) -> EasyHandle.Plan {
+        let request = transfer.request
+        guard transfer.hasBody || request.method != .get else {
+            return EasyHandle.Plan(
+                transfer: transfer,
+                bodyLength: nil,
+                hasBody: false,
+                isFresh: isFresh || needsOwnConnection(transfer)
+            )
+        }
+        let hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
+        var length = request.body?.length
+        if request.body == nil {
+            // RFC 9110 §8.6: a method that is expected to have content says so when it has none.
+            length = request.method == .post || request.method == .put || request.method == .patch ? 0 : nil
+        } else if request.body?.trailers != nil {
+            length = nil
+        }
+        return EasyHandle.Plan(
+            transfer: transfer,
+            bodyLength: length,
+            hasBody: hasBody,
+            isFresh: isFresh || needsOwnConnection(transfer)
+        )
+    }
+
+    /// libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of its
+    /// own: an idle one of its kind when no stream is under way to that host, a new one otherwise.
+    private func needsOwnConnection(_ transfer: Transfer) -> Bool {
+        transfer.isStreamed && streamsByHost[transfer.hostNumber, default: 0] > 1
+    }
+
+    private func startPump(_ transfer: Transfer) {
+        guard transfer.hasBody, let body = transfer.request.body else { return }
+        let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
+        switch body.content {
+        case .bytes: return
+        case .file(let path, let offset):
+            // Read in a task and not on the loop, so that a slow disk holds up nobody else.
+            let context = transfer.context
+            write = { write in
+                let source = try FileSource(path: path, offset: offset, context: context)
+                while let chunk = try await source.next() { try await write(chunk) }
+            }
+        case .stream(let writer): write = writer
+        }
+        let pipe = UploadPipe(declaredLength: body.length, context: transfer.context) { [inbox] in
+            inbox.post(.resume(transfer, .upload))
+        }
+        transfer.pipe = pipe
+        // Owned by the transfer, which cancels it when it ends. Detached, for it may be made in the caller's thread or not.
+        transfer.pump = Task.detached {
+            do {
+                try await write { chunk throws(LoadingError) in try await pipe.write(chunk) }
+                pipe.end(nil)
+            } catch {
+                pipe.end(error)
+            }
+        }
+    }
+
+    /// The version of an answer tells how many calls the host's connections can carry at once.
+    func learned(_ version: HTTPVersion, transfer: Transfer) {
+        guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
+        // Started when the turn settles: this is a callback, from which libcurl must not be called.
+        admitted += admission.learn(version >= .http2 ? .streams : .none, host: transfer.hostNumber)
+    }
+
+    func ended(_ transfer: Transfer, _ code: CURLcode) {
+        guard case .running(let handle) = transfer.phase else { return }
+        if let failure = transfer.failure { return end(transfer, handle, failure) }
+        if code == CURLE_OK { return end(transfer, handle, nil) }
+        let wasStopped = code == CURLE_ABORTED_BY_CALLBACK && transfer.sendings > 1
+        // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
+        if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
+        // A stream that the server reset on purpose says so with its error number; a lost connection has none.
+        let isLostHTTP2 =
+            (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE)
+            && !handle.message.contains("(err ")
+        let isDead =
+            wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
+            || isLostHTTP2
+        // Not with trailers: see `end` for what a handle that sent some would do.
+        let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
+        if isDead, transfer.wasReused, transfer.progress == .nothing, canRepeat {
+            transfer.wasRepeated = true
+            transfer.call.record(.exchangeRepeated(onFreshConnection: true))
+            curl_multi_remove_handle(rawMulti, handle.raw)
+            return send(transfer, handle, isFresh: true)
+        }
+        // On a connection that was not reused libcurl repeats for one reason only: REFUSED_STREAM.
+        if wasStopped, !transfer.wasReused {
+            return end(transfer, handle, .connectionLost(.nothing, isSafeToRepeat: true, transfer.context))
+        }
+        end(transfer, handle, failure(transfer, handle, code).loadingError(transfer.context))
+    }
+
+    private func failure(_ transfer: Transfer, _ handle: EasyHandle, _ code: CURLcode) -> CurlFailure {
+        var failure = CurlFailure(code: code, message: handle.message, host: transfer.host, progress: transfer.progress)
+        failure.verifyResult = handle.long(CURLINFO_SSL_VERIFYRESULT)
+        failure.systemError = Int32(truncatingIfNeeded: handle.long(CURLINFO_OS_ERRNO))
+        failure.proxyCode = handle.long(CURLINFO_PROXY_ERROR)
+        failure.connectStatus = handle.long(CURLINFO_HTTP_CONNECTCODE)
+        if case .proxy(let proxy) = handleSettings.settings.proxy { failure.proxy = "\(proxy.host):\(proxy.port)" }
+        failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
+        failure.expected = transfer.head?.contentLength
+        failure.wasSent = transfer.sendings > 0
+        return failure
+    }
+
+    func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {
+        let metrics = transfer.metrics(handle)
+        curl_multi_remove_handle(rawMulti, handle.raw)
+        handle.putDown()
+        // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
+        // writes its first chunk's size before the start of the buffer.
+        let isReusable = !transfer.hasBody || transfer.request.body?.trailers == nil
+        if idleHandles.count < 256, isReusable { idleHandles.append(handle) }
+        let last = running.removeLast()
+        if last !== transfer {
+            running[transfer.index] = last
+            last.index = transfer.index
+        }
+        if transfer.isStreamed, transfer.isSecure {
+            let left = streamsByHost[transfer.hostNumber, default: 1] - 1
+            streamsByHost[transfer.hostNumber] = left > 0 ? left : nil
+        }
+        transfer.finish(error, metrics: metrics, on: self)
+        admitted += admission.end(host: transfer.hostNumber)
+        nextExpiry = min(nextExpiry, now + idleLife)
+    }
+
+    // MARK: - Time-outs
+
+    /// The next moment at which a transfer may have taken too long, and what for.
+    private func expiry(_ transfer: Transfer) -> (at: Int64, phase: TimeoutPhase) {
+        let limits = transfer.limits
+        var next = (at: Int64.max, phase: TimeoutPhase.whole)
+        func consider(_ limit: Int64, since start: Int64, _ phase: TimeoutPhase) {
+            let (at, overflow) = start.addingReportingOverflow(limit)
+            if !overflow, at < next.at { next = (at, phase) }
+        }
+        consider(limits.whole, since: transfer.started, .whole)
+        if transfer.sendings == 0 {
+            // Waiting for a connection inside libcurl (its limits, a shared one being opened) is not connecting.
+            consider(limits.connect, since: transfer.connectStarted ?? now, .connect)
+        } else if transfer.stream?.isPaused != true {
+            consider(limits.idle, since: transfer.lastActivity, .idle)
+        }
+        return next
+    }
+
+    /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
+    ///
+    /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
+    func beginIdling(_ transfer: Transfer) {
+        transfer.lastActivity = now
+        nextExpiry = min(nextExpiry, expiry(transfer).at)
+    }
+
+    func expire() {
+        nextExpiry = poller.shutIdle(before: now - idleLife).map { $0 + idleLife } ?? .max
+        for transfer in running {
+            guard case .running(let handle) = transfer.phase else { continue }
+            let (at, phase) = expiry(transfer)
+            guard at <= now else {
+                nextExpiry = min(nextExpiry, expiry(transfer).at)
+                continue
+            }
+            let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
+            end(transfer, handle, .timedOut(isLookingUp ? .nameLookup : phase, transfer.context))
+        }
+    }
+}
