@@ -1,10 +1,22 @@
-// Typed doors to libcurl's variadic functions, which Swift cannot call.
+// Typed doors to libcurl's variadic functions, which Swift cannot call, and to what the Glibc module leaves out.
 // Nothing here is defined besides static inline functions; feature macros (_GNU_SOURCE …) must not be set in this header.
 #pragma once
 #include <curl/curl.h>
 #ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
+// A descriptor that becomes ready at a moment of the monotonic clock, given in nanoseconds.
+static inline int lade_alarm_make(void) {
+    return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+static inline int lade_alarm_set(int alarm, long long moment) {
+    // Zero would turn it off; what lies behind us goes off at once.
+    if (moment < 1) moment = 1;
+    struct itimerspec time = {{0, 0}, {moment / 1000000000, moment % 1000000000}};
+    return timerfd_settime(alarm, TFD_TIMER_ABSTIME, &time, NULL);
+}
 #endif
 
 static inline CURLcode lade_easy_set_long(CURL *easy, CURLoption option, long value) {

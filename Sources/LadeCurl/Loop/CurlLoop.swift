@@ -53,8 +53,6 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var nextExpiry = Int64.max
     private let executor: LoopExecutor
     private let baton = Baton()
-    /// Until when the loop thread sleeps if nobody wakes it.
-    @exclusivity(unchecked) private var sleepsUntil = Int64.min
 
     /// The loop thread as a number, once it runs.
     private let thread = Atomic<UInt>(0)
@@ -176,7 +174,7 @@ final class CurlLoop: @unchecked Sendable {
         fireTimer()
         settle()
 
-        poller.wait(milliseconds: timeToWait(), without: baton) { ready in
+        poller.wait(isLook: !mayWait(), without: baton) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
         }
@@ -199,14 +197,15 @@ final class CurlLoop: @unchecked Sendable {
         flush()
     }
 
-    private func timeToWait() -> Int32 {
-        var until = nextExpiry
-        if let timer { until = min(until, timer) }
-        guard until > now, inbox.fallAsleep() else { return 0 }
-        sleepsUntil = until
-        guard until != .max else { return -1 }
-        return Int32(clamping: (until - now + 999_999) / 1_000_000)
+    /// Whether there is nothing to do until something happens; sets the alarm for what happens by time.
+    private func mayWait() -> Bool {
+        guard wakeTime > now, inbox.fallAsleep() else { return false }
+        poller.wake(at: wakeTime)
+        return true
     }
+
+    /// When something is to be done at the latest.
+    private var wakeTime: Int64 { min(nextExpiry, timer ?? .max) }
 
     private func fireTimer() {
         guard let timer, timer <= now else { return }
@@ -269,7 +268,7 @@ final class CurlLoop: @unchecked Sendable {
         fireTimer()
         settle()
         poller.applyChanges()
-        if min(nextExpiry, timer ?? .max) < sleepsUntil { inbox.rouse() }
+        poller.wake(at: wakeTime)
         return true
     }
 

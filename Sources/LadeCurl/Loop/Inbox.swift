@@ -64,11 +64,6 @@ final class Inbox: Sendable {
         state.withLock { $0.isAsleep && $0.messages.isEmpty && !$0.isStopped }
     }
 
-    /// Wakes the loop, should it sleep, so that it looks at the time again.
-    func rouse() {
-        if let descriptor = state.withLock({ sleeper(&$0) }) { wake(descriptor) }
-    }
-
     /// Tells the loop to end everything; messages posted later are refused.
     func stop() {
         let descriptor = state.withLock { state in

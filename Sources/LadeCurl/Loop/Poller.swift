@@ -27,6 +27,9 @@
 
         private let epoll: Int32
         private let wakeUp: Int32
+        private let alarm: Int32
+        /// When the alarm goes off; the greatest value while it is not set.
+        @exclusivity(unchecked) private var alarmTime = Int64.max
         // The baton's, and no access is open while libcurl is called.
         @exclusivity(unchecked) private var interests: [Interest] = []
         @exclusivity(unchecked) private var dirty: [Int32] = []
@@ -37,15 +40,18 @@
             epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
             guard epoll >= 0 else { throw SystemError(errno: errno) }
             wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-            guard wakeUp >= 0 else {
+            alarm = lade_alarm_make()
+            guard wakeUp >= 0, alarm >= 0 else {
                 let error = SystemError(errno: errno)
-                Glibc.close(epoll)
+                for descriptor in [epoll, wakeUp, alarm] where descriptor >= 0 { Glibc.close(descriptor) }
                 throw error
             }
             events = .allocate(capacity: 256)
-            // By edges: each write wakes once, and nobody has to read.
-            var event = epoll_event(events: EPOLLIN.rawValue | EPOLLET.rawValue, data: epoll_data_t(fd: wakeUp))
-            epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event)
+            // By edges: each write and each alarm wakes once, and nobody has to read.
+            for descriptor in [wakeUp, alarm] {
+                var event = epoll_event(events: EPOLLIN.rawValue | EPOLLET.rawValue, data: epoll_data_t(fd: descriptor))
+                epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
+            }
         }
 
         deinit {
@@ -55,6 +61,7 @@
         /// Gives the descriptors back; nothing may be called afterwards.
         func close() {
             Glibc.close(wakeUp)
+            Glibc.close(alarm)
             Glibc.close(epoll)
         }
 
@@ -93,18 +100,32 @@
             }
         }
 
-        /// Waits for at most `milliseconds` (−1: for ever) and calls `body` for each socket that is ready.
+        /// Has the wait that is under way, or the next one, end at a moment at the latest.
         ///
-        /// The baton is passed for the time of a wait, but not when there is nothing to wait for.
-        func wait(milliseconds: Int32, without baton: Baton, _ body: (Ready) -> Void) {
+        /// An alarm that is set for an earlier moment stays: it is cheaper to wake once for nothing than to give the
+        /// kernel a time for each wait, as most moments are moved on long before they come.
+        func wake(at moment: Int64) {
+            guard moment < alarmTime else { return }
+            alarmTime = moment
+            lade_alarm_set(alarm, moment)
+        }
+
+        /// Waits until something happens, and calls `body` for each socket that is ready.
+        ///
+        /// The baton is passed for the time of a wait, but not when nothing but a look is asked for.
+        func wait(isLook: Bool, without baton: Baton, _ body: (Ready) -> Void) {
             applyChanges()
-            if milliseconds != 0 { baton.pass() }
-            let count = epoll_wait(epoll, events.baseAddress, 256, milliseconds)
-            if milliseconds != 0 { baton.take() }
+            if !isLook { baton.pass() }
+            let count = epoll_wait(epoll, events.baseAddress, 256, isLook ? 0 : -1)
+            if !isLook { baton.take() }
             guard count > 0 else { return }
             for event in events[..<Int(count)] {
                 let socket = event.data.fd
                 if socket == wakeUp { continue }
+                if socket == alarm {
+                    alarmTime = .max
+                    continue
+                }
                 let index = Int(socket)
                 if index < interests.count, interests[index].isLazy, interests[index].wanted == 0 {
                     // An idle pooled connection: data or a close came. libcurl looks at it before it reuses it.
@@ -146,7 +167,7 @@
             return oldest
         }
 
-        /// Tells the kernel what has changed; ``wait(milliseconds:without:_:)`` does it too.
+        /// Tells the kernel what has changed; ``wait(isLook:without:_:)`` does it too.
         func applyChanges() {
             for socket in dirty {
                 let index = Int(socket)
