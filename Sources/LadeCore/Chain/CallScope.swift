@@ -10,20 +10,24 @@ public final class CallScope: Sendable {
         fileprivate let number: UInt64
     }
 
+    // In a structure, so that it is handed out of the lock as it is: a bare closure would be wrapped in another.
+    private struct Handler {
+        let number: UInt64
+        let run: @Sendable () -> Void
+    }
+
     private struct State {
         var isCancelled = false
         var isOver = false
         var lastNumber: UInt64 = 0
         // A call does one thing at a time; only links that race several exchanges need more than the first place.
-        var first: (number: UInt64, handler: @Sendable () -> Void)?
-        var others: [UInt64: @Sendable () -> Void] = [:]
+        var first: Handler?
+        var others: [UInt64: Handler] = [:]
 
         /// Forgets all handlers, and returns them in the order they came.
-        mutating func takeHandlers() -> [@Sendable () -> Void] {
-            var numbered = others.map { ($0.key, $0.value) }
-            if let first { numbered.append(first) }
-            (first, others) = (nil, [:])
-            return numbered.sorted { $0.0 < $1.0 }.map(\.1)
+        mutating func takeHandlers() -> [Handler] {
+            defer { (first, others) = (nil, [:]) }
+            return (Array(others.values) + (first.map { [$0] } ?? [])).sorted { $0.number < $1.number }
         }
     }
 
@@ -46,12 +50,12 @@ public final class CallScope: Sendable {
     ///
     /// Harmless after the call's end, and more than once.
     public func cancel() {
-        let handlers = state.withLock { state -> [@Sendable () -> Void] in
+        let handlers = state.withLock { state -> [Handler] in
             guard !state.isCancelled, !state.isOver else { return [] }
             state.isCancelled = true
             return state.takeHandlers()
         }
-        for handler in handlers { handler() }
+        for handler in handlers { handler.run() }
     }
 
     /// Says that the call has ended.
@@ -73,10 +77,11 @@ public final class CallScope: Sendable {
         state.withLock { state in
             guard !state.isCancelled else { return nil }
             state.lastNumber += 1
+            let added = Handler(number: state.lastNumber, run: handler)
             if state.first == nil {
-                state.first = (state.lastNumber, handler)
+                state.first = added
             } else {
-                state.others[state.lastNumber] = handler
+                state.others[added.number] = added
             }
             return Registration(number: state.lastNumber)
         }
@@ -85,12 +90,11 @@ public final class CallScope: Sendable {
     /// Takes a handler back.
     public func remove(_ registration: Registration) {
         // Let go outside the lock: what a handler holds may take other locks when it goes.
-        _ = state.withLock { state -> (@Sendable () -> Void)? in
-            guard let first = state.first, first.number == registration.number else {
+        _ = state.withLock { state -> Handler? in
+            guard state.first?.number == registration.number else {
                 return state.others.removeValue(forKey: registration.number)
             }
-            state.first = nil
-            return first.handler
+            return state.first.take()
         }
     }
 }
