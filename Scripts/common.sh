@@ -32,6 +32,8 @@ with_peers() {
 run_tests() { # log, arguments...
     local log=$1 status=0
     shift
+    # A thousand tests at once are turns of minutes at two threads: real time-outs, and the patience of tests, run out.
+    export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-24}
     # XCTest's own harness would report that it executed no test.
     if ! grep -rqs '^ *import XCTest' Tests; then set -- --disable-xctest "$@"; fi
     Scripts/bounded "${TEST_MINUTES:-15}" swift test --skip-build "${swift_flags[@]}" "$@" </dev/null 2>&1 | tee "$log" || status=$?

@@ -308,7 +308,7 @@ struct PageHandleTests {
     @Test("requests PG-D1 tells no next page of an earlier run when a later one fails")
     func nextPageOfItsRun() async throws {
         let transport = ScriptedTransport(answering: .json(#"{"next": "/list?page=1"}"#), .status(500))
-        let loader = Service(Service.Settings(), transport: transport).anonymous.makeLoader()
+        let loader = Rig.loader(on: transport)
         let request = FirstPageHandle(loader, try list()) { [told] in told.add($0) }
         request.resume()
         await end(of: request)

@@ -92,7 +92,7 @@ struct RequestHandleCancellationTests {
     func ownerGone() async throws {
         let told = Told<RequestOutcome<Data>>()
         let transport = ScriptedTransport(answering: .stalls)
-        var loader: Loader? = Service(Service.Settings(), transport: transport).anonymous.makeLoader()
+        var loader: Loader? = Rig.loader(on: transport)
         let request = RequestHandle(try #require(loader), try rig.endpoint("/ok"), options: .cancellationErrors) {
             told.add($0)
         }

@@ -12,7 +12,7 @@ struct Rig: Sendable {
     let go = Signal()
 
     init() {
-        loader = Service(Service.Settings(), transport: transport).anonymous.makeLoader()
+        loader = Self.loader(on: transport)
         transport.on(.get, "/ok").respond(.bytes(Data(repeating: 7, count: 100)))
         transport.on(.get, "/empty").respond(.status(204))
         transport.on(.get, "/missing").respond(.json(#"{"why": "gone"}"#, status: 404))
@@ -22,6 +22,14 @@ struct Rig: Sendable {
         transport.on(.get, "/slow").respond(.text("late").after(go))
         let fault = TrustFault(host: "svc.example.com", cause: .untrustedRoot)
         transport.on(.get, "/untrusted").respond(.fails(.untrustedServer(fault, ErrorContext())))
+    }
+
+    /// A loader in a time that stands still, so that no machine is too busy for a deadline, and without retries.
+    static func loader(on transport: ScriptedTransport) -> Loader {
+        var settings = Service.Settings()
+        settings.time = VirtualTime()
+        settings.retries.limit = 0
+        return Service(settings, transport: transport).anonymous.makeLoader()
     }
 
     static func request(_ path: String) throws -> Request {

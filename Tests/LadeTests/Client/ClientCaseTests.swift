@@ -149,7 +149,7 @@ struct ClientCaseTests {
         let transport = ScriptedTransport()
         let signal = Signal()
         transport.onAnyRequest().respond(.text("ok").after(signal))
-        let loader = Service(transport: transport).anonymous.makeLoader()
+        let loader = Service(.still, transport: transport).anonymous.makeLoader()
         async let text = loader.load(Endpoint("https://svc.example.com/").text())
         _ = try await transport.request(at: 0)
         signal.raise()
@@ -213,14 +213,14 @@ struct ClientCaseTests {
     @Test("client CD-44 client D-15 does not judge the status of what did not come over HTTP")
     func notHTTP() async throws {
         let transport = ClosureTransport { request, _ throws(LoadingError) in Response(status: 0, request: request) }
-        let loader = Service(transport: transport).anonymous.makeLoader()
+        let loader = Service(.still, transport: transport).anonymous.makeLoader()
         _ = try await loader.load(Request("own:thing"))
         await #expect(throws: LoadingError.self) { try await loader.load(Request("https://svc.example.com/")) }
     }
 
     @Test("client D-03 uses the settings that the service was made with")
     func snapshot() async throws {
-        var settings = Service.Settings()
+        var settings = Service.Settings.still
         let transport = ScriptedTransport(answering: .status(404))
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
         settings.acceptableStatuses = 200..<500

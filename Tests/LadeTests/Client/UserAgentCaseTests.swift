@@ -85,7 +85,7 @@ struct UserAgentCaseTests {
         let transport = ScriptedTransport()
         transport.onAnyRequest().respond(.text("ok"))
         for name in ["A", "B"] {
-            var settings = Service.Settings()
+            var settings = Service.Settings.still
             settings.userAgent = .string(name)
             _ = try await Service(settings, transport: transport).anonymous.makeLoader()
                 .load(Endpoint("https://svc.example.com/"))

@@ -82,7 +82,7 @@ struct DownloadTests {
             return Response(status: 200, body: ResponseBody(Data("late".utf8)), request: request)
         }
         let folder = try Folder()
-        let loader = Service(transport: transport).anonymous.makeLoader()
+        let loader = Service(.still, transport: transport).anonymous.makeLoader()
         let downloading = Task {
             await failure { () throws(LoadingError) in
                 try await loader.download(Request("https://svc.example.com/thing"), to: folder.path + "file.txt")

@@ -294,10 +294,7 @@ struct LoaderCaseTests {
             }
             return Response(status: 200, request: request)
         }
-        var settings = Service.Settings()
-        // Pauses would be real ones here.
-        settings.retries.limit = 0
-        let loader = Service(settings, transport: transport).anonymous.makeLoader()
+        let loader = Service(.still, transport: transport).anonymous.makeLoader()
         let released = Signal()
         let witness = Witness()
         loader.delegate = witness
@@ -328,7 +325,7 @@ struct LoaderCaseTests {
     @Test("service D-13 keeps account and service alive, so that no request falls silent")
     func keepsUpperLevels() async throws {
         let transport = ScriptedTransport(answering: .text("ok"))
-        let loader = Service(transport: transport).account(identifier: "somebody").makeLoader()
+        let loader = Service(.still, transport: transport).account(identifier: "somebody").makeLoader()
 
         let response = try await loader.load(Request("https://svc.example.com/"))
 

@@ -28,6 +28,9 @@ struct RandomLifetimeTests {
             settings.observers = [counter]
             // Pauses would be real ones here.
             settings.retries.limit = 0
+            // So are deadlines, which no machine is to be too busy for.
+            settings.deadlines.buffered = .seconds(3_600)
+            settings.deadlines.attempt = .seconds(3_600)
             // Every other one with a transport that knows nothing of scopes.
             let service =
                 round % 2 == 0

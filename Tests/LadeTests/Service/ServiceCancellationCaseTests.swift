@@ -41,7 +41,7 @@ struct ServiceCancellationCaseTests {
         let transport = ScriptedTransport(answering: .stalls)
         let witness = Witness()
         do {
-            let service = Service(transport: transport)
+            let service = Service(.still, transport: transport)
             let loader = service.anonymous.makeLoader()
             loader.delegate = witness
             loader.delegateExecutor = .anywhere

@@ -171,7 +171,7 @@ struct ServiceCaseTests {
 
     /// Loads an address without a host, and finds that it was not changed.
     private func loadsLocally(_ address: String) async throws {
-        var settings = Service.Settings()
+        var settings = Service.Settings.still
         settings.transportsByScheme = ["file": LocalTransport(), "data": LocalTransport()]
         let loader = Service(settings, transport: ScriptedTransport()).anonymous.makeLoader()
 

@@ -38,6 +38,16 @@ struct Rig {
     }
 }
 
+extension Service.Settings {
+    /// In a time that stands still, so that no machine is too busy for a deadline, and without retries, which would wait.
+    static var still: Service.Settings {
+        var settings = Service.Settings()
+        settings.time = VirtualTime()
+        settings.retries.limit = 0
+        return settings
+    }
+}
+
 /// What an operation throws, when it throws a `LoadingError`.
 func failure<Value>(_ operation: () async throws(LoadingError) -> Value) async -> LoadingError? {
     do throws(LoadingError) {
