@@ -11,7 +11,7 @@ import Testing
 /// The transport against the scripted server.
 ///
 /// What every transport must do is in `ConformanceTests`; here is what is this transport's own.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct URLSessionTransportTests {
     private let transport: URLSessionTransport
 

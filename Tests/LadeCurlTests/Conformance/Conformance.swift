@@ -10,6 +10,8 @@ private func makeContext() -> ConformanceContext {
     var context = ConformanceContext(shutDown: { await ($0 as? CurlTransport)?.shutDown() }) { settings in
         try CurlTransport(settings: settings)
     }
+    // The machine may be busy with every other test.
+    context.patience = .seconds(240)
     #if os(Linux)
         context.hangingName = {
             lade_hanging_host_arm { lookUpBegan.raise() }

@@ -12,7 +12,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A caller's turn at the loop", .timeLimit(.minutes(1)))
+@Suite("A caller's turn at the loop", .timeLimit(.minutes(5)))
 struct CallersTurnTests {
     /// Notes in which thread each exchange was started.
     private final class Starts: EventSink {

@@ -45,14 +45,14 @@ struct DeliveryTests {
         #expect(list.isEmpty)
     }
 
-    @Test("resumes everybody of batch after batch, also when it ends at once", .timeLimit(.minutes(1)))
+    @Test("resumes everybody of batch after batch, also when it ends at once", .timeLimit(.minutes(5)))
     func resumesMany() async {
         let delivery = Delivery(priority: .medium)
         for _ in 0..<4 { await handOver(50, to: delivery) }
         await handOver(50, to: delivery) { delivery.end() }
     }
 
-    @Test("resumes who is handed over after its end", .timeLimit(.minutes(1)))
+    @Test("resumes who is handed over after its end", .timeLimit(.minutes(5)))
     func resumesTheLate() async {
         let delivery = Delivery(priority: .medium)
         delivery.end()

@@ -3,7 +3,7 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-@Suite("Giving up while waiting for a connection", .timeLimit(.minutes(1)))
+@Suite("Giving up while waiting for a connection", .timeLimit(.minutes(5)))
 struct GivingUpTests {
     private func isEnding(_ event: Event) -> Bool {
         switch event {

@@ -8,7 +8,7 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-@Suite("How long a transfer holds its request", .timeLimit(.minutes(1)))
+@Suite("How long a transfer holds its request", .timeLimit(.minutes(5)))
 struct TransferLifetimeTests {
     /// Says when nobody holds it any more.
     private final class Witness: Sendable {

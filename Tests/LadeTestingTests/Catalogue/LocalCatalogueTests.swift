@@ -130,7 +130,7 @@ struct LocalCatalogueTests {
         }
     }
 
-    @Test("holds each answer back for the latency, of its own time", .timeLimit(.minutes(1)))
+    @Test("holds each answer back for the latency, of its own time", .timeLimit(.minutes(5)))
     func latency() async throws {
         var options = LocalCatalogue.Options()
         let time = VirtualTime()
@@ -151,7 +151,7 @@ struct LocalCatalogueTests {
         #expect(catalogue.counts.pages == 1)
     }
 
-    @Test("lets answers go that it holds back when it is stopped", .timeLimit(.minutes(1)))
+    @Test("lets answers go that it holds back when it is stopped", .timeLimit(.minutes(5)))
     func stopsWhileItHoldsBack() async throws {
         var options = LocalCatalogue.Options()
         let time = VirtualTime()

@@ -30,7 +30,7 @@ struct LoadRequestTests: FluentSuite {
         rig.loader.cancelAllLoads()
     }
 
-    @Test("is let go, with its handlers, when its loader goes away while it is under way", .timeLimit(.minutes(1)))
+    @Test("is let go, with its handlers, when its loader goes away while it is under way", .timeLimit(.minutes(5)))
     func release() async throws {
         let isGone = Signal()
         do {
@@ -44,7 +44,7 @@ struct LoadRequestTests: FluentSuite {
         try await isGone.wait()
     }
 
-    @Test("keeps its loader as long as it is awaited", .timeLimit(.minutes(1)))
+    @Test("keeps its loader as long as it is awaited", .timeLimit(.minutes(5)))
     func keepsItsLoader() async throws {
         let answers = Signal()
         let task: Task<LoadOutcome<Data>, Never>

@@ -38,7 +38,7 @@
 
         @Test(
             "pages PA-27 two thousand pages take no more memory than two hundred",
-            .timeLimit(.minutes(3)),
+            .timeLimit(.minutes(5)),
             arguments: [0, 4]
         )
         func isFlat(prefetch: Int) async throws {

@@ -81,7 +81,7 @@ struct SmallPartsTests {
         handle.cancel()
     }
 
-    @Test("service SM-09 calls back with the answer", .timeLimit(.minutes(1)))
+    @Test("service SM-09 calls back with the answer", .timeLimit(.minutes(5)))
     func success() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))

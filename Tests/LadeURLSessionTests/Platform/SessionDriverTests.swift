@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionDriverTests {
     private let driver: SessionDriver
     private let gate = HostGate(limit: 6)
@@ -155,7 +155,7 @@ struct SessionDriverTests {
         #expect(lane == (waits && SessionDriver.Lane.canWait ? .patient : .prompt))
     }
 
-    @Test("a wait for a network that the platform tells of is an event of its exchange", .timeLimit(.minutes(1)))
+    @Test("a wait for a network that the platform tells of is an event of its exchange", .timeLimit(.minutes(5)))
     func waiting() async throws {
         defer { driver.shutDown() }
         let server = try LoopbackServer { _ in .text("ok") }

@@ -19,7 +19,7 @@ private final class LateBytes: EventSink {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferTests {
     @Test("an exchange that is given up ends its task, whatever arrives meanwhile")
     func bytesWhileEnding() async throws {
