@@ -8,7 +8,8 @@ public import LadeCore
 /// The transport on libcurl: HTTP/1.1 and HTTP/2, TLS, proxies, strict framing, streaming with back-pressure.
 ///
 /// One transport is one connection pool and one thread, which ends when the transport is dropped or ``shutDown()`` is
-/// called. Share one among everything that may share connections.
+/// called. Share one among everything that may share connections. A call that finds the transport idle, and is not made
+/// from an actor, sends its request in its own thread; all else is the transport's thread's.
 public final class CurlTransport: Transport {
     private let loop: CurlLoop
     private let rules: Transfer.Rules
