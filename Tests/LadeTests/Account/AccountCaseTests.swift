@@ -226,10 +226,8 @@ struct AccountCaseTests {
     @Test("service FA-18 hands a cancellation down to the exchange")
     func cancels() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.stalls)
         let witness = Witness()
-        let handle = rig.perform(try rig.request(), witness)
-        _ = try await rig.transport.request(at: 0)
+        let handle = try await rig.performStalling(witness)
 
         handle.cancel()
         try await rig.transport.cancellations(atLeast: 1)

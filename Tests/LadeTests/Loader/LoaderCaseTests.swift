@@ -240,10 +240,8 @@ struct LoaderCaseTests {
     @Test("service LO-19 tells a cancellation by the handle, once, and nothing after it")
     func byHandle() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.stalls)
         let witness = Witness()
-        let handle = rig.perform(try rig.request(), witness)
-        _ = try await rig.transport.request(at: 0)
+        let handle = try await rig.performStalling(witness)
 
         handle.cancel()
         handle.cancel()

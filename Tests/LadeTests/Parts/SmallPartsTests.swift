@@ -12,10 +12,8 @@ struct SmallPartsTests {
     /// A call under way that was cancelled as often as said, and what its delegate was told.
     private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, told: [Told]) {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.stalls)
         let witness = Witness()
-        let handle = rig.perform(try rig.request(), witness)
-        _ = try await rig.transport.request(at: 0)
+        let handle = try await rig.performStalling(witness)
         for _ in 0..<times { handle.cancel() }
         _ = try await witness.journal.next()
         // Once the exchange is over, nothing more can be told.

@@ -75,10 +75,8 @@ struct ServiceCancellationCaseTests {
     @Test("service SV-33 cancels the exchange of a handle once")
     func cancelHandle() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.stalls)
         let witness = Witness()
-        let handle = rig.perform(try rig.request(), witness)
-        _ = try await rig.transport.request(at: 0)
+        let handle = try await rig.performStalling(witness)
 
         handle.cancel()
         _ = try await witness.journal.next()

@@ -129,4 +129,12 @@ extension Rig {
         loader.delegateExecutor = .anywhere
         return loader.perform(request)
     }
+
+    /// Performs a request that gets no answer, and returns once it is at the server.
+    func performStalling(_ witness: Witness) async throws -> LoadHandle {
+        transport.onAnyRequest().respond(.stalls)
+        let handle = perform(try request(), witness)
+        _ = try await transport.request(at: 0)
+        return handle
+    }
 }
