@@ -253,7 +253,7 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: - A caller's turn
 
     /// Starts an exchange in the caller's thread, while the loop thread sleeps and nothing else is under way: its request
-    /// is sent without a switch of threads, a twentieth of what a small call on loopback takes.
+    /// is sent without a switch of threads (one call after the other takes 2.1 switches a call instead of 3.4).
     ///
     /// Not while other exchanges run: their answers would wake the loop thread just to wait for the caller. Not for a
     /// caller on an actor either, lest the first TLS exchange reads its authorities on the main thread.
