@@ -14,11 +14,11 @@ struct HarvestCrashTests {
             var requests = 0
             var killAt = Int.max
             var process: Int32 = 0
-            /// Who is to be killed any moment, and gets no further page before: on a busy machine he would get far.
-            var isDying = false
         }
 
         let state: Locked<State>
+        /// Entered while the probe is about to be killed and gets no page: on a busy machine it would run away.
+        let dying = DispatchGroup()
 
         init(seed: UInt64) { state = Locked(State(random: Seeded(seed))) }
     }
@@ -40,19 +40,20 @@ struct HarvestCrashTests {
         var options = LoopbackServer.Options()
         options.keptRequests = 0
         return try LoopbackServer(options) { request in
-            while hunt.state.withLock({ $0.isDying }) { usleep(200) }
+            hunt.dying.wait()
             let (fault, victim, pause) = hunt.state.withLock { state -> (Int, Int32, Int) in
                 state.requests += 1
                 let fault = state.random.next(below: 100)
                 guard state.requests >= state.killAt, state.process > 0 else { return (fault, 0, 0) }
-                (state.killAt, state.isDying) = (.max, true)
+                state.killAt = .max
                 return (fault, state.process, state.random.next(below: 3_000_000))
             }
             if victim > 0 {
                 // Somewhere in the 3 ms after a page was asked for lie writing, flushing and saving of the one before.
+                hunt.dying.enter()
                 DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(pause)) {
                     kill(victim, SIGKILL)
-                    hunt.state.withLock { $0.isDying = false }
+                    hunt.dying.leave()
                 }
             }
             let number = request.queryItem("page").flatMap { Int($0) } ?? 0
