@@ -32,11 +32,16 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var resumptions: [Waiter] = []
     /// Who of the default executor is resumed at the end of this turn, by lane.
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
+    /// Who alone is answered while nothing else is under way: resumed when the loop sleeps, so that its next call finds
+    /// the transport idle.
+    @exclusivity(unchecked) private var lastCaller: Waiter?
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
     let poller: Poller
     /// How long a connection is kept without use, in nanoseconds.
     let idleLife: Int64
+    /// How long a caller waits in its own thread, in nanoseconds.
+    let callerPatience: Int64
     private let multi: OpaquePointer
     let share: OpaquePointer?
     @exclusivity(unchecked) var admission: Admission<Transfer>
@@ -81,6 +86,7 @@ final class CurlLoop: @unchecked Sendable {
         }
         self.handleSettings = handleSettings
         idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
+        callerPatience = handleSettings.settings.callerPatience.wholeNanoseconds
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)
@@ -161,6 +167,7 @@ final class CurlLoop: @unchecked Sendable {
         // A job of the executor submits while it runs: looked at once more, its request needs no wait of zero seconds.
         for _ in 0..<4 {
             let isStopped = inbox.drain(into: &messages)
+            if isStopped || !messages.isEmpty { lastCaller.take()?.resume() }
             if isStopped {
                 for message in messages { handle(message) }
                 messages.removeAll()
@@ -174,7 +181,8 @@ final class CurlLoop: @unchecked Sendable {
         fireTimer()
         settle()
 
-        poller.wait(isLook: !mayWait(), without: baton) { ready in
+        let mayWait = mayWait()
+        poller.wait(isLook: !mayWait, without: baton, resuming: lastCaller.take()) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
         }
@@ -234,7 +242,13 @@ final class CurlLoop: @unchecked Sendable {
         unpublished.removeAll(keepingCapacity: true)
         for continuation in resumptions { continuation.resume() }
         resumptions.removeAll(keepingCapacity: true)
-        for lane in lanes.indices where !deliveries[lane].isEmpty { lanes[lane].take(&deliveries[lane]) }
+        for lane in lanes.indices where !deliveries[lane].isEmpty {
+            if running.isEmpty, lastCaller == nil, deliveries[lane].count == 1 {
+                lastCaller = deliveries[lane].removeLast()
+            } else {
+                lanes[lane].take(&deliveries[lane])
+            }
+        }
     }
 
     /// Has a task resumed at the end of this turn.
@@ -261,15 +275,42 @@ final class CurlLoop: @unchecked Sendable {
     /// Returns false when the loop is to be told in the usual way.
     func submitAtOnce(_ transfer: Transfer) -> Bool {
         guard transfer.lane != .direct, baton.takeIfFree() else { return false }
-        defer { baton.pass() }
-        guard running.isEmpty, inbox.isAsleep else { return false }
+        guard running.isEmpty, inbox.isAsleep else {
+            baton.pass()
+            return false
+        }
         now = Monotonic.now()
         submit(transfer)
         fireTimer()
         settle()
+        awaitHere(transfer)
         poller.applyChanges()
         poller.wake(at: wakeTime)
+        let answered = lastCaller.take()
+        baton.pass()
+        answered?.resume()
         return true
+    }
+
+    /// Waits for the answer in the caller's thread, if it will most likely be there before a switch of threads would be.
+    ///
+    /// Whoever else has something for the loop ends the wait at once.
+    private func awaitHere(_ transfer: Transfer) {
+        guard callerPatience > 0, running.count == 1, admission.isPrompt(host: transfer.hostNumber),
+            inbox.beginDetour(to: poller.detour)
+        else { return }
+        defer { inbox.endDetour() }
+        let end = now + callerPatience
+        // Asked for the socket each time: the request may have been sent again over another one.
+        while transfer.isAwaitedWhole, now < end, let socket = poller.setAside(),
+            poller.waitAside(for: socket, atMost: min(end, wakeTime) - now)
+        {
+            var still: Int32 = 0
+            curl_multi_socket_action(rawMulti, socket, CURL_CSELECT_IN, &still)
+            now = Monotonic.now()
+            fireTimer()
+            settle()
+        }
     }
 
     // MARK: - Messages
@@ -346,6 +387,7 @@ final class CurlLoop: @unchecked Sendable {
             }
         }
         flush()
+        lastCaller.take()?.resume()
         idleHandles = []
         curl_multi_cleanup(rawMulti)
         if let share { curl_share_cleanup(UnsafeMutableRawPointer(share)) }

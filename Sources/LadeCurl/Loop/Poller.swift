@@ -28,6 +28,8 @@
         private let epoll: Int32
         private let wakeUp: Int32
         private let alarm: Int32
+        /// Ends a wait in a caller's thread when written to; safe to use from any thread while the poller lives.
+        let detour: Int32
         /// When the alarm goes off; the greatest value while it is not set.
         @exclusivity(unchecked) private var alarmTime = Int64.max
         // The baton's, and no access is open while libcurl is called.
@@ -41,9 +43,10 @@
             guard epoll >= 0 else { throw SystemError(errno: errno) }
             wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
             alarm = lade_alarm_make()
-            guard wakeUp >= 0, alarm >= 0 else {
+            detour = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+            guard wakeUp >= 0, alarm >= 0, detour >= 0 else {
                 let error = SystemError(errno: errno)
-                for descriptor in [epoll, wakeUp, alarm] where descriptor >= 0 { Glibc.close(descriptor) }
+                for descriptor in [epoll, wakeUp, alarm, detour] where descriptor >= 0 { Glibc.close(descriptor) }
                 throw error
             }
             events = .allocate(capacity: 256)
@@ -62,6 +65,7 @@
         func close() {
             Glibc.close(wakeUp)
             Glibc.close(alarm)
+            Glibc.close(detour)
             Glibc.close(epoll)
         }
 
@@ -112,10 +116,12 @@
 
         /// Waits until something happens, and calls `body` for each socket that is ready.
         ///
-        /// The baton is passed for the time of a wait, but not when nothing but a look is asked for.
-        func wait(isLook: Bool, without baton: Baton, _ body: (Ready) -> Void) {
+        /// The baton is passed for the time of a wait, but not when nothing but a look is asked for. Somebody may be resumed
+        /// in between.
+        func wait(isLook: Bool, without baton: Baton, resuming waiter: Waiter?, _ body: (Ready) -> Void) {
             applyChanges()
             if !isLook { baton.pass() }
+            waiter?.resume()
             let count = epoll_wait(epoll, events.baseAddress, 256, isLook ? 0 : -1)
             if !isLook { baton.take() }
             guard count > 0 else { return }
@@ -147,6 +153,33 @@
             }
         }
 
+        /// Takes the socket that a single call waits for out of the loop thread's sight, until ``applyChanges()``.
+        ///
+        /// - Returns: The socket; nil when this turn changed more than that, or it is to be written to.
+        func setAside() -> Int32? {
+            guard dirty.count == 1, let socket = dirty.first else { return nil }
+            let index = Int(socket)
+            guard interests[index].isLazy, interests[index].wanted == EPOLLIN.rawValue else { return nil }
+            if interests[index].kernel != 0 {
+                var none = epoll_event()
+                epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &none)
+                interests[index].kernel = 0
+            }
+            return socket
+        }
+
+        /// Waits in the calling thread for a socket that was set aside, some nanoseconds long at the most.
+        ///
+        /// - Returns: Whether there is something to read; false too when somebody wrote to ``detour``.
+        func waitAside(for socket: Int32, atMost nanoseconds: Int64) -> Bool {
+            let ready = lade_wait_readable(socket, detour, nanoseconds)
+            if ready & 2 != 0 {
+                var count: UInt64 = 0
+                _ = read(detour, &count, 8)
+            }
+            return ready == 1
+        }
+
         /// Shuts the sockets that have been idle since before a moment.
         ///
         /// libcurl notices the age of a kept connection only when it would use it again, so that a server would wait for
@@ -167,7 +200,7 @@
             return oldest
         }
 
-        /// Tells the kernel what has changed; ``wait(isLook:without:_:)`` does it too.
+        /// Tells the kernel what has changed; ``wait(isLook:without:resuming:_:)`` does it too.
         func applyChanges() {
             for socket in dirty {
                 let index = Int(socket)

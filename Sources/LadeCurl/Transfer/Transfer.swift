@@ -167,6 +167,9 @@ final class Transfer: @unchecked Sendable {
         return vetting.bytes > 0 ? .head : .nothing
     }
 
+    /// Whether somebody waits for the end of the exchange, and not just for the head of its answer.
+    var isAwaitedWhole: Bool { !isStreamed && continuation != nil }
+
     /// What is known about the exchange, for errors.
     var context: ErrorContext {
         var context = ErrorContext(request)

@@ -20,13 +20,18 @@ final class HeldExecutor: TaskExecutor {
 
     /// Starts a task and runs it up to its first wait.
     func start<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> HeldTask<Value> {
+        defer { run() }
+        return prepare(body)
+    }
+
+    /// Makes a task, for the next ``run()`` to begin with.
+    func prepare<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) -> HeldTask<Value> {
         let outcome = Locked<Result<Value, any Error>?>(nil)
         let task = Task(executorPreference: self) {
             let result: Result<Value, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }
             outcome.withLock { $0 = result }
         }
-        run()
         return HeldTask(task: task, outcome: outcome)
     }
 }
