@@ -9,7 +9,8 @@ public import LadeCore
 ///
 /// One transport is one connection pool and one thread, which ends when the transport is dropped or ``shutDown()`` is
 /// called. Share one among everything that may share connections. A call that finds the transport idle, and is not made
-/// from an actor, sends its request in its own thread; all else is the transport's thread's.
+/// from an actor, sends its request in its own thread, and waits there too for a host that answers within
+/// `TransportSettings.callerPatience`; all else is the transport's thread's.
 public final class CurlTransport: Transport {
     private let loop: CurlLoop
     private let rules: Transfer.Rules
