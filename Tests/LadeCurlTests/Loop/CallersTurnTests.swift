@@ -40,6 +40,11 @@ struct CallersTurnTests {
             return pthread_equal(start, end) != 0
         }
 
+        /// How many exchanges were started by the thread that started the first one, that one included.
+        var startsLikeFirst: Int {
+            starts.withLock { starts in starts.filter { pthread_equal($0, starts[0]) != 0 }.count }
+        }
+
         /// How many threads started one.
         var starterCount: Int { starts.withLock { Set($0).count } }
 
@@ -52,6 +57,19 @@ struct CallersTurnTests {
     private actor Screen {
         func load(_ request: Request, with transport: CurlTransport, _ threads: Threads) async throws -> Response {
             try await transport.send(request, call: Call(events: [threads]))
+        }
+    }
+
+    /// Runs what becomes ready at once in another thread, and holds up until then whoever made it ready.
+    private final class HastyExecutor: TaskExecutor {
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            let ran = DispatchSemaphore(value: 0)
+            DispatchQueue.global().async {
+                job.runSynchronously(on: self.asUnownedTaskExecutor())
+                ran.signal()
+            }
+            ran.wait()
         }
     }
 
@@ -102,6 +120,21 @@ struct CallersTurnTests {
         await end(of: call)
 
         #expect(call.value?.status == 200)
+        await transport.shutDown()
+    }
+
+    @Test("who is answered by the loop finds it asleep, and sends his next request himself")
+    func parting() async throws {
+        let server = try server()
+        // Starts in the loop's thread.
+        _ = try await Screen().load(unlimited(server, "/"), with: transport, threads)
+
+        try await Task(executorPreference: HastyExecutor()) { [transport, threads] in
+            for _ in 0..<100 { _ = try await transport.send(unlimited(server, "/"), call: Call(events: [threads])) }
+        }.value
+
+        // One of libcurl's own times may have come up.
+        #expect(threads.startsLikeFirst < 10)
         await transport.shutDown()
     }
 
