@@ -177,8 +177,10 @@ extension CurlLoop {
             let left = streamsByHost[transfer.hostNumber, default: 1] - 1
             streamsByHost[transfer.hostNumber] = left > 0 ? left : nil
         }
-        let isPrompt = error == nil && !transfer.isStreamed && now - transfer.started <= callerPatience
-        admission.note(isPrompt: isPrompt, host: transfer.hostNumber)
+        if !transfer.isStreamed {
+            let isPrompt = error == nil && now - transfer.started <= callerPatience
+            admission.note(isPrompt: isPrompt, host: transfer.hostNumber)
+        }
         transfer.finish(error, metrics: metrics, on: self)
         admitted += admission.end(host: transfer.hostNumber)
         nextExpiry = min(nextExpiry, now + idleLife)

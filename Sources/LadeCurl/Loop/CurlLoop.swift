@@ -86,7 +86,7 @@ final class CurlLoop: @unchecked Sendable {
         }
         self.handleSettings = handleSettings
         idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
-        callerPatience = handleSettings.settings.callerPatience.wholeNanoseconds
+        callerPatience = min(handleSettings.settings.callerPatience.wholeNanoseconds, 1 << 60)
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)

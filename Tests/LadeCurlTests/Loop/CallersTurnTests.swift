@@ -86,7 +86,7 @@ struct CallersTurnTests {
         settings.connections.idleLife = .seconds(3_600)
         settings.callerPatience = .zero
         transport = try CurlTransport(settings: settings)
-        settings.callerPatience = .seconds(600)
+        settings.callerPatience = .seconds(Int64.max)
         patient = try CurlTransport(settings: settings)
     }
 
@@ -283,6 +283,27 @@ struct CallersTurnTests {
         await end(of: call)
 
         #expect(call.value?.status == 200)
+        #expect(threads.endedWhereStarted)
+        await patient.shutDown()
+    }
+
+    @Test("streamed answers, which nobody waits for here, do not make a host less prompt")
+    func streams() async throws {
+        let signal = Signal()
+        let server = try server(signal)
+        await becomePrompt(try unlimited(server, "/"))
+        var streamed = try unlimited(server, "/")
+        streamed.delivery = .streamed
+        for _ in 0..<8 {
+            let response = try await patient.send(streamed, call: Call())
+            _ = try await response.body.collect(limit: 2)
+        }
+        await end(of: executor.start { [patient] in try await patient.send(unlimited(server, "/"), call: Call()) })
+
+        let call = try await waitsElsewhere(try unlimited(server, "/signal"), for: server)
+        signal.raise()
+        await end(of: call)
+
         #expect(threads.endedWhereStarted)
         await patient.shutDown()
     }
