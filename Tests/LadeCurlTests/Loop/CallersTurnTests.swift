@@ -230,12 +230,18 @@ struct CallersTurnTests {
 
     // MARK: - Waiting in the caller's thread
 
-    /// Answers at once, but for `/silent`, to which it never answers, and `/signal`, where it waits to be told.
+    /// Answers at once, but for `/silent`, to which it never answers, `/signal`, where it waits to be told, and `/reset` and
+    /// `/half`, where it breaks off.
     private func server(_ signal: Signal = Signal()) throws -> LoopbackServer {
         try LoopbackServer(serving: { connection in
             while true {
                 let request = try connection.readRequest()
                 if request.target == "/silent" { try connection.stall() }
+                if request.target == "/reset" { try connection.reset() }
+                if request.target == "/half" {
+                    try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
+                    try connection.close()
+                }
                 if request.target == "/signal" { try connection.wait(for: signal) }
                 try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             }
@@ -270,6 +276,13 @@ struct CallersTurnTests {
         DispatchQueue.global().async { [executor] in executor.run() }
         try await server.requests(atLeast: requests + 1)
         return call
+    }
+
+    /// A call that waits in a thread of its own for an answer that never comes.
+    private func waitsForNothing() async throws -> (LoopbackServer, HeldTask<Response>) {
+        let server = try server()
+        await becomePrompt(try unlimited(server, "/"))
+        return (server, try await waitsElsewhere(try unlimited(server), for: server))
     }
 
     @Test("who was answered promptly four times waits for the next answer in his own thread")
@@ -327,11 +340,30 @@ struct CallersTurnTests {
         await transport.shutDown()
     }
 
-    @Test("another call ends the wait in a caller's thread and is answered first")
-    func interrupted() async throws {
+    @Test(
+        "a server that breaks off ends the wait in a caller's thread once and with an error",
+        arguments: [("/reset", 2), ("/half", 1)]
+    )
+    func breakingOff(path: String, sendings: Int) async throws {
         let server = try server()
         await becomePrompt(try unlimited(server, "/"))
-        let call = try await waitsElsewhere(try unlimited(server), for: server)
+        let before = server.requestCount
+
+        let call = executor.start { [patient] in try await patient.send(unlimited(server, path), call: Call()) }
+        await end(of: call)
+        let next = executor.start { [patient] in try await patient.send(unlimited(server, "/"), call: Call()) }
+        await end(of: next)
+
+        #expect(call.error?.isCancellation == false)
+        // What got no byte of an answer is sent once more, over another connection.
+        #expect(server.requestCount == before + sendings + 1)
+        #expect(next.value?.status == 200)
+        await patient.shutDown()
+    }
+
+    @Test("another call ends the wait in a caller's thread and is answered first")
+    func interrupted() async throws {
+        let (server, call) = try await waitsForNothing()
 
         let other = try await patient.send(server.request(), call: Call())
 
@@ -345,9 +377,7 @@ struct CallersTurnTests {
 
     @Test("who waits in his own thread can give up")
     func givingUp() async throws {
-        let server = try server()
-        await becomePrompt(try unlimited(server, "/"))
-        let call = try await waitsElsewhere(try unlimited(server), for: server)
+        let (server, call) = try await waitsForNothing()
 
         call.cancel()
         await end(of: call)
@@ -359,14 +389,13 @@ struct CallersTurnTests {
 
     @Test("the end of the transport ends the wait in a caller's thread")
     func endOfTransport() async throws {
-        let server = try server()
-        await becomePrompt(try unlimited(server, "/"))
-        let call = try await waitsElsewhere(try unlimited(server), for: server)
+        let (server, call) = try await waitsForNothing()
 
         await patient.shutDown()
         await end(of: call)
 
         #expect(call.error?.isCancellation == true)
+        try await server.open(atMost: 0)
     }
 
     @Test("a time-out ends the wait in a caller's thread")
