@@ -39,6 +39,9 @@ extension Endpoint {
             let processed = try response.processed(by: processors)
             return LoadedValue(value: try value(from: processed), response: processed)
         } inspect: { response, context in
+            if let failureModel {
+                return Self.decode(failureModel, decoder, response, processors, &context)
+            }
             guard !processors.isEmpty || !processorNames.isEmpty else { return }
             do throws(LoadingError) {
                 context.processedBody = try value(from: try response.processed(by: processors))
@@ -49,6 +52,23 @@ extension Endpoint {
                     context.processingError = error
                 }
             }
+        }
+    }
+}
+
+extension Endpoint {
+    private static func decode(
+        _ model: FailureModel,
+        _ decoder: any BodyDecoder,
+        _ response: Response,
+        _ processors: [any ResponseProcessor<Data, Data>],
+        _ context: inout ErrorContext
+    ) {
+        do {
+            let processed = try response.processed(by: processors)
+            context.processedBody = try model.decode(processed.body.bytes ?? Data(), decoder)
+        } catch {
+            context.processingError = error
         }
     }
 }

@@ -44,11 +44,17 @@ extension Endpoint {
     }
 
     /// The endpoint with a body; nil for none.
+    ///
+    /// A GET becomes a POST, because content in a GET has no defined meaning (RFC 9110 §9.3.1). ``method(_:)`` after this
+    /// call has the last word.
     public func body(_ body: RequestBody?) -> Endpoint {
-        request { $0.body = body }
+        request { request in
+            request.body = body
+            if body != nil, request.method == .get { request.method = .post }
+        }
     }
 
-    /// The endpoint with a value as its body in JSON.
+    /// The endpoint with a value as its body in JSON; a GET becomes a POST (``body(_:)``).
     ///
     /// - Throws: `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
     public func jsonBody(
@@ -79,6 +85,14 @@ extension Endpoint {
     /// The endpoint with other status codes that count as success.
     public func acceptingStatuses(_ statuses: ClosedRange<Int>) -> Endpoint {
         acceptingStatuses(Range(statuses))
+    }
+
+    /// The endpoint whose errors for unacceptable statuses carry what the server says about them, decoded from JSON or by
+    /// the decoder of its ``API``; see ``API/failure(as:)``.
+    public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> Endpoint {
+        var copy = self
+        copy.failureModel = FailureModel(model)
+        return copy
     }
 
     /// The endpoint with one more decorator, after those it has.

@@ -31,6 +31,9 @@ public struct Endpoint<Value: Sendable>: Sendable {
     public let processorNames: [String]
 
     let convert: @Sendable (Data, Response) throws -> Value
+    // What decodes unless a builder names another.
+    var decoder: any BodyDecoder = JSONDecoder()
+    var failureModel: FailureModel?
 
     init(
         request: Request,
@@ -77,6 +80,18 @@ public struct Endpoint<Value: Sendable>: Sendable {
 }
 
 extension Endpoint where Value == Data {
+    /// Makes an endpoint with a method, whose value is the raw body.
+    public init(_ method: Method, _ url: URL) {
+        self.init(Request(method, url))
+    }
+
+    /// Makes an endpoint with a method, whose value is the raw body.
+    ///
+    /// - Throws: `LoadingError.invalidRequest(_:_:)` for a text that is no address.
+    public init(_ method: Method, _ address: String) throws(LoadingError) {
+        self.init(try Request(method, address))
+    }
+
     /// Makes an endpoint of a request, whose value is the raw body.
     public init(_ request: Request) {
         self.init(request: request, acceptableStatuses: nil, decorators: [], processorNames: []) { data, _ in data }

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// The view level: loads things for a screen, a job, a scope.
@@ -22,6 +22,16 @@ public final class Loader: Sendable {
 
     init(account: Account) {
         core = LoaderCore(account: account)
+    }
+
+    /// Makes a loader of a service of its own, for a program that needs one account and no second loader.
+    ///
+    /// Several loaders share a pool of connections, rate limits and cookies by ``Account/makeLoader()``.
+    ///
+    /// - Parameter settings: The settings of the service.
+    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used.
+    public convenience init(_ settings: Service.Settings = Service.Settings()) throws(LoadingError) {
+        self.init(account: try Service(settings).anonymous)
     }
 
     deinit {
@@ -59,6 +69,21 @@ public final class Loader: Sendable {
     @concurrent
     public func load<Value>(_ endpoint: Endpoint<Value>) async throws(LoadingError) -> Value {
         try await loadValue(of: endpoint).value
+    }
+
+    /// Loads an endpoint and decodes the body to the type that the caller expects.
+    ///
+    /// ```swift
+    /// let show: Show = try await loader.load(api.get("shows", id))
+    /// ```
+    ///
+    /// The decoder is that of the ``API`` which made the endpoint, otherwise JSON. An empty body is an error.
+    ///
+    /// - Throws: The same as `load(_:)` of an endpoint that decodes.
+    @_disfavoredOverload
+    @concurrent
+    public func load<Value: Decodable & Sendable>(_ endpoint: Endpoint<Data>) async throws(LoadingError) -> Value {
+        try await loadValue(of: endpoint.decoding(Value.self)).value
     }
 
     /// Loads the value of an endpoint, and gives the response with it.

@@ -10,7 +10,7 @@ extension Endpoint {
         with processor: Processor
     ) -> Endpoint<NewValue> {
         let convert = self.convert
-        return Endpoint<NewValue>(
+        var copy = Endpoint<NewValue>(
             request: request,
             acceptableStatuses: acceptableStatuses,
             decorators: decorators,
@@ -18,6 +18,9 @@ extension Endpoint {
         ) { data, response in
             try processor.process(convert(data, response), of: response)
         }
+        copy.decoder = decoder
+        copy.failureModel = failureModel
+        return copy
     }
 
     /// The endpoint whose value is made by a closure from the one it has.
@@ -35,21 +38,21 @@ extension Endpoint where Value == Data {
     ///
     /// - Parameters:
     ///   - type: The type of the value.
-    ///   - decoder: What decodes; JSON by default.
+    ///   - decoder: What decodes; nil, the default, is the decoder of the ``API`` that made the endpoint, otherwise JSON.
     /// - Returns: The changed copy.
     public func decoding<Decoded: Decodable & Sendable>(
         _ type: Decoded.Type,
-        decoder: some BodyDecoder = JSONDecoder()
+        decoder: (any BodyDecoder)? = nil
     ) -> Endpoint<Decoded> {
-        processing(with: DecodingProcessor(type, decoder: decoder))
+        processing(with: DecodingProcessor(type, decoder: decoder ?? self.decoder))
     }
 
     /// The endpoint whose value is decoded from the body, and nil when the body is empty.
     public func decodingIfPresent<Decoded: Decodable & Sendable>(
         _ type: Decoded.Type,
-        decoder: some BodyDecoder = JSONDecoder()
+        decoder: (any BodyDecoder)? = nil
     ) -> Endpoint<Decoded?> {
-        let processor = DecodingProcessor(type, decoder: decoder)
+        let processor = DecodingProcessor(type, decoder: decoder ?? self.decoder)
         return processing(
             with: ClosureProcessor { data, response in
                 data.isEmpty ? nil : try processor.process(data, of: response)

@@ -6,19 +6,48 @@
 
 /// What makes values of a body: `JSONDecoder`, `PropertyListDecoder`, or your own.
 public protocol BodyDecoder: Sendable {
+    /// What an ``API`` sends as `Accept` for answers that it decodes; nil, the default, sends none.
+    var acceptedMediaTypes: String? { get }
     /// Decodes a value.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
 }
 
-extension JSONDecoder: BodyDecoder {}
+extension BodyDecoder {
+    /// Nil: no `Accept` is sent.
+    public var acceptedMediaTypes: String? { nil }
+}
+
+extension JSONDecoder: BodyDecoder {
+    /// JSON, and problems in JSON (RFC 9457).
+    public var acceptedMediaTypes: String? { "application/json, application/problem+json" }
+}
+
 extension PropertyListDecoder: BodyDecoder {}
+
+/// What makes a body of a value: `JSONEncoder`, `PropertyListEncoder`, or your own.
+public protocol BodyEncoder: Sendable {
+    /// The `Content-Type` of the bodies.
+    var contentType: String { get }
+    /// Encodes a value.
+    func encode<Value: Encodable>(_ value: Value) throws -> Data
+}
+
+extension JSONEncoder: BodyEncoder {
+    /// `application/json`.
+    public var contentType: String { "application/json" }
+}
+
+extension PropertyListEncoder: BodyEncoder {
+    /// `application/x-plist`.
+    public var contentType: String { "application/x-plist" }
+}
 
 /// Decodes a `Decodable` value; an empty body is an error.
 public struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcessor {
     private let decoder: any BodyDecoder
 
     /// Makes a processor for a type.
-    public init(_ type: Output.Type, decoder: some BodyDecoder = JSONDecoder()) {
+    public init(_ type: Output.Type, decoder: any BodyDecoder = JSONDecoder()) {
         self.decoder = decoder
     }
 

@@ -1,0 +1,140 @@
+extension API {
+    /// A path below the base of an ``API``.
+    ///
+    /// In a literal a slash separates components; what is interpolated is one component, and everything in it that is not
+    /// unreserved (RFC 3986 §2.3) is percent-encoded. An identifier that holds a slash or a question mark cannot reach
+    /// another resource.
+    ///
+    /// ```swift
+    /// let path: API.Path = "shows/\(id)/episodes"   // id "a/b" gives shows/a%2Fb/episodes
+    /// ```
+    ///
+    /// An interpolated component that is empty, `.` or `..` makes the path invalid, because servers and proxies take such
+    /// components out and so reach another resource (RFC 3986 §5.2.4); the endpoint that it is used for throws.
+    public struct Path: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+        enum Fault: Sendable, Hashable {
+            case empty
+            case dots(String)
+
+            func error(_ address: String) -> LoadingError {
+                let reason =
+                    switch self {
+                    case .empty: "a component of its path is empty"
+                    case .dots(let text): "a component of its path is “\(text)”"
+                    }
+                return .invalidRequest(.url(address, reason: reason), ErrorContext())
+            }
+        }
+
+        /// Collects the parts of a literal.
+        public struct StringInterpolation: StringInterpolationProtocol {
+            // Where the values stand in the text tells whether one of them is a whole component.
+            fileprivate var text = ""
+            fileprivate var hasValue = false
+            fileprivate var fault: Fault?
+
+            /// Makes an empty interpolation.
+            public init(literalCapacity: Int, interpolationCount: Int) {
+                text.reserveCapacity(literalCapacity + interpolationCount * 16)
+            }
+
+            /// Appends a literal part, in which slashes separate components.
+            public mutating func appendLiteral(_ literal: String) {
+                var components = literal.split(separator: "/", omittingEmptySubsequences: false)[...]
+                guard let first = components.popFirst() else { return }
+                text += first.pathEncoded
+                for component in components {
+                    endComponent()
+                    text += "/" + component.pathEncoded
+                }
+            }
+
+            /// Appends a value as (a part of) one component, escaped.
+            public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+                hasValue = true
+                text += value.description.queryEncoded
+            }
+
+            // Called at the end of each component: only one with a value in it can be at fault.
+            fileprivate mutating func endComponent() {
+                defer { hasValue = false }
+                guard hasValue, fault == nil else { return }
+                let component = text.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+                fault = component.isEmpty ? .empty : component == "." || component == ".." ? .dots("\(component)") : nil
+            }
+        }
+
+        /// The encoded path, without a slash at its beginning.
+        let text: String
+        let fault: Fault?
+
+        /// Makes a path from a literal without values.
+        public init(stringLiteral value: String) {
+            var interpolation = StringInterpolation(literalCapacity: value.utf8.count, interpolationCount: 0)
+            interpolation.appendLiteral(value)
+            self.init(stringInterpolation: interpolation)
+        }
+
+        /// Makes a path from a literal with values.
+        public init(stringInterpolation: StringInterpolation) {
+            var interpolation = stringInterpolation
+            interpolation.endComponent()
+            self.init(text: interpolation.text, fault: interpolation.fault)
+        }
+
+        /// Makes a path of components, each of them escaped.
+        public init(_ components: [any CustomStringConvertible]) {
+            self = Path(text: "", fault: nil).appending(components)
+        }
+
+        private init(text: String, fault: Fault?) {
+            self.text = String(text.drop { $0 == "/" })
+            self.fault = fault
+        }
+
+        /// The path with further components, each of them escaped.
+        func appending(_ components: [any CustomStringConvertible]) -> Path {
+            components.reduce(self) { path, component in
+                var interpolation = StringInterpolation(literalCapacity: path.text.utf8.count, interpolationCount: 1)
+                interpolation.text = path.text.isEmpty ? "" : path.text + (path.text.hasSuffix("/") ? "" : "/")
+                interpolation.fault = path.fault
+                interpolation.appendInterpolation(component.description)
+                interpolation.endComponent()
+                return Path(text: interpolation.text, fault: interpolation.fault)
+            }
+        }
+
+        /// The encoded path.
+        public var description: String { text }
+    }
+}
+
+extension StringProtocol {
+    /// A component of a path as it was written, with the octets percent-encoded that cannot stand there (RFC 3986 §3.3).
+    fileprivate var pathEncoded: String {
+        let allowed = Set("!$&'()*+,;=:@-._~".utf8)
+        var result = ""
+        var rest = utf8[...]
+        while let byte = rest.popFirst() {
+            let isEscape =
+                byte == UInt8(ascii: "%") && rest.prefix(2).count == 2 && rest.prefix(2).allSatisfy(\.isHexDigit)
+            if isEscape || byte.isLetterOrDigit || allowed.contains(byte) {
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += byte < 16 ? "%0" + digits : "%" + digits
+            }
+        }
+        return result
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool {
+        (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self)
+    }
+
+    fileprivate var isHexDigit: Bool {
+        (0x30...0x39).contains(self) || (0x41...0x46).contains(self) || (0x61...0x66).contains(self)
+    }
+}

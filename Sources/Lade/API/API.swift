@@ -1,0 +1,218 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What the endpoints of one server have in common, and the endpoints themselves.
+///
+/// ```swift
+/// let api = try API("https://api.example.com/v1").failure(as: Problem.self)
+///
+/// let show: Show = try await loader.load(api.get("shows", id))
+/// let created: Show = try await loader.load(api.post("shows", json: draft))
+/// ```
+///
+/// A value: every part can be changed on a copy, and an endpoint keeps what the API was when it was made. Nothing is sent
+/// until a ``Loader`` loads the endpoint.
+public struct API: Sendable {
+    /// The address that paths are appended to; a slash at its end makes no difference.
+    public var baseURL: URL
+    /// Header fields of every request; an endpoint replaces those of the same name by ``Endpoint/header(_:_:)``.
+    public var headers = Headers()
+    /// Query items of every request, before those of the endpoint. An item without a value is left out.
+    public var query: KeyValuePairs<String, String?> = [:]
+    /// The names of query items whose values errors, events and logs must not show.
+    public var secretQueryNames: Set<String> = []
+    /// Encodes the bodies of requests; JSON by default.
+    public var encoder: any BodyEncoder = JSONEncoder()
+    /// Decodes the bodies of answers; JSON by default.
+    public var decoder: any BodyDecoder = JSONDecoder()
+    /// The status codes that count as success; nil, the default, leaves it to the service.
+    public var acceptableStatuses: Range<Int>?
+    private var failureModel: FailureModel?
+
+    /// Makes an API at an address.
+    public init(_ baseURL: URL) {
+        self.baseURL = baseURL
+    }
+
+    /// Makes an API from the text of an address.
+    ///
+    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is no absolute URL with a host, or has a query or a
+    ///   fragment, which a path cannot be appended to.
+    public init(_ baseURL: String) throws(LoadingError) {
+        let url = try Request(baseURL).url
+        guard url.query == nil, url.fragment == nil else {
+            throw .invalidRequest(
+                .url(url.redacted(), reason: "the base of an API has no query and no fragment"),
+                ErrorContext()
+            )
+        }
+        self.init(url)
+    }
+
+    /// The API whose errors for unacceptable statuses carry what the server says about them.
+    ///
+    /// ```swift
+    /// do {
+    ///     let show: Show = try await loader.load(api.get("shows", id))
+    /// } catch {
+    ///     print(error.failure(as: Problem.self)?.detail ?? error.description)
+    /// }
+    /// ```
+    ///
+    /// - Parameter model: The type that the body of such an answer is decoded to, by ``decoder``. ``Problem`` is that of
+    ///   RFC 9457. A body that does not decode leaves ``LoadingError/failure(as:)`` nil and says why in
+    ///   `context.processingError`.
+    /// - Returns: The changed copy.
+    public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> API {
+        var copy = self
+        copy.failureModel = FailureModel(model)
+        return copy
+    }
+
+    // MARK: - Endpoints
+
+    /// An endpoint that gets a resource.
+    ///
+    /// - Parameters:
+    ///   - path: The path below ``baseURL``; values interpolated into it are escaped (``Path``).
+    ///   - components: Further components of the path, each escaped, with a slash before it.
+    ///   - query: Query items in order; one whose value is nil is left out.
+    /// - Returns: An endpoint that `load(_:)` decodes to what the caller expects.
+    /// - Throws: `LoadingError.invalidRequest(_:_:)` for a component of the path that is empty, `.` or `..`.
+    public func get(
+        _ path: Path,
+        _ components: any CustomStringConvertible...,
+        query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:]
+    ) throws(LoadingError) -> Endpoint<Data> {
+        try endpoint(.get, path.appending(components), query)
+    }
+
+    /// An endpoint that deletes a resource; parameters and errors are those of ``get(_:_:query:)``.
+    public func delete(
+        _ path: Path,
+        _ components: any CustomStringConvertible...,
+        query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:]
+    ) throws(LoadingError) -> Endpoint<Data> {
+        try endpoint(.delete, path.appending(components), query)
+    }
+
+    /// An endpoint that posts a value, encoded by ``encoder``.
+    ///
+    /// - Throws: What ``get(_:_:query:)`` throws; `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
+    public func post(
+        _ path: Path,
+        _ components: any CustomStringConvertible...,
+        query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
+        json value: some Encodable
+    ) throws(LoadingError) -> Endpoint<Data> {
+        try encoded(value, into: endpoint(.post, path.appending(components), query))
+    }
+
+    /// An endpoint that puts a value, encoded by ``encoder``; errors are those of ``post(_:_:query:json:)``.
+    public func put(
+        _ path: Path,
+        _ components: any CustomStringConvertible...,
+        query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
+        json value: some Encodable
+    ) throws(LoadingError) -> Endpoint<Data> {
+        try encoded(value, into: endpoint(.put, path.appending(components), query))
+    }
+
+    /// An endpoint that patches a resource by a value, encoded by ``encoder``; errors are those of ``post(_:_:query:json:)``.
+    public func patch(
+        _ path: Path,
+        _ components: any CustomStringConvertible...,
+        query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
+        json value: some Encodable
+    ) throws(LoadingError) -> Endpoint<Data> {
+        try encoded(value, into: endpoint(.patch, path.appending(components), query))
+    }
+
+    /// An endpoint that posts a body of another kind: a form, a file, a stream, or none.
+    ///
+    /// - Throws: What ``get(_:_:query:)`` throws.
+    public func post(
+        _ path: Path,
+        _ components: any CustomStringConvertible...,
+        query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
+        body: RequestBody? = nil
+    ) throws(LoadingError) -> Endpoint<Data> {
+        try endpoint(.post, path.appending(components), query).body(body)
+    }
+
+    /// An endpoint with any method and any body.
+    ///
+    /// - Throws: What ``get(_:_:query:)`` throws.
+    public func endpoint(
+        _ method: Method,
+        _ path: Path,
+        query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
+        body: RequestBody? = nil
+    ) throws(LoadingError) -> Endpoint<Data> {
+        try endpoint(method, path, query).body(body)
+    }
+
+    private func endpoint(
+        _ method: Method,
+        _ path: Path,
+        _ query: KeyValuePairs<String, (any CustomStringConvertible)?>
+    ) throws(LoadingError) -> Endpoint<Data> {
+        var request = Request(method, try address(of: path, query), headers: headers)
+        if request.headers["Accept"] == nil, let accepted = decoder.acceptedMediaTypes {
+            request.headers["Accept"] = accepted
+        }
+        if !secretQueryNames.isEmpty { request.secretQueryNames = secretQueryNames }
+        var endpoint = Endpoint(request)
+        endpoint.acceptableStatuses = acceptableStatuses
+        endpoint.decoder = decoder
+        endpoint.failureModel = failureModel
+        return endpoint
+    }
+
+    private func address(
+        of path: Path,
+        _ query: KeyValuePairs<String, (any CustomStringConvertible)?>
+    ) throws(LoadingError) -> URL {
+        var base = baseURL.absoluteString[...]
+        while base.utf8.last == UInt8(ascii: "/") { base = base.dropLast() }
+        if let fault = path.fault { throw fault.error(base + "/" + path.text.escapedForDisplay(limit: 200)) }
+        var address = path.text.isEmpty ? baseURL.absoluteString : base + "/" + path.text
+        let items =
+            self.query.compactMap { name, value in value.map { (name, $0) } }
+            + query.compactMap { name, value in value.map { (name, $0.description) } }
+        if !items.isEmpty {
+            address += "?" + items.map { "\($0.queryEncoded)=\($1.queryEncoded)" }.joined(separator: "&")
+        }
+        return try Request(address).url
+    }
+
+    private func encoded(_ value: some Encodable, into endpoint: Endpoint<Data>) throws(LoadingError) -> Endpoint<Data>
+    {
+        do {
+            return endpoint.body(.bytes(try encoder.encode(value), contentType: encoder.contentType))
+        } catch {
+            throw .requestBodyFailed(error, ErrorContext(endpoint.request))
+        }
+    }
+}
+
+/// Decodes the body of an answer with an unacceptable status.
+struct FailureModel: Sendable {
+    let decode: @Sendable (Data, any BodyDecoder) throws -> any Sendable
+
+    init<Model: Decodable & Sendable>(_ model: Model.Type) {
+        decode = { data, decoder in try decoder.decode(model, from: data) }
+    }
+}
+
+extension LoadingError {
+    /// What the server says about an unacceptable status, as the type that ``API/failure(as:)`` or
+    /// ``Endpoint/failure(as:)`` named; nil for every other error, and when the body did not decode.
+    public func failure<Model>(as model: Model.Type) -> Model? {
+        guard case .unacceptableStatus(_, let context) = self else { return nil }
+        return context.processedBody as? Model
+    }
+}

@@ -1,0 +1,182 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("API")
+struct APITests {
+    struct Show: Codable, Equatable, Sendable {
+        var title: String
+    }
+
+    private let rig = Rig()
+    private let api: API
+
+    init() throws {
+        api = try API("http://example.test/v1/")
+    }
+
+    @Test("decodes to the type that the caller expects, and asks for JSON")
+    func inference() async throws {
+        rig.transport.on(.get, "/v1/shows/7").respond(.json(#"{"title":"Tagesschau"}"#))
+
+        let show: Show = try await rig.loader.load(api.get("shows", 7))
+
+        #expect(show == Show(title: "Tagesschau"))
+        #expect(rig.transport.requests.first?.headers["Accept"] == "application/json, application/problem+json")
+    }
+
+    @Test("gives the bytes where no type is expected, and where bytes are")
+    func bytes() async throws {
+        rig.transport.onAnyRequest().respond(.text("abc"))
+
+        let inferred = try await rig.loader.load(api.get("text"))
+        let expected: Data = try await rig.loader.load(api.get("text"))
+
+        #expect(inferred == Data("abc".utf8))
+        #expect(expected == Data("abc".utf8))
+    }
+
+    @Test("sends a value as JSON by the method it is called for", arguments: [Method.post, .put, .patch])
+    func values(method: Method) async throws {
+        rig.transport.onAnyRequest().respond(.json(#"{"title":"b"}"#))
+        let endpoint =
+            switch method {
+            case .post: try api.post("shows", json: Show(title: "a"))
+            case .put: try api.put("shows", json: Show(title: "a"))
+            default: try api.patch("shows", json: Show(title: "a"))
+            }
+
+        let answer: Show = try await rig.loader.load(endpoint)
+
+        let received = try #require(rig.transport.received.first)
+        #expect(answer == Show(title: "b"))
+        #expect(received.request.method == method)
+        #expect(received.body == Data(#"{"title":"a"}"#.utf8))
+        #expect(received.request.body?.contentType == "application/json")
+    }
+
+    @Test(
+        "escapes what is interpolated and what is appended, and leaves literals as they are written",
+        arguments: [
+            ("shows/\("a/b")/x", "/v1/shows/a%2Fb/x"),
+            ("shows/\("?#[ä")", "/v1/shows/%3F%23%5B%C3%A4"),
+            ("a b/c%20d/100%", "/v1/a%20b/c%20d/100%25"),
+            ("/shows", "/v1/shows"),
+            ("shows/", "/v1/shows/"),
+            ("v\(2)/x", "/v1/v2/x"),
+            ("a..\("b")", "/v1/a..b"),
+            ("", "/v1/"),
+        ] as [(API.Path, String)]
+    )
+    func paths(path: API.Path, target: String) throws {
+        #expect(try api.get(path).request.url.absoluteString == "http://example.test" + target)
+        #expect(try api.get(API.Path(["a/b", 3])).request.url.absoluteString == "http://example.test/v1/a%2Fb/3")
+    }
+
+    @Test(
+        "refuses a component that servers take out, and names it",
+        arguments: [
+            ("shows/\("")/x", "is empty"), ("shows/\("..")", "is “..”"), ("\(".")/x", "is “.”"),
+            ("\(".")\(".")", "is “..”"),
+        ] as [(API.Path, String)]
+    )
+    func faults(path: API.Path, reason: String) throws {
+        let error = #expect(throws: LoadingError.self) { try api.get(path) }
+        #expect(error?.description.contains("a component of its path \(reason)") == true)
+        #expect(throws: LoadingError.self) { try api.get("shows", "..") }
+        #expect(throws: LoadingError.self) { try api.get("shows", "", "x") }
+    }
+
+    @Test("puts its own query items before those of the endpoint, and leaves out those without a value")
+    func queries() throws {
+        var api = api
+        api.query = ["key": "s&c", "none": nil]
+        api.secretQueryNames = ["key"]
+
+        let endpoint = try api.get("shows", query: ["page": 2, "q": "ä b", "from": nil])
+
+        #expect(endpoint.request.url.query(percentEncoded: true) == "key=s%26c&page=2&q=%C3%A4%20b")
+        #expect(!endpoint.description.contains("s%26c"))
+    }
+
+    @Test("gives its headers, statuses and decoder to each endpoint; the endpoint has the last word")
+    func commonParts() async throws {
+        var api = api
+        api.headers = ["X-Client": "tests", "Accept": "application/vnd.shows+json"]
+        api.acceptableStatuses = 200..<500
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        api.decoder = decoder
+        struct Named: Decodable, Sendable { var showTitle: String }
+        rig.transport.onAnyRequest().respond(.json(#"{"show_title":"x"}"#, status: 404))
+
+        let named: Named = try await rig.loader.load(api.get("shows").header("X-Client", "other"))
+
+        let request = try #require(rig.transport.requests.first)
+        #expect(named.showTitle == "x")
+        #expect(request.headers["X-Client"] == "other")
+        #expect(request.headers["Accept"] == "application/vnd.shows+json")
+    }
+
+    @Test("gives the server's problem with the error of an unacceptable status (RFC 9457)")
+    func problems() async throws {
+        let api = api.failure(as: Problem.self)
+        let text = #"{"type":"https://example.test/gone","title":"Gone","status":"410","detail":"No show 7"}"#
+        rig.transport.onAnyRequest().respond(.json(text, status: 410))
+
+        let error = await #expect(throws: LoadingError.self) {
+            let _: Show = try await rig.loader.load(api.get("shows", 7))
+        }
+
+        // The status is of another type than the RFC gives it, so it counts as missing.
+        let problem = Problem(type: "https://example.test/gone", title: "Gone", detail: "No show 7")
+        #expect(error?.failure(as: Problem.self) == problem)
+        #expect(error?.failure(as: Show.self) == nil)
+    }
+
+    @Test("says why a server's problem could not be decoded, and keeps the status")
+    func noProblem() async throws {
+        rig.transport.onAnyRequest().respond(.text("<html>", status: 502))
+        let endpoint = try api.failure(as: Problem.self).get("shows").request { $0.retryLimit = 0 }
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await rig.loader.load(endpoint) }
+
+        #expect(error?.failure(as: Problem.self) == nil)
+        #expect(error?.context.status == 502)
+        #expect(error?.context.processingError is DecodingError)
+    }
+
+    @Test(
+        "is made of an absolute address without query and fragment",
+        arguments: [
+            "shows", "https://", "https://h/?a=1", "https://h/#x",
+        ]
+    )
+    func bases(address: String) {
+        #expect(throws: LoadingError.self) { try API(address) }
+    }
+
+    @Test("a body makes a POST of a GET, and a method after it has the last word")
+    func bodies() throws {
+        let url = try Request("http://example.test/").url
+        #expect(Endpoint(url).body(.text("x")).request.method == .post)
+        #expect(Endpoint(.put, url).body(.text("x")).request.method == .put)
+        #expect(Endpoint(url).body(nil).request.method == .get)
+        #expect(try Endpoint(url).jsonBody(1).method(.get).request.method == .get)
+        #expect(try Endpoint(.delete, "http://example.test/").request.method == .delete)
+    }
+
+    @Test("a loader can be made alone, and keeps its service")
+    func aloneLoader() throws {
+        var settings = Service.Settings()
+        settings.acceptableStatuses = 200..<201
+        let loader = try Loader(settings)
+        #expect(loader.account.identifier.isEmpty)
+        #expect(loader.account.service.settings.acceptableStatuses == 200..<201)
+    }
+}
