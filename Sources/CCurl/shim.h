@@ -3,32 +3,19 @@
 #pragma once
 #include <curl/curl.h>
 #ifdef __linux__
-#include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
 // A descriptor that becomes ready at a moment of the monotonic clock, given in nanoseconds.
-static inline int lade_alarm_make(void) {
+static inline int lade_timer_make(void) {
     return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 }
-static inline int lade_alarm_set(int alarm, long long moment) {
+static inline int lade_timer_set(int timer, long long moment) {
     // Zero would turn it off; what lies behind us goes off at once.
     if (moment < 1) moment = 1;
     struct itimerspec time = {{0, 0}, {moment / 1000000000, moment % 1000000000}};
-    return timerfd_settime(alarm, TFD_TIMER_ABSTIME, &time, NULL);
-}
-
-// Of the C library, which shows it to GNU sources only.
-extern int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *limit, const sigset_t *signals);
-// Waits some nanoseconds for two descriptors: bit 0 is set when the first can be read or is broken, bit 1 for the second.
-static inline int lade_wait_readable(int first, int second, long long nanoseconds) {
-    struct pollfd descriptors[2] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
-    if (nanoseconds < 0) nanoseconds = 0;
-    struct timespec limit = {nanoseconds / 1000000000, nanoseconds % 1000000000};
-    if (ppoll(descriptors, 2, &limit, NULL) <= 0) return 0;
-    return (descriptors[0].revents ? 1 : 0) | (descriptors[1].revents ? 2 : 0);
+    return timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
 }
 #endif
 

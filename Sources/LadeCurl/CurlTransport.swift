@@ -7,10 +7,9 @@ public import LadeCore
 
 /// The transport on libcurl: HTTP/1.1 and HTTP/2, TLS, proxies, strict framing, streaming with back-pressure.
 ///
-/// One transport is one connection pool and one thread, which ends when the transport is dropped or ``shutDown()`` is
-/// called. Share one among everything that may share connections. A call that finds the transport idle, and is not made
-/// from an actor, sends its request in its own thread, and waits there too for a host that answers within
-/// `TransportSettings.callerPatience`; all else is the transport's thread's.
+/// One transport is one connection pool and one thread, which ends when the transport is released or ``shutDown()`` is
+/// called. Share one among everything that may share connections. The thread does all the work of an exchange; no
+/// thread of the caller's executor waits for the network.
 public final class CurlTransport: Transport {
     private let loop: CurlLoop
     private let rules: Transfer.Rules
@@ -56,7 +55,7 @@ public final class CurlTransport: Transport {
         await withTaskCancellationHandler {
             await withResumption { continuation in
                 transfer.continuation = continuation
-                if !loop.submitAtOnce(transfer), !inbox.post(.submit(transfer)) {
+                if !inbox.post(.submit(transfer)) {
                     transfer.refuse(.cancelled(ErrorContext(request)))
                     continuation.resume()
                 }

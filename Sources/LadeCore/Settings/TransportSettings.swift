@@ -66,12 +66,6 @@ public struct TransportSettings: Sendable {
     public var limits = ResponseLimits()
     /// Breaches of the protocol that are overlooked; none by default.
     public var tolerances: Tolerances = []
-    /// How long a call that is alone on the transport waits for its answer in its caller's thread, which is faster by two
-    /// switches of threads, if most of the host's latest answers came within that time; 0.5 ms by default, zero for never.
-    ///
-    /// `LadeCurl` keeps to it. The thread does nothing else meanwhile, which is worth it for a server on the same machine
-    /// or in the same rack: there the switches take as long as the answer.
-    public var callerPatience = Duration.microseconds(500)
     /// Whether gzip, deflate, brotli and zstd are asked for and decoded, as far as the transport can; true by default.
     public var decodesContent = true
     /// Whether `file:` and `data:` addresses are answered; true by default.

@@ -3,7 +3,7 @@ import LadeCore
 
 /// One easy handle of libcurl with the memory it needs: error text and lists.
 ///
-/// Used by the holder of the loop's ``Baton`` alone.
+/// Used by the loop thread alone.
 ///
 /// Handles are pooled and reset, never rebuilt, so that no option of one exchange can leak into the next. A plain GET that
 /// follows a plain GET to the same host differs in nothing but address and headers; only then the reset is left out.

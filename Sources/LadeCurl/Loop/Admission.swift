@@ -31,8 +31,6 @@ struct Admission<Ticket: Sendable>: Sendable {
         /// Never given to another host, as the position in the list is.
         let identity: Int
         var active = 0
-        /// How far prompt calls outweigh others, from 0 to 8.
-        var promptness = 0
         var multiplexing = Multiplexing.none
         // One queue per priority, most urgent first.
         var waiting = [Queue(), Queue(), Queue()]
@@ -192,15 +190,6 @@ struct Admission<Ticket: Sendable>: Sendable {
         hosts[host].multiplexing = multiplexing
         return startable(host)
     }
-
-    /// A call to the host ended, promptly or not.
-    mutating func note(isPrompt: Bool, host: Int) {
-        // One that was not counts as much as two that were.
-        hosts[host].promptness = isPrompt ? min(hosts[host].promptness + 1, 8) : max(hosts[host].promptness - 2, 0)
-    }
-
-    /// Whether the next call will most likely be prompt, as most of the latest were.
-    func isPrompt(host: Int) -> Bool { hosts[host].promptness >= 4 }
 
     /// Everything that waits; the queues are empty afterwards.
     mutating func removeAllWaiting() -> [Ticket] {

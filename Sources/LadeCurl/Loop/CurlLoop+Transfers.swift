@@ -100,8 +100,8 @@ extension CurlLoop {
             inbox.post(.resume(transfer, .upload))
         }
         transfer.pipe = pipe
-        // Owned by the transfer, which cancels it when it ends. Detached, for it may be made in the caller's thread or not.
-        transfer.pump = Task.detached {
+        // Owned by the transfer, which cancels it when it ends.
+        transfer.pump = Task {
             do {
                 try await write { chunk throws(LoadingError) in try await pipe.write(chunk) }
                 pipe.end(nil)
@@ -176,10 +176,6 @@ extension CurlLoop {
         if transfer.isStreamed, transfer.isSecure {
             let left = streamsByHost[transfer.hostNumber, default: 1] - 1
             streamsByHost[transfer.hostNumber] = left > 0 ? left : nil
-        }
-        if !transfer.isStreamed {
-            let isPrompt = error == nil && now - transfer.started <= callerPatience
-            admission.note(isPrompt: isPrompt, host: transfer.hostNumber)
         }
         transfer.finish(error, metrics: metrics, on: self)
         admitted += admission.end(host: transfer.hostNumber)

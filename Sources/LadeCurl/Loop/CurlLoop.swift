@@ -18,9 +18,8 @@ import Synchronization
 /// The thread that owns the multi handle and every easy handle.
 ///
 /// A turn: take the messages, let sockets and timers move, collect what ended, publish what arrived, then resume all
-/// waiting tasks at once. Whoever holds the ``Baton`` may call libcurl: the loop thread always but while it sleeps, and
-/// then a caller who has an exchange to start (``submitAtOnce(_:)``). Every variable but ``inbox`` and ``pool`` belongs to
-/// the holder, which is the proof behind `@unchecked Sendable` and behind leaving out the exclusivity checks.
+/// waiting tasks. No other thread calls libcurl or touches a variable besides ``inbox`` and ``pool``, which is the proof
+/// behind `@unchecked Sendable` and behind leaving out the exclusivity checks.
 final class CurlLoop: @unchecked Sendable {
     let inbox: Inbox
     let pool = BufferPool()
@@ -28,20 +27,15 @@ final class CurlLoop: @unchecked Sendable {
 
     /// The time of this turn, in nanoseconds of the monotonic clock.
     @exclusivity(unchecked) private(set) var now: Int64 = 0
-    /// Who is resumed at the end of this turn.
+    /// The tasks that this thread resumes at the end of this turn.
     @exclusivity(unchecked) private var resumptions: [Waiter] = []
-    /// Who of the default executor is resumed at the end of this turn, by lane.
+    /// The tasks of the default executor that are resumed at the end of this turn, by lane.
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
-    /// Who alone is answered while nothing else is under way: resumed when the loop sleeps, so that its next call finds
-    /// the transport idle.
-    @exclusivity(unchecked) private var lastCaller: Waiter?
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
     let poller: Poller
     /// How long a connection is kept without use, in nanoseconds.
     let idleLife: Int64
-    /// How long a caller waits in its own thread, in nanoseconds.
-    let callerPatience: Int64
     private let multi: OpaquePointer
     let share: OpaquePointer?
     @exclusivity(unchecked) var admission: Admission<Transfer>
@@ -57,7 +51,6 @@ final class CurlLoop: @unchecked Sendable {
     /// Before this no time-out of ours can have passed.
     @exclusivity(unchecked) var nextExpiry = Int64.max
     private let executor: LoopExecutor
-    private let baton = Baton()
 
     /// The loop thread as a number, once it runs.
     private let thread = Atomic<UInt>(0)
@@ -86,14 +79,13 @@ final class CurlLoop: @unchecked Sendable {
         }
         self.handleSettings = handleSettings
         idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
-        callerPatience = min(handleSettings.settings.callerPatience.wholeNanoseconds, 1 << 60)
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)
         admission = Admission(limits: handleSettings.settings.connections)
         let share = curl_share_init()
         if let share {
-            // One thread at a time uses the share, so it needs no locks of its own.
+            // The loop thread alone uses the share, so it needs no locks of its own.
             lade_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
         }
         self.share = share.map { OpaquePointer($0) }
@@ -154,10 +146,8 @@ final class CurlLoop: @unchecked Sendable {
 
     fileprivate func run() {
         thread.store(Self.currentThread, ordering: .relaxed)
-        baton.take()
         while turn() {}
         shutDown()
-        baton.pass()
     }
 
     // MARK: - A turn
@@ -167,7 +157,6 @@ final class CurlLoop: @unchecked Sendable {
         // A job of the executor submits while it runs: looked at once more, its request needs no wait of zero seconds.
         for _ in 0..<4 {
             let isStopped = inbox.drain(into: &messages)
-            if isStopped || !messages.isEmpty { lastCaller.take()?.resume() }
             if isStopped {
                 for message in messages { handle(message) }
                 messages.removeAll()
@@ -182,7 +171,7 @@ final class CurlLoop: @unchecked Sendable {
         settle()
 
         let mayWait = mayWait()
-        poller.wait(isLook: !mayWait, without: baton, resuming: lastCaller.take()) { ready in
+        poller.wait(isLook: !mayWait) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
         }
@@ -205,7 +194,7 @@ final class CurlLoop: @unchecked Sendable {
         flush()
     }
 
-    /// Whether there is nothing to do until something happens; sets the alarm for what happens by time.
+    /// Whether there is nothing to do until something happens; sets the timer for what happens by time.
     private func mayWait() -> Bool {
         guard wakeTime > now, inbox.fallAsleep() else { return false }
         poller.wake(at: wakeTime)
@@ -243,11 +232,7 @@ final class CurlLoop: @unchecked Sendable {
         for continuation in resumptions { continuation.resume() }
         resumptions.removeAll(keepingCapacity: true)
         for lane in lanes.indices where !deliveries[lane].isEmpty {
-            if running.isEmpty, lastCaller == nil, deliveries[lane].count == 1 {
-                lastCaller = deliveries[lane].removeLast()
-            } else {
-                lanes[lane].take(&deliveries[lane])
-            }
+            lanes[lane].take(&deliveries[lane])
         }
     }
 
@@ -262,55 +247,6 @@ final class CurlLoop: @unchecked Sendable {
 
     func markUnpublished(_ transfer: Transfer) {
         if unpublished.last !== transfer { unpublished.append(transfer) }
-    }
-
-    // MARK: - A caller's turn
-
-    /// Starts an exchange in the caller's thread, while the loop thread sleeps and nothing else is under way: its request
-    /// is sent without a switch of threads (one call after the other takes 2.1 switches a call instead of 3.4).
-    ///
-    /// Not while other exchanges run: their answers would wake the loop thread just to wait for the caller. Not for a
-    /// caller on an actor either, lest the first TLS exchange reads its authorities on the main thread.
-    ///
-    /// Returns false when the loop is to be told in the usual way.
-    func submitAtOnce(_ transfer: Transfer) -> Bool {
-        guard transfer.lane != .direct, baton.takeIfFree() else { return false }
-        guard running.isEmpty, inbox.isAsleep else {
-            baton.pass()
-            return false
-        }
-        now = Monotonic.now()
-        submit(transfer)
-        fireTimer()
-        settle()
-        awaitHere(transfer)
-        poller.applyChanges()
-        poller.wake(at: wakeTime)
-        let answered = lastCaller.take()
-        baton.pass()
-        answered?.resume()
-        return true
-    }
-
-    /// Waits for the answer in the caller's thread, if it will most likely be there before a switch of threads would be.
-    ///
-    /// Whoever else has something for the loop ends the wait at once.
-    private func awaitHere(_ transfer: Transfer) {
-        guard callerPatience > 0, running.count == 1, admission.isPrompt(host: transfer.hostNumber),
-            inbox.beginDetour(to: poller.detour)
-        else { return }
-        defer { inbox.endDetour() }
-        let end = now + callerPatience
-        // Asked for the socket each time: the request may have been sent again over another one.
-        while transfer.isAwaitedWhole, now < end, let socket = poller.setAside(),
-            poller.waitAside(for: socket, atMost: min(end, wakeTime) - now)
-        {
-            var still: Int32 = 0
-            curl_multi_socket_action(rawMulti, socket, CURL_CSELECT_IN, &still)
-            now = Monotonic.now()
-            fireTimer()
-            settle()
-        }
     }
 
     // MARK: - Messages
@@ -387,7 +323,6 @@ final class CurlLoop: @unchecked Sendable {
             }
         }
         flush()
-        lastCaller.take()?.resume()
         idleHandles = []
         curl_multi_cleanup(rawMulti)
         if let share { curl_share_cleanup(UnsafeMutableRawPointer(share)) }

@@ -33,8 +33,6 @@ final class Inbox: Sendable {
         var isAsleep = false
         var isStopped = false
         var wakeUpDescriptor: Int32
-        /// Who is told of a message instead of the sleeping loop; -1 for nobody.
-        var detour: Int32 = -1
         var endWaiters: [CheckedContinuation<Void, Never>] = []
         var hasEnded = false
     }
@@ -61,11 +59,6 @@ final class Inbox: Sendable {
         return isTaken
     }
 
-    /// Whether the loop sleeps and has nothing to do.
-    var isAsleep: Bool {
-        state.withLock { $0.isAsleep && $0.messages.isEmpty && !$0.isStopped }
-    }
-
     /// Tells the loop to end everything; messages posted later are refused.
     func stop() {
         let descriptor = state.withLock { state in
@@ -89,10 +82,6 @@ final class Inbox: Sendable {
     private func sleeper(_ state: inout State) -> Int32? {
         guard state.isAsleep, state.wakeUpDescriptor >= 0 else { return nil }
         writers.add(1, ordering: .acquiringAndReleasing)
-        if state.detour >= 0 {
-            defer { state.detour = -1 }
-            return state.detour
-        }
         state.isAsleep = false
         return state.wakeUpDescriptor
     }
@@ -103,28 +92,6 @@ final class Inbox: Sendable {
         var one: UInt64 = 1
         _ = write(descriptor, &one, 8)
         writers.subtract(1, ordering: .acquiringAndReleasing)
-    }
-
-    // MARK: - The side of a caller who has his turn
-
-    /// Has the next message written to another descriptor, while the loop sleeps on.
-    ///
-    /// Returns false when the loop does not sleep or has something to do.
-    func beginDetour(to descriptor: Int32) -> Bool {
-        state.withLock { state in
-            guard state.isAsleep, state.messages.isEmpty, !state.isStopped else { return false }
-            state.detour = descriptor
-            return true
-        }
-    }
-
-    /// Ends the detour: the loop is woken for what came meanwhile.
-    func endDetour() {
-        let descriptor = state.withLock { state -> Int32? in
-            state.detour = -1
-            return state.messages.isEmpty && !state.isStopped ? nil : sleeper(&state)
-        }
-        if let descriptor { wake(descriptor) }
     }
 
     // MARK: - The loop's side

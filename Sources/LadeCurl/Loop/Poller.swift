@@ -7,8 +7,7 @@
     /// libcurl says REMOVE after each transfer and IN again when the pooled connection is reused. For sockets it opened
     /// through us the kernel's registration is left alone while idle and `epoll_ctl` is called for net changes only,
     /// which saves two system calls a request. Other descriptors (the resolver's) are closed behind our back, so their
-    /// interest is applied at once. Used by the holder of the loop's ``Baton`` alone, but for
-    /// the wait itself, which is the loop thread's.
+    /// interest is applied immediately. Used by the loop thread alone.
     final class Poller {
         /// What happened to a socket, in libcurl's bits.
         struct Ready {
@@ -27,12 +26,10 @@
 
         private let epoll: Int32
         private let wakeUp: Int32
-        private let alarm: Int32
-        /// Ends a wait in a caller's thread when written to; safe to use from any thread while the poller lives.
-        let detour: Int32
-        /// When the alarm goes off; the greatest value while it is not set.
-        @exclusivity(unchecked) private var alarmTime = Int64.max
-        // The baton's, and no access is open while libcurl is called.
+        private let timer: Int32
+        /// When the timer fires; the greatest value while it is not set.
+        @exclusivity(unchecked) private var timerMoment = Int64.max
+        // No access is open while libcurl is called.
         @exclusivity(unchecked) private var interests: [Interest] = []
         @exclusivity(unchecked) private var dirty: [Int32] = []
         private let events: UnsafeMutableBufferPointer<epoll_event>
@@ -42,16 +39,15 @@
             epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
             guard epoll >= 0 else { throw SystemError(errno: errno) }
             wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-            alarm = lade_alarm_make()
-            detour = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-            guard wakeUp >= 0, alarm >= 0, detour >= 0 else {
+            timer = lade_timer_make()
+            guard wakeUp >= 0, timer >= 0 else {
                 let error = SystemError(errno: errno)
-                for descriptor in [epoll, wakeUp, alarm, detour] where descriptor >= 0 { Glibc.close(descriptor) }
+                for descriptor in [epoll, wakeUp, timer] where descriptor >= 0 { Glibc.close(descriptor) }
                 throw error
             }
             events = .allocate(capacity: 256)
-            // By edges: each write and each alarm wakes once, and nobody has to read.
-            for descriptor in [wakeUp, alarm] {
+            // By edges: each write and each firing wakes once, and neither has to be read.
+            for descriptor in [wakeUp, timer] {
                 var event = epoll_event(events: EPOLLIN.rawValue | EPOLLET.rawValue, data: epoll_data_t(fd: descriptor))
                 epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
             }
@@ -64,8 +60,7 @@
         /// Gives the descriptors back; nothing may be called afterwards.
         func close() {
             Glibc.close(wakeUp)
-            Glibc.close(alarm)
-            Glibc.close(detour)
+            Glibc.close(timer)
             Glibc.close(epoll)
         }
 
@@ -106,30 +101,26 @@
 
         /// Has the wait that is under way, or the next one, end at a moment at the latest.
         ///
-        /// An alarm that is set for an earlier moment stays: it is cheaper to wake once for nothing than to give the
+        /// A timer that is set for an earlier moment stays: it is cheaper to wake once for nothing than to give the
         /// kernel a time for each wait, as most moments are moved on long before they come.
         func wake(at moment: Int64) {
-            guard moment < alarmTime else { return }
-            alarmTime = moment
-            lade_alarm_set(alarm, moment)
+            guard moment < timerMoment else { return }
+            timerMoment = moment
+            lade_timer_set(timer, moment)
         }
 
         /// Waits until something happens, and calls `body` for each socket that is ready.
         ///
-        /// The baton is passed for the time of a wait, but not when nothing but a look is asked for. Somebody may be resumed
-        /// in between.
-        func wait(isLook: Bool, without baton: Baton, resuming waiter: Waiter?, _ body: (Ready) -> Void) {
+        /// Returns without waiting when nothing but a look is asked for.
+        func wait(isLook: Bool, _ body: (Ready) -> Void) {
             applyChanges()
-            if !isLook { baton.pass() }
-            waiter?.resume()
             let count = epoll_wait(epoll, events.baseAddress, 256, isLook ? 0 : -1)
-            if !isLook { baton.take() }
             guard count > 0 else { return }
             for event in events[..<Int(count)] {
                 let socket = event.data.fd
                 if socket == wakeUp { continue }
-                if socket == alarm {
-                    alarmTime = .max
+                if socket == timer {
+                    timerMoment = .max
                     continue
                 }
                 let index = Int(socket)
@@ -153,33 +144,6 @@
             }
         }
 
-        /// Takes the socket that a single call waits for out of the loop thread's sight, until ``applyChanges()``.
-        ///
-        /// - Returns: The socket; nil when this turn changed more than that, or it is to be written to.
-        func setAside() -> Int32? {
-            guard dirty.count == 1, let socket = dirty.first else { return nil }
-            let index = Int(socket)
-            guard interests[index].isLazy, interests[index].wanted == EPOLLIN.rawValue else { return nil }
-            if interests[index].kernel != 0 {
-                var none = epoll_event()
-                epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &none)
-                interests[index].kernel = 0
-            }
-            return socket
-        }
-
-        /// Waits in the calling thread for a socket that was set aside, some nanoseconds long at the most.
-        ///
-        /// - Returns: Whether there is something to read; false too when somebody wrote to ``detour``.
-        func waitAside(for socket: Int32, atMost nanoseconds: Int64) -> Bool {
-            let ready = lade_wait_readable(socket, detour, nanoseconds)
-            if ready & 2 != 0 {
-                var count: UInt64 = 0
-                _ = read(detour, &count, 8)
-            }
-            return ready == 1
-        }
-
         /// Shuts the sockets that have been idle since before a moment.
         ///
         /// libcurl notices the age of a kept connection only when it would use it again, so that a server would wait for
@@ -200,8 +164,8 @@
             return oldest
         }
 
-        /// Tells the kernel what has changed; ``wait(isLook:without:resuming:_:)`` does it too.
-        func applyChanges() {
+        /// Gives the kernel what has changed.
+        private func applyChanges() {
             for socket in dirty {
                 let index = Int(socket)
                 interests[index].isDirty = false

@@ -9,8 +9,8 @@ import Synchronization
 
 /// One exchange, from its submission to its single ending.
 ///
-/// Created in the caller's task, then owned by the loop: nothing but the holder of its ``Baton`` and libcurl's callbacks,
-/// which it runs, touches the variables. That is the proof behind `@unchecked Sendable`.
+/// Created in the caller's task, then owned by the loop: nothing but its thread, on which libcurl's callbacks run too,
+/// touches the variables. That is the proof behind `@unchecked Sendable`.
 final class Transfer: @unchecked Sendable {
     /// What of the transport's settings an exchange goes by: plain numbers, for every exchange copies them.
     struct Rules {
@@ -166,9 +166,6 @@ final class Transfer: @unchecked Sendable {
         if head != nil { return .body(received: bodyBytes) }
         return vetting.bytes > 0 ? .head : .nothing
     }
-
-    /// Whether somebody waits for the end of the exchange, and not just for the head of its answer.
-    var isAwaitedWhole: Bool { !isStreamed && continuation != nil }
 
     /// What is known about the exchange, for errors.
     var context: ErrorContext {

@@ -221,24 +221,4 @@ struct AdmissionTests {
         }
         #expect(waiting.isEmpty, "seed \(seed): \(waiting.count) were forgotten")
     }
-
-    @Test("a host is prompt after four prompt calls, and no longer when a third of its calls are not")
-    func promptness() {
-        var admission = Admission<Int>(limits: limits())
-        let (host, other) = (admission.host("a"), admission.host("b"))
-        func answers(_ calls: [Bool]) -> [Bool] {
-            calls.map { isPrompt in
-                admission.note(isPrompt: isPrompt, host: host)
-                return admission.isPrompt(host: host)
-            }
-        }
-
-        #expect(answers([true, true, true, false]) == [false, false, false, false])
-        #expect(answers([true, true, true, true]) == [false, false, true, true])
-        // Forgiven once it has been prompt for long; as long as it may have been, three in a row are not.
-        _ = answers(Array(repeating: true, count: 100))
-        #expect(answers([false, false, false]) == [true, true, false])
-        #expect(answers([true, true, true, false]) == [false, true, true, false])
-        #expect(!admission.isPrompt(host: other))
-    }
 }

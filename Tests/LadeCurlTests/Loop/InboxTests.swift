@@ -16,21 +16,13 @@ struct InboxTests {
     /// An inbox that wakes a pipe instead of a loop.
     private final class Rig {
         let inbox: Inbox
-        /// Where a message goes while a caller waits for it.
-        let detour: Int32
         private let ends: [Int32]
 
         init() {
-            // Two pipes: the loop's, then the waiting caller's.
-            var ends: [Int32] = []
-            for _ in 0..<2 {
-                var pair: [Int32] = [-1, -1]
-                pipe(&pair)
-                _ = fcntl(pair[0], F_SETFL, O_NONBLOCK)
-                ends += pair
-            }
+            var ends: [Int32] = [-1, -1]
+            pipe(&ends)
+            _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
             self.ends = ends
-            detour = ends[3]
             inbox = Inbox(wakeUpDescriptor: ends[1])
         }
 
@@ -39,14 +31,9 @@ struct InboxTests {
         }
 
         /// How often the loop was woken since it was asked last.
-        func takeWakeUps() -> Int { takeSignals(ends[0]) }
-
-        /// How often the waiting caller was told of a message since it was asked last.
-        func takeDetours() -> Int { takeSignals(ends[2]) }
-
-        private func takeSignals(_ end: Int32) -> Int {
+        func takeWakeUps() -> Int {
             var bytes = [UInt8](repeating: 0, count: 1024)
-            let count = read(end, &bytes, bytes.count)
+            let count = read(ends[0], &bytes, bytes.count)
             return max(count, 0) / 8
         }
 
@@ -160,72 +147,5 @@ struct InboxTests {
         #expect(waiting.allSatisfy { $0.value != nil })
         let late = executor.start { [inbox = rig.inbox] in await inbox.ended() }
         #expect(late.value != nil)
-    }
-
-    @Test("tells a caller who waits with the loop asleep of the first message, and wakes the loop when he is done")
-    func detours() throws {
-        #expect(rig.inbox.fallAsleep())
-        #expect(rig.inbox.beginDetour(to: rig.detour))
-
-        rig.inbox.post(try submission(0))
-        #expect(rig.takeDetours() == 1)
-        #expect(rig.takeWakeUps() == 0)
-        rig.inbox.endDetour()
-
-        #expect(rig.takeWakeUps() == 1)
-        #expect(rig.drain().submitted.count == 1)
-    }
-
-    @Test("wakes the loop once, though more comes before the caller has seen the first message")
-    func detoursOnce() throws {
-        #expect(rig.inbox.fallAsleep())
-        #expect(rig.inbox.beginDetour(to: rig.detour))
-
-        for number in 0..<3 { rig.inbox.post(try submission(number)) }
-        rig.inbox.endDetour()
-
-        #expect(rig.takeDetours() == 1)
-        #expect(rig.takeWakeUps() == 1)
-        #expect(rig.drain().submitted.count == 3)
-    }
-
-    @Test("lets a loop sleep on when nothing came while a caller waited, and goes to it from then on")
-    func detoursNothing() throws {
-        #expect(rig.inbox.fallAsleep())
-        #expect(rig.inbox.beginDetour(to: rig.detour))
-
-        rig.inbox.endDetour()
-        #expect(rig.takeWakeUps() == 0)
-        rig.inbox.post(try submission(0))
-
-        #expect(rig.takeDetours() == 0)
-        #expect(rig.takeWakeUps() == 1)
-    }
-
-    @Test("tells a waiting caller that the loop is to stop, and the loop afterwards")
-    func stopsOverDetour() {
-        #expect(rig.inbox.fallAsleep())
-        #expect(rig.inbox.beginDetour(to: rig.detour))
-
-        rig.inbox.stop()
-        #expect(rig.takeDetours() == 1)
-        rig.inbox.endDetour()
-
-        #expect(rig.takeWakeUps() == 1)
-        #expect(rig.drain().stops)
-    }
-
-    @Test("refuses a caller who would wait while the loop is awake, has something to do or is to stop")
-    func refusesDetours() throws {
-        #expect(!rig.inbox.beginDetour(to: rig.detour))
-        #expect(rig.inbox.fallAsleep())
-        rig.inbox.post(try submission(0))
-        #expect(!rig.inbox.beginDetour(to: rig.detour))
-        _ = rig.drain()
-        #expect(rig.inbox.fallAsleep())
-        rig.inbox.stop()
-
-        #expect(!rig.inbox.beginDetour(to: rig.detour))
-        #expect(rig.takeDetours() == 0)
     }
 }
