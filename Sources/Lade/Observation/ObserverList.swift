@@ -23,14 +23,14 @@ final class ObserverList: Sendable {
         state.withLock { state in (version, state.entries.map(\.sink)) }
     }
 
-    func add(_ sink: any EventSink) -> Observation {
+    func add(_ sink: any EventSink) -> ServiceObservation {
         let id = state.withLock { state in
             changes.add(1, ordering: .acquiringAndReleasing)
             state.lastID += 1
             state.entries.append((state.lastID, sink))
             return state.lastID
         }
-        return Observation(list: self, id: id)
+        return ServiceObservation(list: self, id: id)
     }
 
     fileprivate func remove(_ id: UInt64) {
@@ -43,10 +43,10 @@ final class ObserverList: Sendable {
     }
 }
 
-/// Keeps an observer with a service until it is ended or let go of.
+/// Keeps an observer with a service until ``end()`` is called or the observation is released.
 ///
-/// Calls that are under way go on telling.
-public final class Observation: Sendable {
+/// Calls in flight still report to the observer.
+public final class ServiceObservation: Sendable {
     private let list: ObserverList
     private let id: UInt64
 
@@ -59,7 +59,7 @@ public final class Observation: Sendable {
         list.remove(id)
     }
 
-    /// Tells the observer of no more calls; harmless when repeated.
+    /// Removes the observer: it is not notified of later calls. Does nothing the second time.
     public func end() {
         list.remove(id)
     }

@@ -105,7 +105,7 @@ public final class Service: Sendable {
     /// Tells somebody what happens to every call from now on.
     ///
     /// - Returns: What ends it; keep it, for letting go of it ends it too.
-    public func observe(with observer: some EventSink) -> Observation {
+    public func observe(with observer: some EventSink) -> ServiceObservation {
         observers.add(observer)
     }
 
