@@ -59,7 +59,9 @@ public final class ServiceObservation: Sendable {
         list.remove(id)
     }
 
-    /// Removes the observer: it is not notified of later calls. Does nothing the second time.
+    /// Removes the observer: it is not notified of later calls.
+    ///
+    /// Does nothing the second time.
     public func end() {
         list.remove(id)
     }

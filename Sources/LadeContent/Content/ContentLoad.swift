@@ -1,0 +1,36 @@
+/// One load of a ``ContentModel``: an operation that gives one value, several, or none.
+///
+/// The operation runs outside the main actor. It must not hold the model: it is cancelled when the model is released.
+public struct ContentLoad<Value: Sendable>: Sendable {
+    enum Kind: Sendable {
+        case single(@concurrent @Sendable () async throws -> Value?)
+        case many(@concurrent @Sendable (_ deliver: @escaping @MainActor @Sendable (Value) -> Void) async throws -> Void)
+    }
+
+    let kind: Kind
+
+    /// A load that gives one value; nil leaves the model as it was before the load.
+    ///
+    /// - Parameter operation: Runs in a task of the model, which is cancelled with the load.
+    public init(_ operation: @escaping @concurrent @Sendable () async throws -> Value?) {
+        kind = .single(operation)
+    }
+
+    private init(_ kind: Kind) {
+        self.kind = kind
+    }
+
+    /// A load that gives each value of a sequence; the model stays loading until the sequence ends.
+    public static func values<Values: AsyncSequence & Sendable>(
+        of values: @escaping @concurrent @Sendable () async throws -> Values
+    ) -> ContentLoad where Values.Element == Value {
+        ContentLoad(
+            .many { deliver in
+                for try await value in try await values() { await deliver(value) }
+            }
+        )
+    }
+
+    /// A load that ends immediately without a value.
+    public static var none: ContentLoad { ContentLoad { nil } }
+}

@@ -1,0 +1,62 @@
+/// The pages of a list that were loaded so far.
+public struct PagedContent<Item: Sendable>: ListContent, Sendable {
+    /// The items of all loaded pages, in order.
+    public internal(set) var items: [Item]
+    /// Whether there is another page.
+    public internal(set) var hasMore: Bool
+    /// How many pages were loaded.
+    public internal(set) var pageCount: Int
+    /// What the answer of the last page said about the next.
+    var cursor: (any Sendable)?
+
+    /// Pages are one section.
+    public var sectionCount: Int { 1 }
+
+    /// The number of loaded items for section 0, and 0 for every other. A row for a spinner is not counted.
+    public func itemCount(inSection section: Int) -> Int { items.itemCount(inSection: section) }
+
+    /// The item; nil where none is loaded.
+    public func item(at index: ListIndex) -> Item? { items.item(at: index) }
+}
+
+extension PagedContent: Equatable where Item: Equatable {
+    /// Whether the items are equal, and both or neither have another page.
+    public static func == (lhs: PagedContent, rhs: PagedContent) -> Bool {
+        lhs.hasMore == rhs.hasMore && lhs.pageCount == rhs.pageCount && lhs.items == rhs.items
+    }
+}
+
+/// Which page a ``PagedContentModel`` wants.
+public struct PagePosition<Query: Sendable>: Sendable {
+    /// What is listed; nil when the model was refreshed without a query.
+    public let query: Query?
+    /// The number of the page, from 0.
+    public let index: Int
+    /// How many items a page has.
+    public let size: Int
+    /// How many items the pages before it had, which need not be `index` times `size`.
+    public let itemsBefore: Int
+    /// What the page before gave as ``ContentPage/cursor``: a token, an address, a `Page`; nil for the first page.
+    public let cursor: (any Sendable)?
+}
+
+/// One loaded page.
+public struct ContentPage<Item: Sendable>: Sendable {
+    /// Its items.
+    public var items: [Item]
+    /// What finds the next page, given back in ``PagePosition/cursor``.
+    public var cursor: (any Sendable)?
+    /// Whether there is another page.
+    ///
+    /// Nil, the default, infers it: yes with a cursor; without one, when the page has as many items as were asked for.
+    public var hasMore: Bool?
+
+    /// Makes a page.
+    public init(_ items: [Item], cursor: (any Sendable)? = nil, hasMore: Bool? = nil) {
+        self.items = items
+        self.cursor = cursor
+        self.hasMore = hasMore
+    }
+
+    func hasMore(size: Int) -> Bool { hasMore ?? (cursor != nil || items.count == size) }
+}

@@ -1,0 +1,138 @@
+public import LadeCore
+public import Observation
+
+/// What a refresh of a ``PagedContentModel`` asks for.
+public enum PagedInput<Query: Sendable>: Sendable {
+    /// The first page, in place of all that is loaded.
+    case startOver(Query?)
+    /// The page after those that are loaded.
+    case nextPage
+}
+
+/// Why a setting of a content model cannot be used.
+public enum ContentFault: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A page must have room for at least one item.
+    case pageSize(Int)
+
+    /// One plain sentence.
+    public var description: String {
+        switch self {
+        case .pageSize(let size): "A page size of \(size) cannot be used: it must be 1 or more."
+        }
+    }
+}
+
+/// Loads a list page by page.
+///
+/// ```swift
+/// let model = try PagedContentModel<String, Show>(pageSize: 50) { [loader, shows] position in
+///     let page = position.cursor as? Page ?? shows.firstPage(size: position.size)
+///     let loaded = try await loader.load(page, of: shows)
+///     return ContentPage(loaded.value.list, cursor: loaded.next)
+/// }
+/// model.startOver(with: "news")
+/// model.loadNextPage()          // when the list has scrolled near its end
+/// ```
+///
+/// The loaded pages stay while another loads and after one that failed. ``loadNextPage()`` does nothing while a load is in
+/// progress and when there is no further page, so a view may call it for each row it shows; ``ContentModel/retry()`` asks
+/// again for the page that failed. A refresh without input starts over with the last query. Source: TDCContentLoading,
+/// `PagingContentLoadingViewModel`.
+@Observable
+open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<PagedInput<Query>, PagedContent<Item>> {
+    /// Loads one page.
+    public typealias PageLoad = @concurrent @Sendable (PagePosition<Query>) async throws -> ContentPage<Item>
+
+    /// How many items a page has; 25 by default. ``setPageSize(_:)`` changes it.
+    public private(set) var pageSize: Int
+    @ObservationIgnored private let loadPage: PageLoad
+    @ObservationIgnored private var query: Query?
+
+    /// Makes a model of a list.
+    ///
+    /// - Parameters:
+    ///   - pageSize: How many items a page has.
+    ///   - triggers: When in a view's lifetime the list starts over; never by default.
+    ///   - cancelsOn: When in a view's lifetime a load is cancelled; never by default.
+    ///   - policy: Whether a trigger starts over when there is content; always by default.
+    ///   - time: What measures debounces and the age of content.
+    ///   - loadPage: Loads one page; runs outside the main actor.
+    /// - Throws: ``ContentFault/pageSize(_:)`` for a page size of less than 1.
+    public init(
+        pageSize: Int = 25,
+        triggers: Set<ViewLifetime> = [],
+        cancelsOn: Set<ViewLifetime> = [],
+        policy: TriggerPolicy = .always,
+        time: any TimeSource = SystemTime(),
+        loadPage: @escaping PageLoad
+    ) throws(ContentFault) {
+        guard pageSize > 0 else { throw .pageSize(pageSize) }
+        self.pageSize = pageSize
+        self.loadPage = loadPage
+        super.init(triggers: triggers, cancelsOn: cancelsOn, policy: policy, time: time)
+    }
+
+    /// The loaded items; empty without content.
+    public var items: [Item] { content?.items ?? [] }
+
+    /// Whether there is a page after those that are loaded; false without content.
+    public var hasMore: Bool { content?.hasMore ?? false }
+
+    /// Loads the first page in place of all that is loaded.
+    public func startOver(with query: Query? = nil) {
+        refresh(.startOver(query))
+    }
+
+    /// Loads the next page; does nothing while a load is in progress and when there is none.
+    public func loadNextPage() {
+        guard hasMore, !isLoading else { return }
+        handle(.refresh(.nextPage, .nextPage))
+    }
+
+    /// Sets the page size, and starts over when it differs and something was loaded.
+    ///
+    /// - Throws: ``ContentFault/pageSize(_:)`` for less than 1; nothing changes then.
+    public func setPageSize(_ size: Int) throws(ContentFault) {
+        guard size > 0 else { throw .pageSize(size) }
+        guard size != pageSize else { return }
+        pageSize = size
+        if case .unloaded = state { return }
+        startOver(with: query)
+    }
+
+    /// Makes the load of a page, and adds it to those that are loaded.
+    public final override func makeLoad(_ input: PagedInput<Query>?) -> ContentLoad<PagedContent<Item>> {
+        let base: PagedContent<Item>?
+        switch input {
+        case .nextPage: base = content
+        case .startOver(let query):
+            self.query = query
+            base = nil
+        case nil: base = nil
+        }
+        let position = PagePosition(
+            query: query,
+            index: base?.pageCount ?? 0,
+            size: pageSize,
+            itemsBefore: base?.items.count ?? 0,
+            cursor: base?.cursor
+        )
+        let loadPage = loadPage
+        return ContentLoad {
+            let page = try await loadPage(position)
+            return PagedContent(
+                items: (base?.items ?? []) + page.items,
+                hasMore: page.hasMore(size: position.size),
+                pageCount: position.index + 1,
+                cursor: page.cursor
+            )
+        }
+    }
+
+    /// Whether nothing is loaded and there is no further page.
+    open override func isEmpty(_ value: PagedContent<Item>) -> Bool { value.items.isEmpty && !value.hasMore }
+
+    override func reason(of input: PagedInput<Query>?) -> LoadReason? {
+        if case .nextPage = input { .nextPage } else { nil }
+    }
+}

@@ -1,0 +1,508 @@
+import LadeContent
+import LadeCore
+import LadeTesting
+import Testing
+
+/// Input n gives n + 1; less than zero fails.
+@concurrent
+@Sendable
+private func successor(_ input: Int?) async throws -> Int? {
+    let number = input ?? 0
+    guard number >= 0 else { throw LoadingTestError() }
+    return number + 1
+}
+
+@MainActor
+@Suite("Content models", .timeLimit(.minutes(1)))
+struct ContentModelTests {
+    private typealias Model = ContentModel<Int, Int>
+    private typealias Script = LoadScript<Int, Int>
+
+    /// What a model reported between its creation and its release, whole.
+    private struct Story {
+        var states: [ContentState<Int>] = []
+        var content: [Int] = []
+        var errors: [LoadingTestError] = []
+
+        var isLoading: [Bool] { states.map(\.isLoading) }
+    }
+
+    /// Lets a model do something and releases it: its sequences end, so that nothing more can come.
+    private func story(of make: () -> Model, _ use: (Model) async -> Void) async -> Story {
+        var model: Model? = make()
+        guard let states = model?.states(buffering: .all), let content = model?.contentChanges, let errors = model?.errors
+        else { return Story() }
+        if let model { await use(model) }
+        model = nil
+        return Story(
+            states: await all(states),
+            content: await all(content),
+            errors: await all(errors).compactMap { $0 as? LoadingTestError }
+        )
+    }
+
+    @Test("content CT-01 loads when the view is about to appear")
+    func lifetimeTrigger() async {
+        let story = await story(of: { Model(triggers: [.willAppear], load: successor) }) { model in
+            model.lifetime = .didLoad
+            model.lifetime = .willAppear
+            _ = await settled(model)
+            model.lifetime = .didAppear
+        }
+
+        #expect(story.content == [1])
+        #expect(story.errors.isEmpty)
+        #expect(story.states == [.unloaded, .loading, .success(1)])
+    }
+
+    @Test("content CT-02 gives the input to the load")
+    func input() async {
+        let story = await story(of: { Model(load: successor) }) { _ = await $0.load(15) }
+        #expect(story.content == [16])
+        #expect(story.errors.isEmpty)
+    }
+
+    @Test("content CT-03 reports a failure, and no content")
+    func failure() async {
+        let story = await story(of: { Model(load: successor) }) { _ = await $0.load(-1) }
+        #expect(story.content.isEmpty)
+        #expect(story.errors == [LoadingTestError()])
+    }
+
+    @Test("content CT-04 is loading once in a load that succeeds")
+    func loadingOfSuccess() async {
+        let story = await story(of: { Model(load: successor) }) { _ = await $0.load(0) }
+        #expect(story.isLoading == [false, true, false])
+        #expect(story.content == [1])
+    }
+
+    @Test("content CT-05 is loading once in a load that fails")
+    func loadingOfFailure() async {
+        let story = await story(of: { Model(load: successor) }) { _ = await $0.load(-1) }
+        #expect(story.isLoading == [false, true, false])
+        #expect(story.content.isEmpty)
+        #expect(story.errors == [LoadingTestError()])
+    }
+
+    @Test("content CT-06 goes from unloaded over loading to success")
+    func statesOfSuccess() async {
+        let story = await story(of: { Model(load: successor) }) { _ = await $0.load(0) }
+        #expect(story.states == [.unloaded, .loading, .success(1)])
+    }
+
+    @Test("content CT-07 goes from unloaded over loading to the error")
+    func statesOfFailure() async {
+        let story = await story(of: { Model(load: successor) }) { _ = await $0.load(-1) }
+        #expect(story.states == [.unloaded, .loading, .error(LoadingTestError())])
+    }
+
+    @Test("content XL-01 an empty list ends as empty, and nothing follows")
+    func emptyList() async {
+        var model: ListContentModel<Int, [Int]>? = EmptyListModel()
+        guard let states = model?.states(buffering: .all), let content = model?.contentChanges else { return }
+
+        let last = await model?.load()
+        model = nil
+
+        #expect(last == .empty)
+        #expect(await all(states) == [.unloaded, .loading, .empty])
+        #expect(await all(content) == [[]])
+    }
+
+    @Test("content XL-02 a load without a value leaves the state as it was")
+    func withoutValue() async {
+        let story = await story(of: { Model(load: { $0 }) }) { model in
+            #expect(await model.load(nil) == .unloaded)
+            #expect(await model.load(7) == .success(7))
+            #expect(await model.load(nil) == .success(7))
+        }
+        #expect(story.states == [.unloaded, .loading, .unloaded, .loading, .success(7), .loading, .success(7)])
+        #expect(story.content == [7])
+        #expect(story.errors.isEmpty)
+    }
+
+    @Test("content XL-03 cancelling returns to the state before, and reports no error")
+    func cancelling() async {
+        let script = Script()
+        let story = await story(of: { Model { try await script.load($0) } }) { model in
+            model.refresh(1)
+            await script.begun(1)
+            script.end(0, .success(1))
+            _ = await settled(model)
+            model.refresh(2)
+            await script.begun(2)
+
+            model.cancel()
+
+            #expect(model.state == .success(1))
+            #expect(!model.isLoading)
+            await script.cancelled(load: 1)
+        }
+        #expect(story.states == [.unloaded, .loading, .success(1), .loading, .success(1)])
+        #expect(story.content == [1])
+        #expect(story.errors.isEmpty)
+    }
+
+    @Test("content XL-04 the latest of two refreshes wins, even when the first delivers later", arguments: [true, false])
+    func latest(endsWhenCancelled: Bool) async {
+        let script = Script(endsWhenCancelled: endsWhenCancelled)
+        let story = await story(of: { Model { try await script.load($0) } }) { model in
+            model.refresh(1)
+            await script.begun(1)
+            model.refresh(2)
+            await script.begun(2)
+            await script.cancelled(load: 0)
+            script.end(1, .success(2))
+            _ = await settled(model)
+            script.end(0, .success(1))
+        }
+        #expect(story.content == [2])
+        #expect(story.states == [.unloaded, .loading, .loading, .success(2)])
+        #expect(story.errors.isEmpty)
+    }
+
+    @Test("content XL-05 merged loads are loading until both have ended, and both deliver")
+    func merged() async {
+        let script = Script()
+        let story = await story(of: { Model(strategy: .merge) { try await script.load($0) } }) { model in
+            var contents = model.contentChanges.makeAsyncIterator()
+            model.refresh(1)
+            model.refresh(2)
+            await script.begun(2)
+            script.end(0, .success(10))
+            _ = await contents.next()
+            #expect(model.isLoading)
+            #expect(model.content == 10)
+            script.end(1, .success(20))
+            _ = await settled(model)
+        }
+        #expect(story.content == [10, 20])
+        #expect(story.isLoading == [false, true, true, true, false])
+        #expect(story.states.last == .success(20))
+    }
+
+    @Test("content XL-06 concatenated loads run one after the other, in order")
+    func concatenated() async {
+        let script = Script()
+        let story = await story(of: { Model(strategy: .concat) { try await script.load($0) } }) { model in
+            for input in 1...3 { model.refresh(input) }
+            for number in 0..<3 {
+                await script.begun(number + 1)
+                #expect(script.inputs.count == number + 1)
+                script.end(number, number == 1 ? .failure(LoadingTestError()) : .success(number))
+            }
+            _ = await settled(model)
+        }
+        #expect(script.inputs == [1, 2, 3])
+        #expect(story.content == [0, 2])
+        #expect(story.errors == [LoadingTestError()])
+        #expect(story.states.last == .success(2))
+        #expect(story.isLoading == [false, true, true, true, true, true, false])
+    }
+
+    @Test("content XL-07 a failure in the background arrives on the main actor, properties first")
+    func backgroundFailure() async {
+        let model = Model { _ in throw LoadingTestError(code: 3) }
+        var errors = model.errors.makeAsyncIterator()
+        var states = model.snapshots(buffering: .all).makeAsyncIterator()
+        model.refresh()
+
+        let error = await errors.next()
+
+        // By the time of the event the state has changed, and the subscribers of the state have it.
+        #expect(error as? LoadingTestError == LoadingTestError(code: 3))
+        #expect(model.state == .error(LoadingTestError(code: 3)))
+        #expect(await states.next()?.state == .unloaded)
+        #expect(await states.next()?.state == .loading)
+        #expect(await states.next()?.state == .error(LoadingTestError(code: 3)))
+    }
+
+    @Test("content XL-08 a model that is released during its load cancels it and ends its sequences")
+    func release() async {
+        let script = Script()
+        var model: Model? = Model { try await script.load($0) }
+        weak let released = model
+        guard let states = model?.states(buffering: .all), let content = model?.contentChanges, let errors = model?.errors
+        else { return }
+        model?.refresh(1)
+        await script.begun(1)
+
+        model = nil
+
+        #expect(released == nil)
+        await script.cancelled(load: 0)
+        #expect(await all(states) == [.unloaded, .loading])
+        #expect(await all(content) == [])
+        #expect(await all(errors).isEmpty)
+    }
+
+    @Test("content XL-09 two equal errors are two events")
+    func equalErrors() async {
+        let story = await story(of: { Model(load: successor) }) { model in
+            _ = await model.load(-1)
+            _ = await model.load(-1)
+        }
+        #expect(story.errors == [LoadingTestError(), LoadingTestError()])
+    }
+
+    @Test("content XL-10 each of two subscribers gets every event")
+    func subscribers() async {
+        var model: Model? = Model(load: successor)
+        guard let first = model?.errors, let second = model?.errors, let changes = model?.contentChanges,
+            let refreshes = model?.refreshes
+        else { return }
+        for input in [-1, 1, -2] { _ = await model?.load(input) }
+        model = nil
+
+        #expect(await all(first).count == 2)
+        #expect(await all(second).count == 2)
+        #expect(await all(changes) == [2])
+        #expect(await all(refreshes) == [-1, 1, -2])
+    }
+
+    @Test("content XL-11 a late subscriber gets the present state first")
+    func lateSubscriber() async {
+        let model = Model(load: successor)
+        _ = await model.load(1)
+        var states = model.snapshots().makeAsyncIterator()
+        #expect(await states.next()?.state == .success(2))
+    }
+
+    @Test("content XL-12 a refresh after a success keeps the content, and says that it is a refresh")
+    func refreshKeepsContent() async {
+        let script = Script()
+        let model = Model { try await script.load($0) }
+        model.refresh(1)
+        #expect(model.snapshot.reason == .first)
+        await script.begun(1)
+        script.end(0, .success(1))
+        _ = await settled(model)
+
+        model.refresh(2)
+
+        #expect(model.state == .loading)
+        #expect(model.content == 1)
+        #expect(model.snapshot.reason == .refresh)
+        model.cancel()
+    }
+
+    @Test("content XL-13 an error after a success keeps the content")
+    func errorKeepsContent() async {
+        let model = Model(load: successor)
+        _ = await model.load(1)
+        _ = await model.load(-1)
+        #expect(model.lastError as? LoadingTestError == LoadingTestError())
+        #expect(model.content == 2)
+        #expect(model.snapshot.reason == nil)
+
+        // A refresh clears the error, and cancelling it brings the error back.
+        model.refresh(1)
+        #expect(model.lastError == nil)
+        model.cancel()
+        #expect(model.lastError as? LoadingTestError == LoadingTestError())
+    }
+
+    @Test("content XL-20 a view that has disappeared cancels the load")
+    func cancelsOnDisappearing() async {
+        let script = Script()
+        let make = { Model(triggers: [.willAppear], cancelsOn: [.didDisappear]) { try await script.load($0) } }
+        let story = await story(of: make) { model in
+            model.lifetime = .willAppear
+            await script.begun(1)
+            model.lifetime = .willDisappear
+            #expect(model.isLoading)
+            model.lifetime = .didDisappear
+            #expect(model.state == .unloaded)
+            await script.cancelled(load: 0)
+        }
+        #expect(story.states == [.unloaded, .loading, .unloaded])
+        #expect(story.errors.isEmpty)
+    }
+
+    @Test(
+        "content XL-21 a view that appears three times loads three times, or once where content is enough",
+        arguments: [(Model.TriggerPolicy.always, 3), (.withoutContent, 1), (.olderThan(.seconds(60)), 1)]
+    )
+    func appearsThrice(policy: ContentModel<Int, Int>.TriggerPolicy, loads: Int) async {
+        let story = await story(of: { Model(triggers: [.willAppear], policy: policy, time: VirtualTime(), load: successor) }) {
+            model in
+            for _ in 0..<3 {
+                model.lifetime = .willAppear
+                _ = await settled(model)
+            }
+        }
+        #expect(story.content == Array(repeating: 1, count: loads))
+    }
+
+    @Test("a trigger loads again when the content is older than the policy allows, and after a failure")
+    func policies() async {
+        let time = VirtualTime()
+        let model = Model(triggers: [.willAppear], policy: .olderThan(.seconds(60)), time: time, load: successor)
+        model.lifetime = .willAppear
+        _ = await settled(model)
+        time.advance(by: .seconds(60))
+        model.lifetime = .willAppear
+        #expect(!model.isLoading)
+        time.advance(by: .seconds(1))
+        model.lifetime = .willAppear
+        #expect(model.isLoading)
+
+        let failing = Model(triggers: [.willAppear], policy: .withoutContent, load: successor)
+        _ = await failing.load(1)
+        _ = await failing.load(-1)
+        failing.lifetime = .willAppear
+        #expect(failing.isLoading)
+    }
+
+    @Test("content XL-23 a switch over the five cases is exhaustive")
+    func fiveCases() {
+        func word(_ state: ContentState<Int>) -> String {
+            switch state {
+            case .unloaded: "unloaded"
+            case .loading: "loading"
+            case .success(let value): "\(value)"
+            case .empty: "empty"
+            case .error(let error): "\(error)"
+            }
+        }
+        #expect(word(.success(3)) == "3")
+        #expect(ContentState<Int>.error(LoadingTestError()) != .error(LoadingTestError(code: 1)))
+        #expect(ContentState<Int>.error(LoadingTestError()) != .error(CancellationError()))
+        #expect(ContentState<Int>.error(CancellationError()) == .error(CancellationError()))
+    }
+
+    @Test("a trigger of the initial lifetime loads at creation")
+    func initialTrigger() async {
+        let model = Model(triggers: [.initialised], load: successor)
+        #expect(model.isLoading)
+        #expect(await settled(model) == .success(1))
+    }
+
+    @Test("a bound sequence sets the lifetime, and does not keep the model")
+    func boundLifetime() async {
+        let (lifetimes, continuation) = AsyncStream.makeStream(of: ViewLifetime.self)
+        var model: Model? = Model(triggers: [.willAppear], load: successor)
+        weak let released = model
+        guard let snapshots = model?.snapshots(buffering: .all) else { return }
+        model?.bind(lifetime: lifetimes)
+        var iterator = snapshots.makeAsyncIterator()
+        continuation.yield(.willAppear)
+        while let snapshot = await iterator.next(), snapshot.state != .success(1) {}
+        model = nil
+        #expect(released == nil)
+        continuation.yield(.willAppear)
+        #expect(await iterator.next() == nil)
+    }
+
+    @Test("a sequence of values keeps the model loading until it ends; each value is content")
+    func severalValues() async {
+        let (values, continuation) = AsyncStream.makeStream(of: Int.self)
+        let model = SequenceModel(values)
+        var content = model.contentChanges.makeAsyncIterator()
+        model.refresh()
+        for value in 1...3 {
+            continuation.yield(value)
+            #expect(await content.next() == value)
+            #expect(model.isLoading)
+            #expect(model.content == value)
+        }
+        continuation.finish()
+        #expect(await settled(model) == .success(3))
+    }
+
+    @Test("an input that does not change starts no load; one that does waits for its delay")
+    func searchAsYouType() async throws {
+        let time = VirtualTime()
+        let script = LoadScript<String, Int>()
+        let model = ContentModel<String, Int>(time: time) { try await script.load($0) }
+        model.refresh(whenChanged: "a", after: .milliseconds(300))
+        _ = try await time.nextSleeper()
+        time.advance(by: .milliseconds(299))
+        model.refresh(whenChanged: "ab", after: .milliseconds(300))
+        // The first wait has ended when only the second is left.
+        var sleepers = try await time.sleepers(atLeast: 1)
+        while sleepers.first?.deadline != time.now.advanced(by: .milliseconds(300)) || sleepers.count > 1 {
+            sleepers = try await time.sleepers(atLeast: 1)
+            await Task.yield()
+        }
+        #expect(!model.isLoading)
+
+        time.advance(by: .milliseconds(300))
+        await script.begun(1)
+        model.refresh(whenChanged: "ab", after: .milliseconds(300))
+
+        #expect(script.inputs == ["ab"])
+        #expect(time.sleepers.isEmpty)
+        // After a cancellation the same input is a new one.
+        model.cancel()
+        model.refresh(whenChanged: "ab")
+        await script.begun(2)
+        #expect(script.inputs == ["ab", "ab"])
+    }
+
+    @Test("no input at all is an input, too, the first time")
+    func firstNothing() {
+        let model = Model(load: successor)
+        model.refresh(whenChanged: nil)
+        #expect(model.isLoading)
+    }
+
+    @Test("content of a store is shown as stale until the load delivers, and after it failed")
+    func storedContent() async {
+        let script = Script()
+        let model = Model(stored: { _ in 99 }) { try await script.load($0) }
+        var content = model.contentChanges.makeAsyncIterator()
+        model.refresh(1)
+        #expect(await content.next() == 99)
+        #expect(model.snapshot.isStale)
+        #expect(model.isLoading)
+        await script.begun(1)
+        script.end(0, .failure(LoadingTestError()))
+        #expect(await settled(model) == .error(LoadingTestError()))
+        #expect(model.content == 99)
+        #expect(model.snapshot.isStale)
+
+        model.retry()
+        await script.begun(2)
+        script.end(1, .success(5))
+        #expect(await settled(model) == .success(5))
+        #expect(!model.snapshot.isStale)
+        #expect(script.inputs == [1, 1])
+    }
+
+    @Test("retrying without a failure does nothing")
+    func retryWithoutFailure() async {
+        let model = Model(load: successor)
+        model.retry()
+        #expect(model.state == .unloaded)
+        _ = await model.load(1)
+        model.retry()
+        #expect(model.state == .success(2))
+    }
+
+    @Test("a load that is cancelled elsewhere is no failure")
+    func foreignCancellation() async {
+        let errors: [any Error] = [CancellationError(), LoadingError.cancelled(ErrorContext())]
+        for error in errors {
+            let model = Model { _ in throw error }
+            #expect(await model.load(1) == .unloaded)
+        }
+    }
+}
+
+private final class EmptyListModel: ListContentModel<Int, [Int]> {
+    override func makeLoad(_ input: Int?) -> ContentLoad<[Int]> { ContentLoad { [] } }
+}
+
+private final class SequenceModel: ContentModel<Int, Int> {
+    private let values: AsyncStream<Int>
+
+    init(_ values: AsyncStream<Int>) {
+        self.values = values
+        super.init()
+    }
+
+    override func makeLoad(_ input: Int?) -> ContentLoad<Int> {
+        .values { [values] in values }
+    }
+}

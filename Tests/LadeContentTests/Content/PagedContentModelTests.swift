@@ -1,0 +1,342 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeContent
+import LadeCore
+import Testing
+
+@MainActor
+@Suite("Paged content models", .timeLimit(.minutes(1)))
+struct PagedContentModelTests {
+    /// The addresses of an app's resources, which tests replace by files.
+    private protocol URLStore: Sendable {
+        func search(term: String, page: Int) -> URL
+        var pinned: URL { get }
+    }
+
+    private struct FileStore: URLStore {
+        let folder: URL
+
+        func search(term: String, page: Int) -> URL { folder.appending(path: "\(term)-\(page).json") }
+        var pinned: URL { folder.appending(path: "pinned.json") }
+    }
+
+    /// Loads the app's resources from wherever the store says.
+    private struct APIManager: Sendable {
+        let loader: Loader
+        let urls: any URLStore
+
+        func search(_ term: String, page: Int) async throws -> [String] {
+            try await loader.load(Endpoint(urls.search(term: term, page: page)).decoding([String].self))
+        }
+
+        func pinned() async throws -> [String] {
+            try await loader.load(Endpoint(urls.pinned).decoding([String].self))
+        }
+    }
+
+    /// Files of 25 and 10 items for two terms, and a model that searches in them.
+    @MainActor
+    private final class Search {
+        let model: PagedContentModel<String, String>
+        let manager: APIManager
+        let loads = Locked<[Int]>([])
+        private let folder: URL
+
+        init() throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "lade-\(UUID().uuidString)")
+            self.folder = folder
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            for term in ["a", "b"] {
+                for (page, count) in [(0, 25), (1, 10)] {
+                    let items = (0..<count).map { "\(term)\(page)-\($0)" }
+                    try JSONEncoder().encode(items).write(to: folder.appending(path: "\(term)-\(page).json"))
+                }
+            }
+            try JSONEncoder().encode(["top"]).write(to: folder.appending(path: "pinned.json"))
+            let manager = APIManager(loader: try Loader(), urls: FileStore(folder: folder))
+            self.manager = manager
+            let loads = loads
+            model = try PagedContentModel(triggers: [.initialised]) { position in
+                loads.withLock { $0.append(position.index) }
+                guard let term = position.query, !term.isEmpty else { return ContentPage([], hasMore: false) }
+                return ContentPage(try await manager.search(term, page: position.index))
+            }
+        }
+
+        deinit {
+            // What is left of a folder for temporary files harms nobody.
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    private func loaded(_ term: String) async throws -> Search {
+        let search = try Search()
+        search.model.startOver(with: term)
+        _ = await settled(search.model)
+        return search
+    }
+
+    @Test("content PG-01 without a term a view that appears has no content and no error")
+    func nothingToLoad() async throws {
+        let search = try Search()
+        search.model.lifetime = .willAppear
+        #expect(await settled(search.model) == .empty)
+        #expect(search.model.items.isEmpty)
+        #expect(search.model.lastError == nil)
+    }
+
+    @Test("content PG-02 a term loads the first page")
+    func firstPage() async throws {
+        let search = try await loaded("a")
+        #expect(search.model.items.count == 25)
+        #expect(search.model.items[2] == "a0-2")
+        #expect(search.model.hasMore)
+    }
+
+    @Test("content PG-03 the next page is appended, and a short one is the last")
+    func nextPage() async throws {
+        let search = try await loaded("a")
+        search.model.loadNextPage()
+        #expect(search.model.snapshot.reason == .nextPage)
+        #expect(search.model.items.count == 25)
+        _ = await settled(search.model)
+        #expect(search.model.items.count == 35)
+        #expect(search.model.items[2] == "a0-2")
+        #expect(search.model.items[26] == "a1-1")
+        #expect(!search.model.hasMore)
+    }
+
+    @Test("content PG-04 starting over has the first page only")
+    func startingOver() async throws {
+        let search = try await loaded("a")
+        search.model.loadNextPage()
+        _ = await settled(search.model)
+        search.model.startOver(with: "a")
+        _ = await settled(search.model)
+        #expect(search.model.items.count == 25)
+        #expect(search.model.hasMore)
+    }
+
+    @Test("content PG-05 another term replaces the items")
+    func anotherTerm() async throws {
+        let search = try await loaded("a")
+        search.model.startOver(with: "b")
+        _ = await settled(search.model)
+        #expect(search.model.items.count == 25)
+        #expect(search.model.items.allSatisfy { $0.hasPrefix("b0-") })
+        #expect(search.model.hasMore)
+    }
+
+    @Test("content PG-06 two resources joined into one model have the fields of both")
+    func combined() async throws {
+        let manager = try Search().manager
+        _ = manager
+        let search = try Search()
+        let joined = ContentModel<String, [[String]]> { [manager = search.manager] term in
+            async let pinned = manager.pinned()
+            async let found = manager.search(term ?? "a", page: 1)
+            return [try await pinned, try await found]
+        }
+        _ = await joined.load("b")
+        #expect(joined.content?.first == ["top"])
+        #expect(joined.content?.last?.count == 10)
+        #expect(joined.content?.last?.first == "b1-0")
+    }
+
+    @Test("content PG-07 the same term twice loads twice, the second time as a refresh")
+    func sameTerm() async throws {
+        let search = try await loaded("a")
+        search.model.startOver(with: "a")
+        #expect(search.model.snapshot.reason == .refresh)
+        _ = await settled(search.model)
+        #expect(search.loads.withLock { $0 } == [0, 0] || search.loads.withLock { $0 } == [0, 0, 0])
+        #expect(search.model.items.count == 25)
+    }
+
+    @Test("content XL-22 a store of file addresses loads on every platform, and a missing file is an error")
+    func files() async throws {
+        let search = try Search()
+        let model = ContentModel<String, [String]> { [manager = search.manager] _ in
+            try await manager.search("missing", page: 0)
+        }
+        guard case .error(let error) = await model.load() else {
+            Issue.record("the file is not there")
+            return
+        }
+        guard case .file = error as? LoadingError else {
+            Issue.record("another error: \(error)")
+            return
+        }
+    }
+
+    // MARK: - Guards and arithmetic
+
+    private typealias Script = LoadScript<PagePosition<String>, ContentPage<Int>>
+
+    private func scripted(_ script: Script, pageSize: Int = 25) throws -> PagedContentModel<String, Int> {
+        try PagedContentModel(pageSize: pageSize) { position in
+            guard let page = try await script.load(position) else { throw LoadingTestError() }
+            return page
+        }
+    }
+
+    private func load(_ model: PagedContentModel<String, Int>, _ script: Script, _ outcome: Script.Outcome) async {
+        await script.begun(script.inputs.count)
+        script.end(script.inputs.count - 1, outcome)
+        _ = await settled(model)
+    }
+
+    @Test("content XL-14 no next page is loaded when there is none, before the first, or while a load runs")
+    func guards() async throws {
+        let script = Script()
+        let model = try scripted(script)
+        model.loadNextPage()
+        #expect(model.state == .unloaded)
+        model.startOver()
+        await script.begun(1)
+        model.loadNextPage()
+        script.end(0, .success(ContentPage(Array(0..<25))))
+        _ = await settled(model)
+        model.loadNextPage()
+        model.loadNextPage()
+        await script.begun(2)
+        script.end(1, .success(ContentPage([25])))
+        _ = await settled(model)
+        model.loadNextPage()
+
+        #expect(!model.isLoading)
+        #expect(script.inputs.compactMap { $0?.index } == [0, 1])
+        #expect(model.items == Array(0...25))
+    }
+
+    @Test("content XL-15 a next page that failed is asked for again, and nothing comes twice")
+    func retryOfPage() async throws {
+        let script = Script()
+        let model = try scripted(script, pageSize: 2)
+        model.startOver(with: "q")
+        await script.begun(1)
+        script.end(0, .success(ContentPage([0, 1], cursor: "next")))
+        _ = await settled(model)
+        model.loadNextPage()
+        await script.begun(2)
+        script.end(1, .failure(LoadingTestError()))
+
+        #expect(await settled(model) == .error(LoadingTestError()))
+        #expect(model.items == [0, 1])
+        #expect(model.hasMore)
+        model.retry()
+        #expect(model.snapshot.reason == .nextPage)
+        await script.begun(3)
+        script.end(2, .success(ContentPage([2], hasMore: false)))
+        _ = await settled(model)
+
+        #expect(model.items == [0, 1, 2])
+        #expect(script.inputs.compactMap { $0?.index } == [0, 1, 1])
+        #expect(script.inputs.compactMap { $0?.cursor as? String } == ["next", "next"])
+        #expect(script.inputs.allSatisfy { $0?.query == "q" })
+    }
+
+    @Test("content XL-16 another page size starts over, the same does nothing, and none is refused")
+    func pageSizes() async throws {
+        let script = Script()
+        let model = try scripted(script)
+        try model.setPageSize(20)
+        #expect(model.state == .unloaded)
+        model.startOver(with: "q")
+        await script.begun(1)
+        script.end(0, .success(ContentPage([1])))
+        _ = await settled(model)
+
+        try model.setPageSize(20)
+        #expect(!model.isLoading)
+        #expect(throws: ContentFault.pageSize(0)) { try model.setPageSize(0) }
+        #expect(throws: ContentFault.pageSize(-1)) { _ = try scripted(script, pageSize: -1) }
+        #expect(model.pageSize == 20)
+        try model.setPageSize(30)
+        #expect(model.isLoading)
+        await script.begun(2)
+
+        #expect(script.inputs.compactMap { $0?.size } == [20, 30])
+        #expect(script.inputs.compactMap { $0?.query } == ["q", "q"])
+        model.cancel()
+    }
+
+    @Test("content XL-17 a full page and then an empty one is a success with all items and no more")
+    func fullThenEmpty() async throws {
+        let script = Script()
+        let model = try scripted(script)
+        model.startOver()
+        await script.begun(1)
+        script.end(0, .success(ContentPage(Array(0..<25))))
+        _ = await settled(model)
+        #expect(model.hasMore)
+        model.loadNextPage()
+        await script.begun(2)
+        script.end(1, .success(ContentPage([])))
+
+        guard case .success(let content) = await settled(model) else {
+            Issue.record("no success: \(model.state)")
+            return
+        }
+        #expect(content.items.count == 25)
+        #expect(!content.hasMore)
+        #expect(model.totalItemCount == 25)
+    }
+
+    @Test("a page after a short one has its own number and the true count of items before it")
+    func shortPages() async throws {
+        let script = Script()
+        let model = try scripted(script)
+        model.startOver()
+        for (number, count) in [10, 25, 5].enumerated() {
+            await script.begun(number + 1)
+            script.end(number, .success(ContentPage(Array(repeating: number, count: count), hasMore: number < 2)))
+            _ = await settled(model)
+            model.loadNextPage()
+        }
+        #expect(script.inputs.compactMap { $0?.index } == [0, 1, 2])
+        #expect(script.inputs.compactMap { $0?.itemsBefore } == [0, 10, 35])
+        #expect(model.items.count == 40)
+    }
+
+    @Test("nothing at all is empty, and a first page without items but with more is not")
+    func emptiness() async throws {
+        let script = Script()
+        let model = try scripted(script)
+        model.startOver()
+        await script.begun(1)
+        script.end(0, .success(ContentPage([], hasMore: true)))
+        #expect(await settled(model) != .empty)
+        model.startOver()
+        await script.begun(2)
+        script.end(1, .success(ContentPage([])))
+        #expect(await settled(model) == .empty)
+    }
+
+    @Test("cancelling a next page keeps what is loaded, and starting over during one delivers only the first page")
+    func interrupted() async throws {
+        let script = Script(endsWhenCancelled: false)
+        let model = try scripted(script, pageSize: 2)
+        model.startOver()
+        await script.begun(1)
+        script.end(0, .success(ContentPage([0, 1])))
+        _ = await settled(model)
+        model.loadNextPage()
+        await script.begun(2)
+        model.cancel()
+        #expect(model.items == [0, 1])
+        #expect(model.hasMore)
+
+        model.loadNextPage()
+        await script.begun(3)
+        model.startOver()
+        await script.begun(4)
+        script.end(3, .success(ContentPage([7, 8])))
+        _ = await settled(model)
+        for number in 1...2 { script.end(number, .success(ContentPage([2, 3]))) }
+        #expect(model.items == [7, 8])
+    }
+}
