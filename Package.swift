@@ -24,6 +24,14 @@ let package = Package(
             pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
         ),
+        // The content codings that LadeCurl decodes.
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CBrotli",
+            pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
+        ),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
         // The image codecs; ImageIO takes their place on Apple platforms.
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
@@ -40,7 +48,7 @@ let package = Package(
         // Floor 1.
         .target(name: "LadeCore"),
         // Floor 2: transports; siblings never import each other.
-        .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore"]),
+        .target(name: "LadeCurl", dependencies: ["CBrotli", "CCurl", "CZlib", "CZstd", "LadeCore"]),
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // One folder per link of the chain.
         .target(name: "LadePolicies", dependencies: ["LadeCore"]),
@@ -73,7 +81,10 @@ let package = Package(
         .executableTarget(name: "LadeCommand", dependencies: ["Lade", "LadeCurl", "LadeTesting"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
-        .testTarget(name: "LadeCurlTests", dependencies: ["CCurl", "CHangingResolver", "LadeCurl", "LadeTesting"]),
+        .testTarget(
+            name: "LadeCurlTests",
+            dependencies: ["CCurl", "CHangingResolver", "CZlib", "LadeCurl", "LadeTesting"]
+        ),
         .testTarget(name: "LadeURLSessionTests", dependencies: ["CHangingResolver", "LadeURLSession", "LadeTesting"]),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
         .testTarget(

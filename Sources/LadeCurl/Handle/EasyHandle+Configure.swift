@@ -38,7 +38,7 @@ extension EasyHandle {
         var version: Request.VersionPreference
         /// Streams get connections of their own, see ``CurlLoop``.
         var isStreamed: Bool
-        /// Whether libcurl asks for codings and decodes them.
+        /// Whether codings are asked for and decoded.
         var isDecoding: Bool
     }
 
@@ -76,8 +76,8 @@ extension EasyHandle {
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.inSeconds)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
-        // Says that it is to decode; the field is a line of ours, which libcurl need not put together for each exchange.
-        if plan.transfer.isDecoding { set(CURLOPT_ACCEPT_ENCODING, "") }
+        // Codings are taken off by ``ContentDecoder``: libcurl does not notice when a coded stream has no end.
+        set(CURLOPT_HTTP_CONTENT_DECODING, false)
         setVersion(plan)
         setMethodAndBody(plan)
         setHeaders(plan)
@@ -128,15 +128,12 @@ extension EasyHandle {
         {
             lines.append("Content-Type: " + contentType)
         }
-        if plan.transfer.isDecoding, let line = Self.acceptEncoding { lines.append(line) }
+        if plan.transfer.isDecoding { lines.append(Self.acceptEncoding) }
         headers = request.headers
         set(list: CURLOPT_HTTPHEADER, lines)
     }
 
-    private static let acceptEncoding: String? = {
-        let codings = CurlTransport.library.codings
-        return codings.isEmpty ? nil : "Accept-Encoding: " + codings.joined(separator: ", ")
-    }()
+    private static let acceptEncoding = "Accept-Encoding: " + CurlTransport.library.codings.joined(separator: ", ")
 
     private func setDestination(_ plan: Plan) {
         switch plan.request.destination {

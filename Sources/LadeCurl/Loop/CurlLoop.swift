@@ -23,6 +23,7 @@ import Synchronization
 final class CurlLoop: @unchecked Sendable {
     let inbox: Inbox
     let pool = BufferPool()
+    let decoders = DecoderPool()
     let handleSettings: HandleSettings
 
     /// The time of this turn, in nanoseconds of the monotonic clock.

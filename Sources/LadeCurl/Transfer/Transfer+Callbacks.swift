@@ -44,10 +44,13 @@ extension Transfer {
             return false
         }
         let hasBody = request.method != .head && head.status != 204 && head.status != 304
+        if isDecoding, hasBody, let field = head.contentEncoding {
+            decoder = ContentDecoder(field: field, pool: loop.decoders)
+        }
         switch request.delivery {
         case .buffered(let limit):
             // A coded length says nothing about the decoded one.
-            let announced = head.contentEncoding == nil || !isDecoding ? head.contentLength : nil
+            let announced = decoder == nil ? head.contentLength : nil
             if hasBody, let announced, announced > Int64(limit) {
                 failure = .bodyTooLarge(limit: limit, announced: announced, context)
                 return false
@@ -78,8 +81,8 @@ extension Transfer {
     func received(body bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
         lastActivity = loop.now
         guard failure == nil, !isCancelled else { return 0 }
+        if let decoder { return received(coded: bytes, by: decoder, on: loop) }
         bodyBytes += Int64(bytes.count)
-        if isDecoding, head?.contentEncoding != nil, isBomb(loop.handleSettings.settings.limits) { return 0 }
         guard case .buffered(let limit) = request.delivery else { return received(streamed: bytes, on: loop) }
         guard bodyBytes <= Int64(limit) else {
             failure = .bodyTooLarge(limit: limit, announced: nil, context)
@@ -108,7 +111,6 @@ extension Transfer {
 
     private func isWholeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.count <= BufferPool.smallest && bodyBytes == Int64(bytes.count) && head?.contentLength == bodyBytes
-            && head?.contentEncoding == nil
     }
 
     private func received(streamed bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
@@ -120,14 +122,6 @@ extension Transfer {
         }
         loop.markUnpublished(self)
         return bytes.count
-    }
-
-    private func isBomb(_ limits: TransportSettings.ResponseLimits) -> Bool {
-        guard bodyBytes > Int64(limits.decompressionFloor), case .running(let handle) = phase else { return false }
-        let coded = max(handle.offset(CURLINFO_SIZE_DOWNLOAD_T), head?.contentLength ?? 0, 1)
-        guard bodyBytes / coded >= Int64(limits.decompressionRatio) else { return false }
-        failure = .decompressionRatioExceeded(limit: limits.decompressionRatio, context)
-        return true
     }
 
     /// libcurl wants bytes of the request's body.

@@ -106,6 +106,8 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var wholeBody: Data?
     @exclusivity(unchecked) var bodyBytes: Int64 = 0
     @exclusivity(unchecked) var stream: BodyStream?
+    /// What takes the codings off the body, when it has some.
+    @exclusivity(unchecked) var decoder: ContentDecoder?
     /// Why a callback broke the exchange off; goes before what libcurl says.
     @exclusivity(unchecked) var failure: LoadingError?
 
@@ -204,6 +206,7 @@ final class Transfer: @unchecked Sendable {
         pauses = 0
         failure = nil
         head = nil
+        decoder = nil
         bodyBytes = 0
         connectStarted = nil
     }
@@ -229,7 +232,7 @@ extension Transfer {
         metrics.responseHeadBytes = Int64(vetting.bytes)
         metrics.responseBodyBytes = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         metrics.decodedBodyBytes = bodyBytes
-        metrics.contentEncoding = isDecoding ? head?.contentEncoding : nil
+        metrics.contentEncoding = isDecoded ? head?.contentEncoding : nil
         metrics.version = head?.version
         metrics.isReusedConnection = sendings > 0 ? wasReused : nil
         if sendings > 0 {
@@ -245,6 +248,7 @@ extension Transfer {
     func finish(_ error: LoadingError?, metrics: Metrics, on loop: CurlLoop) {
         if case .finished = phase { return }
         phase = .finished
+        let error = error ?? codingShortfall
         pump?.cancel()
         pump = nil
         pipe?.close()
@@ -267,6 +271,7 @@ extension Transfer {
         let whole = wholeBody.take()
         guard let continuation = continuation.take() else {
             collected?.discard()
+            decoder = nil
             return
         }
         if let head, error == nil {
@@ -280,6 +285,7 @@ extension Transfer {
             collected?.discard()
             outcome = .failure(error ?? .malformedResponse(MalformedResponse(.notHTTP), context))
         }
+        decoder = nil
         settle(continuation, on: loop)
     }
 
@@ -298,8 +304,8 @@ extension Transfer {
     /// The answer with a head and a body.
     func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
         var headers = head.headers
-        if isDecoding, head.contentEncoding != nil {
-            // They describe the coded bytes, which nobody sees any more; the metrics have them.
+        if isDecoded {
+            // They describe the coded bytes, which are not handed on; the metrics keep what they said.
             headers.remove("Content-Encoding")
             headers.remove("Content-Length")
         }

@@ -22,7 +22,7 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Its number in the spec, `TR-07`.
+    /// Its number, `TR-07`.
     public let number: String
     /// What is expected, in a few words that go on from “transport TR-07”.
     public let title: String
@@ -102,7 +102,7 @@ public struct ConformanceSkip: Error, Sendable, CustomStringConvertible {
 public enum TransportConformance {
     /// Every case in the order of the spec.
     public static let cases: [ConformanceCase] =
-        rawAnswers + exchanges + bodies + protocols + [givenUp] + tls + limits + traps
+        rawAnswers + exchanges + codedBodies + bodies + protocols + [givenUp] + tls + limits + traps
 
     /// The case of that number, or nil.
     public static func conformanceCase(_ number: String) -> ConformanceCase? {

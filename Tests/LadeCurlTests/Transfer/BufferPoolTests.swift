@@ -76,6 +76,18 @@ struct BufferPoolTests {
         #expect(pool.keptBytes == buffer.count)
     }
 
+    @Test("finding FT-10 keeps what fills less than half of a buffer in a smaller one")
+    func keepsLittleInLittle() {
+        let buffer = pool.take(64 << 10)
+        buffer.initializeMemory(as: UInt8.self, repeating: 7)
+
+        var data: Data? = pool.data(buffer, count: 5000)
+        #expect(pool.keptBytes == 64 << 10)
+        #expect(data == Data(repeating: 7, count: 5000))
+        data = nil
+        #expect(pool.keptBytes == (64 << 10) + 8192)
+    }
+
     @Test("lets a run of bytes grow without losing any, and keeps what it grew out of")
     func grows() {
         var bytes = PooledBytes(pool: pool, capacity: 10)
