@@ -11,7 +11,7 @@ import Testing
             ("http://api.example.com", "api.example.com:80/"),
             ("http://api.example.com/", "api.example.com:80/"),
             ("http://api.example.com//a/b", "api.example.com:80/a"),
-            ("http://user@api.example.com:8080/a", "api.example.com:8080/a"),
+            ("http://api.example.com.:8080/a", "api.example.com:8080/a"),
             ("http://api.example.com:1?x=/y", "api.example.com:1/"), ("http://[::1]:65535/a#b", "[::1]:65535/a"),
             ("data:,x", "data:"), ("file:///etc/hosts", ":0/etc"),
         ]

@@ -57,10 +57,9 @@ struct Address: Equatable {
             return "http://localhost" + (rest.first?.isNumber == true ? ":" : "") + rest
         }
         let authority = text.prefix { !"/?#".contains($0) }
-        let host = (authority.split(separator: "@").last ?? authority).lowercased()
-        let name = host.prefix { $0 != ":" }
-        let isHere =
-            name == "localhost" || name.hasSuffix(".localhost") || name.hasPrefix("127.") || host.hasPrefix("[::1]")
+        let host = authority.split(separator: "@").last ?? authority
+        let name = host.first == "[" ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
+        let isHere = NormalHost(String(name))?.isLoopback ?? false
         return (isHere ? "http://" : "https://") + text
     }
 

@@ -85,9 +85,7 @@ extension PolicySettings {
 extension URL {
     /// Whether the address names this machine, so that nobody can read along.
     fileprivate var isOnThisMachine: Bool {
-        let host = host(percentEncoded: false)?.lowercased() ?? ""
-        return host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]"
-            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4 && host.allSatisfy { $0 != ":" })
+        host(percentEncoded: true).flatMap { NormalHost($0) }?.isLoopback ?? false
     }
 }
 

@@ -108,10 +108,24 @@ public struct MalformedResponse: Sendable, Hashable {
     /// The offending line, cut and with control characters shown escaped; nil when there is none to show.
     public let excerpt: String?
 
-    /// Makes a fault; `excerpt` is escaped and cut here.
+    /// Makes a fault; `excerpt` is escaped and cut here, and loses what may be a secret.
     public init(_ rule: Rule, excerpt: String? = nil) {
         self.rule = rule
-        self.excerpt = excerpt?.escapedForDisplay(limit: 120)
+        let shown = excerpt.map { excerpt in
+            switch rule {
+            case .fieldName, .fieldValue, .foldedField,
+                .lineEnd where !excerpt.begins(with: "HTTP/"):
+                Redaction.malformedField(excerpt)
+            default: Redaction.standard.line(excerpt)
+            }
+        }
+        self.excerpt = shown?.escapedForDisplay(limit: 120)
+    }
+
+    /// Makes the fault with an excerpt that is redacted already.
+    init(_ rule: Rule, redacted excerpt: String?) {
+        self.rule = rule
+        self.excerpt = excerpt
     }
 }
 

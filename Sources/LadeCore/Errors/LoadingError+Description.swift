@@ -2,6 +2,7 @@ extension LoadingError: CustomStringConvertible {
     /// One plain sentence: what happened, to which request.
     public var description: String {
         let request = context.description
+        let sentence = context.redaction.text(sentence)
         return request.isEmpty ? "\(sentence)." : "\(request): \(sentence)."
     }
 

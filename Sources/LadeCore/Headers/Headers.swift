@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The fields of a header or trailer section: ordered, repeatable, case-insensitive by name, case-preserving.
 ///
 /// Names must be tokens and values must not contain CR, LF, NUL or other control characters but the tab (RFC 9110 §5.1,
@@ -17,8 +11,13 @@ public struct Headers: Sendable, Hashable {
         public let name: String
         /// The value without surrounding white space.
         public let value: String
-        // Set by whoever knows that the value is a secret, whatever its name says.
+        // Set for a value that is known to be a secret, whatever its name says.
         fileprivate var isMarkedSecret = false
+        // The value as it is sent, where that is no UTF-8.
+        private var sentOctets: [UInt8]?
+
+        /// The octets of the value: what goes over the wire.
+        package var octets: [UInt8] { sentOctets ?? Array(value.utf8) }
 
         /// Makes a field from parts known to be valid.
         package init(uncheckedName name: String, value: String) {
@@ -132,6 +131,15 @@ public struct Headers: Sendable, Hashable {
         case .fields(let fields): fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
         case .block(let block): (0..<block.count).filter { block.isNamed(name, at: $0) }.map(block.value)
         case .refused(let refused): refused.fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+        }
+    }
+
+    /// The values of every field of that name as the octets that were received, in order.
+    package func octets(_ name: String) -> [[UInt8]] {
+        switch storage {
+        case .fields(let fields): fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
+        case .block(let block): (0..<block.count).filter { block.isNamed(name, at: $0) }.map(block.octets)
+        case .refused(let refused): refused.fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
         }
     }
 
@@ -325,32 +333,19 @@ extension Headers: CustomReflectable, CustomDebugStringConvertible {
 }
 
 extension Headers.Field {
-    /// Whether the field's value is a credential that logs, errors and events must not show.
-    public var carriesCredentials: Bool {
-        isMarkedSecret || Self.credentialNames.contains { name.equalsIgnoringASCIICase($0) }
-    }
+    /// Whether the field's value is a credential that logs, errors and events must not show, and that goes to no other origin.
+    ///
+    /// True for a value that was set as a `Secret`, and for the names of common credentials: `Authorization`, `Cookie`,
+    /// `X-Api-Key`, and every name that ends as one does (`-Token`, `-Key`, `-Secret`, `-Password`, `-Signature` …).
+    public var carriesCredentials: Bool { isMarkedSecret || CredentialNames.contains(name) }
 
-    private static let credentialNames = [
-        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
-        "X-Amz-Security-Token", "X-CSRF-Token", "Authentication-Info", "X-Authentication-Provider",
-    ]
-}
-
-extension Headers.Field {
-    /// The value as logs may show it: addresses carry tokens in their query.
-    private var shownValue: String {
-        guard Self.addressNames.contains(where: name.equalsIgnoringASCIICase),
-            value.contains(where: { "?@#".contains($0) })
-        else { return value }
-        return URL(string: value)?.redacted() ?? value.prefix { !"?@#".contains($0) } + "…"
-    }
-
-    private static let addressNames = ["Location", "Content-Location", "Referer"]
+    /// The value as logs may show it: `<redacted>` for a credential; addresses in it without user names and secret query items.
+    public var redactedValue: String { Redaction.standard.value(of: self) }
 }
 
 extension Headers.Field: CustomStringConvertible, CustomReflectable {
-    /// The field as a line; a credential is shown as `<redacted>`, an address without its secrets.
-    public var description: String { "\(name): \(carriesCredentials ? "<redacted>" : shownValue)" }
+    /// The field as a line, with ``redactedValue``.
+    public var description: String { "\(name): \(redactedValue)" }
 
     /// A mirror that shows no credentials.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }

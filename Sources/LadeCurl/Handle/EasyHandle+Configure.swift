@@ -166,8 +166,7 @@ extension EasyHandle {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host == "[::1]" || host.hasSuffix(".localhost")
-            || (host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || 0x30...0x39 ~= $0 })
+        NormalHost(host)?.isLoopback ?? false
     }
 
     private func setTLS(_ plan: Plan, _ handleSettings: HandleSettings) {

@@ -184,10 +184,8 @@ struct CookieStorage: Sendable {
             || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
     }
 
-    static func path(of url: URL) -> String {
-        let path = url.path(percentEncoded: true)
-        return path.hasPrefix("/") ? path : "/"
-    }
+    /// The path that cookies are compared with; what a server may read as another path is that path.
+    static func path(of url: URL) -> String { url.normalPath }
 
     /// The folder of the address (RFC 6265bis §5.1.4).
     static func defaultPath(of url: URL) -> String {

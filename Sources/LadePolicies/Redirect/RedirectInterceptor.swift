@@ -49,6 +49,8 @@ public struct RedirectInterceptor: Interceptor {
         var trail = RedirectTrail(policy)
         var request = request
         while true {
+            // What authorisers have added since is a secret, too, and a server may put it into its target.
+            request.keepSecrets(of: response.request)
             switch trail.decide(response.status, response.headers, to: request) {
             case .deliver:
                 return response
@@ -56,22 +58,24 @@ public struct RedirectInterceptor: Interceptor {
                 throw refused(fault, response, request)
             case .follow(let target, let isRepeat):
                 if isRepeat, let drawBudget, !drawBudget(ServiceKey(target)) {
-                    let url = target.url.redacted(secretQueryNames: target.secretQueryNames)
-                    throw refused(.loop(url: url), response, request)
+                    throw refused(.loop(url: Redaction(target).address(target.url.absoluteString)), response, request)
                 }
-                next.call.record(
-                    .redirectFollowed(
-                        status: response.status,
-                        from: request.url.redacted(secretQueryNames: request.secretQueryNames),
-                        to: target.url.redacted(secretQueryNames: target.secretQueryNames),
-                        method: target.method
-                    )
-                )
+                next.call.record(Self.followed(response.status, from: request, to: target))
                 await response.discardBody(next.call)
                 request = target
                 response = try await next(request)
             }
         }
+    }
+
+    private static func followed(_ status: Status, from request: Request, to target: Request) -> Event {
+        let rule = Redaction(target)
+        return .redirectFollowed(
+            status: status,
+            from: rule.address(request.url.absoluteString),
+            to: rule.address(target.url.absoluteString),
+            method: target.method
+        )
     }
 
     private func refused(_ fault: RedirectFault, _ response: Response, _ request: Request) -> LoadingError {

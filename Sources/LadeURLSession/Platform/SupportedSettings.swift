@@ -120,7 +120,6 @@ struct EnvironmentProxy: Sendable {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "::1"
-            || host == "[::1]"
+        NormalHost(host)?.isLoopback ?? false
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Lade
 import Testing
 
@@ -5,8 +6,8 @@ import Testing
 
 struct CommandErrorTests {
     private static let context: ErrorContext = {
-        guard let request = try? Request("http://me:pw@h.example/x?token=abc") else { return ErrorContext() }
-        return ErrorContext(request)
+        guard let url = URL(string: "http://me:pw@h.example/x?token=abc") else { return ErrorContext() }
+        return ErrorContext(Request(url))
     }()
 
     private static func trust(_ cause: TrustFault.Cause) -> LoadingError {

@@ -284,6 +284,23 @@ struct PolicyTests {
     }
 
     @Test(
+        "finding FH-10 a host that only looks like a loopback address gets no secret without TLS",
+        arguments: ["127.evil.example.com", "127.0.0.evil"]
+    )
+    func looksLikeLoopback(host: String) async throws {
+        let server = try server { _ in .status(204) }
+
+        let outcome = try await LadeProcess(
+            ["get", "http://\(host)/", "--connect-to", "127.0.0.1:\(server.port)", "--auth", "bearer"]
+                + ["--secret-env", "HUSH"],
+            environment: ["HUSH": "x"]
+        ).outcome()
+
+        #expect(outcome.status == 9)
+        #expect(outcome.talk.contains("without TLS"))
+    }
+
+    @Test(
         "command CM-01 asks for the secret of --auth on the terminal itself, unseen",
         .enabled(if: FileManager.default.isExecutableFile(atPath: setsid))
     )
