@@ -238,9 +238,10 @@ class Connection:
     def serve_fuzz(self, stream, token, query):
         chance = random.Random(query.get("seed", "0"))
         data = f"[{token}]".encode() * chance.choice([1, 3, 2000])
-        fields = [(":status", "200"), ("x-token", token)]
+        # Never indexed: a frame that is lost must not change what the fields of later ones mean.
+        fields = [(":status", "200", True), ("x-token", token, True)]
         if chance.random() < 0.5:
-            fields.append(("content-length", str(len(data))))
+            fields.append(("content-length", str(len(data)), True))
         pieces = [data[start:start + 16000] for start in range(0, len(data), 16000)]
         frames = [self.head(stream, fields).serialize()]
         frames += [self.body(stream, piece, ends=piece is pieces[-1]).serialize() for piece in pieces]
@@ -255,8 +256,10 @@ class Connection:
         act = chance.choice(["flip", "drop", "double", "reset", "goaway", "window", "swap", "zero", "unknown"])
         if act == "flip" and frames:
             frame = bytearray(frames[place])
-            # Beyond the length, which would only make the client wait for a frame that never ends.
-            frame[chance.randrange(3, min(len(frame), 60))] ^= 1 << chance.randrange(8)
+            # Neither the length, which would only make the client wait for a frame that never ends, nor the stream: another
+            # call's answer would rightly be this one.
+            places = [3, 4, *range(9, min(len(frame), 60))]
+            frame[chance.choice(places)] ^= 1 << chance.randrange(8)
             frames[place] = bytes(frame)
         elif act == "drop" and frames:
             del frames[place]

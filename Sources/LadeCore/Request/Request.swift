@@ -112,9 +112,40 @@ public struct Request: Sendable {
             if !parts.hostIsPlain { try validateHost(parts) }
         }
         if method == .connect { throw .invalidRequest(.method("CONNECT"), ErrorContext(self)) }
-        if hasBody, let written = headers["Content-Length"], let length = body?.length, written != String(length) {
-            throw .invalidRequest(.contentLength(written: written, actual: length), ErrorContext(self))
+        if let fault = framingFault { throw .invalidRequest(fault, ErrorContext(self)) }
+    }
+
+    /// The first field that would frame the message otherwise than its body does, or change the connection (RFC 9112 §6,
+    /// RFC 9110 §7.6.1 and §7.8).
+    ///
+    /// Such a request could be two for the server (request smuggling), or be followed by another protocol.
+    private var framingFault: RequestFault? {
+        for field in headers {
+            switch field.name.utf8.count {
+            case 14 where field.name.equalsIgnoringASCIICase("content-length"):
+                guard hasBody else {
+                    guard field.value == "0" else { return .contentLength(written: field.value, actual: 0) }
+                    continue
+                }
+                // A body says its own length.
+                guard let length = body?.length else { return .framingField(field.name) }
+                guard field.value == String(length) else {
+                    return .contentLength(written: field.value, actual: length)
+                }
+            case 17 where field.name.equalsIgnoringASCIICase("transfer-encoding"),
+                7 where field.name.equalsIgnoringASCIICase("upgrade"),
+                14 where field.name.equalsIgnoringASCIICase("http2-settings"):
+                return .framingField(field.name)
+            case 10 where field.name.equalsIgnoringASCIICase("connection"):
+                let harmless = ["", "close", "keep-alive", "te"]
+                for option in field.value.split(separator: ",") {
+                    let name = option.filter { $0 != " " && $0 != "\t" }.lowercased()
+                    guard harmless.contains(name) else { return .framingField(field.name) }
+                }
+            default: break
+            }
         }
+        return nil
     }
 
     @inline(never)

@@ -70,6 +70,8 @@ extension EasyHandle {
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+        // Chunks are parsed by ``ChunkParser``; libcurl still finds their end.
+        set(CURLOPT_HTTP_TRANSFER_DECODING, false)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         // Time-outs are the loop's own; libcurl's connect time-out (300 s) is only put out of the way.
         set(CURLOPT_CONNECTTIMEOUT, 86_400)

@@ -14,6 +14,8 @@ final class EasyHandle {
     var loop: Unmanaged<CurlLoop>?
     /// What the options are set for, when that can be used again.
     var setup: Setup?
+    /// Whether libcurl's log is read.
+    var isWatched = false
     private let errorText: UnsafeMutablePointer<CChar>
     /// The address in the form libcurl works with, and the text it was made from.
     private let parsed: OpaquePointer
@@ -115,6 +117,10 @@ final class EasyHandle {
     /// The exchange is over.
     func putDown() {
         carried = nil
+        if isWatched {
+            set(CURLOPT_VERBOSE, false)
+            isWatched = false
+        }
     }
 
     func long(_ info: CURLINFO) -> Int {

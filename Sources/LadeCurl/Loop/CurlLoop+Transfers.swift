@@ -83,7 +83,7 @@ extension CurlLoop {
     }
 
     private func startPump(_ transfer: Transfer) {
-        guard transfer.hasBody, let body = transfer.request.body else { return }
+        guard transfer.hasBody, transfer.pipe == nil, let body = transfer.request.body else { return }
         let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
         switch body.content {
         case .bytes: return
@@ -120,31 +120,83 @@ extension CurlLoop {
 
     func ended(_ transfer: Transfer, _ code: CURLcode) {
         guard case .running(let handle) = transfer.phase else { return }
+        if transfer.needsOtherConnection {
+            // Nothing was sent, whatever the method.
+            curl_multi_remove_handle(rawMulti, handle.raw)
+            return send(transfer, handle, isFresh: true)
+        }
+        if transfer.isCompleteAtHead { return end(transfer, handle, nil) }
+        if transfer.isUnproven { return }
         if let failure = transfer.failure { return end(transfer, handle, failure) }
-        if code == CURLE_OK { return end(transfer, handle, nil) }
+        if code == CURLE_OK {
+            guard needsProof(transfer) else { return end(transfer, handle, shortfall(transfer, handle)) }
+            transfer.isUnproven = true
+            return unproven.append(transfer)
+        }
         let wasStopped = code == CURLE_ABORTED_BY_CALLBACK && transfer.sendings > 1
         // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
+        // The rest of the request could not be sent: the server has answered and wants no more of it.
+        if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR, isAnswered(transfer, handle) {
+            return end(transfer, handle, nil)
+        }
         // A stream that the server reset on purpose says so with its error number; a lost connection has none.
         let isLostHTTP2 =
             (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE)
             && !handle.message.contains("(err ")
+        // Neither has one whose bytes break the rules of HTTP/2: without an error libcurl ends it for that reason alone.
+        let isBrokenHTTP2 =
+            transfer.isHTTP2
+            && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR && handle.message.contains("mem_recv()"))
         let isDead =
             wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
             || isLostHTTP2
         // Not with trailers: see `end` for what a handle that sent some would do.
         let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
-        if isDead, transfer.wasReused, transfer.progress == .nothing, canRepeat {
+        if isDead, !isBrokenHTTP2, transfer.wasReused, transfer.progress == .nothing, canRepeat {
             transfer.wasRepeated = true
             transfer.call.record(.exchangeRepeated(onFreshConnection: true))
             curl_multi_remove_handle(rawMulti, handle.raw)
-            return send(transfer, handle, isFresh: true)
+            // libcurl does not use the HTTP/2 connection again; its streams share the next one.
+            return send(transfer, handle, isFresh: !transfer.isHTTP2)
         }
         // On a connection that was not reused libcurl repeats for one reason only: REFUSED_STREAM.
         if wasStopped, !transfer.wasReused {
             return end(transfer, handle, .connectionLost(.nothing, isSafeToRepeat: true, transfer.context))
         }
         end(transfer, handle, failure(transfer, handle, code).loadingError(transfer.context))
+    }
+
+    /// What is missing of an answer that libcurl takes for complete.
+    private func shortfall(_ transfer: Transfer, _ handle: EasyHandle) -> LoadingError? {
+        var isComplete = transfer.chunks?.isComplete ?? true
+        if transfer.ending == .unannounced {
+            if handleSettings.settings.tolerances.contains(.missingCloseNotify) {
+                transfer.call.record(.malformationTolerated(MalformedResponse(.closeNotify)))
+            } else {
+                isComplete = false
+            }
+        }
+        return isComplete ? nil : incomplete(transfer, handle)
+    }
+
+    func incomplete(_ transfer: Transfer, _ handle: EasyHandle) -> LoadingError {
+        .incompleteBody(received: handle.offset(CURLINFO_SIZE_DOWNLOAD_T), expected: nil, transfer.context)
+    }
+
+    /// Whether the answer is here whole by its own framing, whatever became of the request.
+    private func isAnswered(_ transfer: Transfer, _ handle: EasyHandle) -> Bool {
+        guard let head = transfer.head, transfer.hasBody, !transfer.isHTTP2 else { return false }
+        if transfer.request.method == .head || head.status == 204 || head.status == 304 { return true }
+        if let chunks = transfer.chunks { return chunks.isComplete }
+        return head.contentLength.map { $0 == handle.offset(CURLINFO_SIZE_DOWNLOAD_T) } ?? false
+    }
+
+    /// The server has said that it will end a connection.
+    func noteGoAway(_ socket: Int32) {
+        connections.willEnd(socket)
+        for transfer in running where transfer.socket == socket { transfer.wasEndingConnection = true }
+        for transfer in unproven where transfer.socket == socket { transfer.wasEndingConnection = true }
     }
 
     private func failure(_ transfer: Transfer, _ handle: EasyHandle, _ code: CURLcode) -> CurlFailure {
@@ -157,6 +209,7 @@ extension CurlLoop {
         failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         failure.expected = transfer.head?.contentLength
         failure.wasSent = transfer.sendings > 0
+        failure.isHTTP2 = transfer.isHTTP2
         return failure
     }
 
@@ -213,7 +266,7 @@ extension CurlLoop {
     func expire() {
         nextExpiry = poller.shutIdle(before: now - idleLife).map { $0 + idleLife } ?? .max
         for transfer in running {
-            guard case .running(let handle) = transfer.phase else { continue }
+            guard case .running(let handle) = transfer.phase, !transfer.isUnproven else { continue }
             let (at, phase) = expiry(transfer)
             guard at <= now else {
                 nextExpiry = min(nextExpiry, expiry(transfer).at)

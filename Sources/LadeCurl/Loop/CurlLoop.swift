@@ -35,6 +35,13 @@ final class CurlLoop: @unchecked Sendable {
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
     let poller: Poller
+    @exclusivity(unchecked) var connections = ConnectionTable()
+    /// Exchanges whose requests went out over HTTP/2 in this turn.
+    @exclusivity(unchecked) var sentOverHTTP2: [Transfer] = []
+    /// Exchanges that libcurl takes for complete and that are not proven to be; see ``proveStreams()``.
+    @exclusivity(unchecked) var unproven: [Transfer] = []
+    /// How many lines and pieces of bodies libcurl has handed over.
+    @exclusivity(unchecked) var receivedPieces = 0
     /// How long a connection is kept without use, in nanoseconds.
     let idleLife: Int64
     private let multi: OpaquePointer
@@ -175,6 +182,7 @@ final class CurlLoop: @unchecked Sendable {
         poller.wait(isLook: !mayWait) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
+            watchSent()
         }
         inbox.wakeUp()
         now = Monotonic.now()
@@ -187,6 +195,7 @@ final class CurlLoop: @unchecked Sendable {
     /// Brings a turn to its end: what ended makes room for what waits, then everybody is told.
     private func settle() {
         collectEnded()
+        proveStreams()
         while !admitted.isEmpty {
             let transfers = admitted
             admitted = []
@@ -211,9 +220,10 @@ final class CurlLoop: @unchecked Sendable {
         var still: Int32 = 0
         // CURL_SOCKET_TIMEOUT is -1.
         curl_multi_socket_action(rawMulti, -1, 0, &still)
+        watchSent()
     }
 
-    private func collectEnded() {
+    func collectEnded() {
         var left: Int32 = 0
         while let message = curl_multi_info_read(rawMulti, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }

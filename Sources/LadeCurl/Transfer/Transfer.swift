@@ -40,6 +40,16 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
+    /// What is known about the end of a connection that ends a body.
+    enum Ending {
+        /// The body has an end of its own, or TLS has no part in it.
+        case irrelevant
+        /// No close_notify has come.
+        case unannounced
+        /// The server has sent close_notify.
+        case announced
+    }
+
     /// Where the exchange stands.
     enum Phase {
         /// Not submitted yet.
@@ -96,6 +106,16 @@ final class Transfer: @unchecked Sendable {
     /// How often libcurl was about to send the request.
     @exclusivity(unchecked) var sendings = 0
     var wasReused = false
+    /// Whether bytes waited on the connection that was chosen for the request, which then was not sent.
+    var needsOtherConnection = false
+    /// Whether the request went out over HTTP/2.
+    var isHTTP2 = false
+    /// The socket that it went out on, when that is known.
+    var socket: Int32?
+    /// Whether libcurl takes the answer for complete and the loop does not yet; see ``CurlLoop/proveStreams()``.
+    var isUnproven = false
+    /// Whether the server has said that it will end the connection.
+    var wasEndingConnection = false
     var wasRepeated = false
 
     // The answer.
@@ -108,6 +128,14 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var stream: BodyStream?
     /// What takes the codings off the body, when it has some.
     @exclusivity(unchecked) var decoder: ContentDecoder?
+    /// What takes the chunks off the body, when it has some.
+    @exclusivity(unchecked) var chunks: ChunkParser?
+    /// Bytes at the start of the next raw piece of the body that are parsed already; see ``received(raw:on:)``.
+    @exclusivity(unchecked) var skippedRawBytes = 0
+    /// Whether the answer is complete, although the exchange is broken off.
+    @exclusivity(unchecked) var isCompleteAtHead = false
+    /// How TLS ended, for a body that ends with its connection.
+    @exclusivity(unchecked) var ending = Ending.irrelevant
     /// Why a callback broke the exchange off; goes before what libcurl says.
     @exclusivity(unchecked) var failure: LoadingError?
 
@@ -207,6 +235,15 @@ final class Transfer: @unchecked Sendable {
         failure = nil
         head = nil
         decoder = nil
+        chunks = nil
+        skippedRawBytes = 0
+        isCompleteAtHead = false
+        ending = .irrelevant
+        needsOtherConnection = false
+        isHTTP2 = false
+        socket = nil
+        isUnproven = false
+        wasEndingConnection = false
         bodyBytes = 0
         connectStarted = nil
     }

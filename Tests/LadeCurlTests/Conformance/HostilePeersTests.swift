@@ -67,7 +67,11 @@ struct HostilePeersTests {
     }
 
     private static func call(_ transport: CurlTransport, _ base: String, _ number: Int) async throws -> Outcome {
-        let token = "t\(seed)x\(number)x"
+        // Damage to one token must not make another: SplitMix64 of the seed and the number.
+        var mixed = seed &+ UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        let token = "t" + String(mixed ^ (mixed >> 31), radix: 16) + "x"
         let methods = [Method.get, .get, .get, .head, .post]
         let delivery = number % 2 == 0 ? Request.Delivery.buffered(limit: 1 << 20) : .streamed
         let method = methods[number % methods.count]
