@@ -71,6 +71,9 @@ struct CurlFailure {
         case CURLE_SSL_CERTPROBLEM: return .invalidSetting(name: "client certificate", reason: message, context)
         case CURLE_SSL_CACERT_BADFILE: return .invalidSetting(name: "authority", reason: message, context)
         case CURLE_SSL_CRL_BADFILE: return .invalidSetting(name: "revocation list", reason: message, context)
+        // libcurl's word for a folded line with no field before it.
+        case CURLE_BAD_FUNCTION_ARGUMENT where wasSent:
+            return .malformedResponse(MalformedResponse(.foldedField), context)
         case CURLE_OUT_OF_MEMORY where wasSent && progress == .nothing || progress == .head:
             // A single header line above libcurl's own limit of 100 KiB ends this way.
             return .headTooLarge(.bytes(100 << 10), context)

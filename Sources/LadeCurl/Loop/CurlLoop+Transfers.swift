@@ -220,7 +220,10 @@ extension CurlLoop {
         // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
         // writes its first chunk's size before the start of the buffer.
         let isReusable = !transfer.hasBody || transfer.request.body?.trailers == nil
-        if idleHandles.count < 256, isReusable { idleHandles.append(handle) }
+        // libcurl 7.88 frees the header fields of an exchange and keeps a pointer to the last one. A folded line right after
+        // the status line of the handle's next answer over HTTP/1 is appended there, before the header callback is called.
+        let keepsNoField = Self.clearsFields || transfer.vetting.bytes == 0
+        if idleHandles.count < 256, isReusable, keepsNoField { idleHandles.append(handle) }
         let last = running.removeLast()
         if last !== transfer {
             running[transfer.index] = last
@@ -234,6 +237,9 @@ extension CurlLoop {
         admitted += admission.end(host: transfer.hostNumber)
         nextExpiry = min(nextExpiry, now + idleLife)
     }
+
+    /// Whether libcurl forgets the fields that it has freed: since 8.2 for certain.
+    private static let clearsFields = (curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0) >= 0x08_02_00
 
     // MARK: - Time-outs
 

@@ -196,6 +196,19 @@ extension TransportConformance {
                 }
             }
         }
+        await context.part("a folded line after the status line, again and again") { context in
+            let folded = "HTTP/1.1 200 OK\r\n folded\r\n" + okRest
+            let server = try LoopbackServer(scripts: { index in
+                index % 2 == 0
+                    ? [.readRequest, .send("HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: close\r\n" + okRest), .close]
+                    : [.readRequest, .send(folded), .close]
+            })
+            let transport = try context.transport()
+            for _ in 0..<20 {
+                context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
+                context.expectMalformed(try await context.exchange(transport, try server.request()))
+            }
+        }
         let sound: KeyValuePairs<String, String> = [
             "plain": "2\r\nok\r\n0\r\n\r\n",
             "zeros before a size": "0002\r\nok\r\n000\r\n\r\n",
