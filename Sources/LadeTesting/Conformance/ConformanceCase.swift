@@ -53,10 +53,15 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     ///   needs is missing and the rest was as expected.
     public func run(_ context: ConformanceContext) async throws {
         let context = context.fresh()
-        await context.part(nil) { context in
-            for need in needs { try context.require(need) }
-            try await body(context)
+        let endings = EndingLedger()
+        await EndingLedger.$current.withValue(endings) {
+            await context.part(nil) { context in
+                for need in needs { try context.require(need) }
+                try await body(context)
+            }
         }
+        let isOver = await context.shutDownTransports()
+        for finding in endings.findings(isOver: isOver) { context.fail(finding) }
         try context.conclude(number)
     }
 
