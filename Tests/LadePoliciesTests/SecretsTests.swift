@@ -6,7 +6,8 @@ import Testing
 @testable import LadePolicies
 
 /// policies PL-47: canaries in every place of this module where a secret can be.
-@Suite struct SecretsTests {
+@Suite(.timeLimit(.minutes(1)))
+struct SecretsTests {
     private static let canary = "cAnArY"
 
     /// Everything that printing, interpolating, dumping and reflecting a value shows.

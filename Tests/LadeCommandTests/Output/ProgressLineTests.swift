@@ -12,6 +12,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct ProgressLineTests {
     @Test("command CM-02 shows bytes and rate of a long download, and removes the line at the end")
     func shows() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCommand
 
 /// What `lade get --retry` makes of answers that break in their body, on a server that breaks them.
-@Suite("lade get, when a body breaks")
+@Suite("lade get, when a body breaks", .timeLimit(.minutes(5)))
 struct GetResumeTests: GetResumeSuite {
     @Test(
         "goes on where the body broke, wherever that is and however it breaks",

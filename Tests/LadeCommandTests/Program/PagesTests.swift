@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCommand
 
 /// The built program against the local catalogue.
-@Suite("lade pages and lade serve")
+@Suite("lade pages and lade serve", .timeLimit(.minutes(5)))
 struct PagesTests {
     private static let list = "/integrationlayer/2.0/rts/mediaList/video/latestEpisodes"
 

@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCommand
 
 /// The built program's policies against a server on loopback.
-@Suite("lade get with policies")
+@Suite("lade get with policies", .timeLimit(.minutes(5)))
 struct PolicyTests {
     private func server(
         _ answer: @escaping @Sendable (ServerRequest) -> ServerResponse

@@ -4,6 +4,7 @@ import LadeTesting
 import Testing
 
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct NetworkActivityTests {
     let rig = Rig()
     let told = Told<Bool>()

@@ -2,7 +2,8 @@ import LadeCore
 import Testing
 
 /// The table of pins, which is what the reference's trust policy is a value of; chains are judged by the transports.
-@Suite struct PinSetTests {
+@Suite(.timeLimit(.minutes(1)))
+struct PinSetTests {
     private let one = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
     private let two = "//////////////////////////////////////////8="
 

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: TLS")
+@Suite("Transport conformance of CurlTransport: TLS", .timeLimit(.minutes(5)))
 struct TLSConformanceTests {
     @Test(
         "transport TR-70 accepts the certificate of a private authority that was given to it",

@@ -42,7 +42,8 @@ private final class Noting: Authoriser {
     var log: [String] { asked.withLock { $0 } }
 }
 
-@Suite struct AuthorisationInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct AuthorisationInterceptorTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let events = EventRecorder()
@@ -196,7 +197,8 @@ private final class Noting: Authoriser {
     }
 }
 
-@Suite struct ReadyAuthorisersTests {
+@Suite(.timeLimit(.minutes(1)))
+struct ReadyAuthorisersTests {
     private let transport = ScriptedTransport()
 
     private func sent(_ address: String, _ authoriser: any Authoriser) async throws -> Request {

@@ -5,7 +5,8 @@ import Testing
 @testable import LadeCore
 @testable import LadePolicies
 
-@Suite struct DigestTests {
+@Suite(.timeLimit(.minutes(1)))
+struct DigestTests {
     private let transport = ScriptedTransport()
 
     private func challenge(_ text: String) throws -> DigestChallenge {

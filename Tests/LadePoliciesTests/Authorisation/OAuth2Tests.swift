@@ -5,7 +5,8 @@ import Testing
 
 @testable import LadeCore
 
-@Suite struct OAuth2Tests {
+@Suite(.timeLimit(.minutes(1)))
+struct OAuth2Tests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let told = Locked<[OAuth2Tokens]>([])

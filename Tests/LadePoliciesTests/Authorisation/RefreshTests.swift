@@ -22,7 +22,8 @@ private final class Waiting: EventSink {
     }
 }
 
-@Suite struct RefreshTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RefreshTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let events = EventRecorder()

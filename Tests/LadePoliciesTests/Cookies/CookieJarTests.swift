@@ -4,7 +4,8 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite struct CookieJarTests {
+@Suite(.timeLimit(.minutes(1)))
+struct CookieJarTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
 

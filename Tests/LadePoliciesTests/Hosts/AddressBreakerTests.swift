@@ -3,7 +3,8 @@ import Testing
 
 @testable import LadePolicies
 
-@Suite struct AddressBreakerTests {
+@Suite(.timeLimit(.minutes(1)))
+struct AddressBreakerTests {
     private let settings = HostMarking()
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
@@ -116,7 +117,8 @@ import Testing
     }
 }
 
-@Suite struct HostEvidenceTests {
+@Suite(.timeLimit(.minutes(1)))
+struct HostEvidenceTests {
     private func request() throws -> Request { try Request("https://a.test/") }
 
     @Test(

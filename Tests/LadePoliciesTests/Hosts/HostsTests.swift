@@ -6,7 +6,8 @@ import Testing
 
 private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .refused, ErrorContext()))
 
-@Suite struct HostDirectoryTests {
+@Suite(.timeLimit(.minutes(1)))
+struct HostDirectoryTests {
     private let now = Instant(nanoseconds: 0)
 
     @Test("service RE-01 a directory can be made")
@@ -64,7 +65,8 @@ private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .ref
     }
 }
 
-@Suite struct HostsInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct HostsInterceptorTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let events = EventRecorder()

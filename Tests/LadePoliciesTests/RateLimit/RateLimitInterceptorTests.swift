@@ -8,7 +8,8 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite struct RateLimitInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RateLimitInterceptorTests {
     let transport = ScriptedTransport()
     let time = VirtualTime()
     let events = EventRecorder()

@@ -11,7 +11,8 @@ private func redirect(_ status: Status, to location: String, _ headers: Headers 
     return .status(status, headers: headers)
 }
 
-@Suite struct RedirectTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RedirectTests {
     private let transport = ScriptedTransport()
     private let events = EventRecorder()
 

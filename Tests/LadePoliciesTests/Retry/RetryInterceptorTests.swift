@@ -8,7 +8,8 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite struct RetryInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RetryInterceptorTests {
     let transport = ScriptedTransport()
     let time = VirtualTime()
     let events = EventRecorder()

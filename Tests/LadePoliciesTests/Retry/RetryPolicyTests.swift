@@ -2,7 +2,8 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RetryPolicyTests {
     private func action(
         _ outcome: RetryPolicy.Attempt.Outcome,
         _ method: LadeCore.Method = .get,

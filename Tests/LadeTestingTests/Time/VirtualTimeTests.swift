@@ -7,7 +7,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Virtual time")
+@Suite("Virtual time", .timeLimit(.minutes(5)))
 struct VirtualTimeTests {
     @Test("stands still until it is moved, and the date moves with it")
     func standsStill() {

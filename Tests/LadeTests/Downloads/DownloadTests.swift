@@ -8,7 +8,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Downloads")
+@Suite("Downloads", .timeLimit(.minutes(5)))
 struct DownloadTests {
     /// A folder of a test's own.
     private final class Folder: Sendable {

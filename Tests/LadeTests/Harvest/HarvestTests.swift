@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Harvests")
+@Suite("Harvests", .timeLimit(.minutes(5)))
 struct HarvestTests {
     @Test("pages PA-20 writes each item as one line, byte for byte, in page order", arguments: [0, 3])
     func writesLines(prefetch: Int) async throws {

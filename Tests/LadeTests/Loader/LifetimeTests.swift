@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Lifetimes")
+@Suite("Lifetimes", .timeLimit(.minutes(1)))
 struct LifetimeTests {
     @Test("service D-01 service M-11 cancels the work of a loader that goes away, and calls nobody back")
     func loaderGone() async throws {

@@ -6,7 +6,7 @@
 import Lade
 import Testing
 
-@Suite("JSON values")
+@Suite("JSON values", .timeLimit(.minutes(1)))
 struct JSONValueTests {
     @Test(
         "parses what RFC 8259 allows",

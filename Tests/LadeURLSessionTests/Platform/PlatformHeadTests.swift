@@ -8,6 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
+@Suite(.timeLimit(.minutes(1)))
 struct PlatformHeadTests {
     private func check(
         _ fields: [(String, String)],

@@ -8,6 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
+@Suite(.timeLimit(.minutes(1)))
 struct SupportedSettingsTests {
     private func refusedSetting(
         environment: [String: String] = [:],

@@ -5,6 +5,7 @@ import Testing
 @testable import LadeURLSession
 
 /// Fed with events, never with tasks or time: each test reads as what happens and what is to be done.
+@Suite(.timeLimit(.minutes(1)))
 struct TransferStateTests {
     private func state(
         _ delivery: Request.Delivery = .streamed,
