@@ -60,8 +60,8 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
                 try await body(context)
             }
         }
-        let isOver = await context.shutDownTransports()
-        for finding in endings.findings(isOver: isOver) { context.fail(finding) }
+        await context.shutDownTransports()
+        for finding in endings.findings { context.fail(finding) }
         try context.conclude(number)
     }
 

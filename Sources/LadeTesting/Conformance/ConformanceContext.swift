@@ -193,11 +193,10 @@ public struct ConformanceContext: Sendable {
         return transport
     }
 
-    /// Shuts down what is left of the transports that were made; false when there is no way to.
-    func shutDownTransports() async -> Bool {
-        guard let shutDown else { return false }
+    /// Shuts down what is left of the transports that were made, where there is a way to.
+    func shutDownTransports() async {
+        guard let shutDown else { return }
         for transport in findings.transports.withLock({ $0 }).compactMap(\.transport) { await shutDown(transport) }
-        return true
     }
 
     /// Makes one exchange and reads its body to the end, whatever happens.
