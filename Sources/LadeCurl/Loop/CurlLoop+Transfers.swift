@@ -111,6 +111,30 @@ extension CurlLoop {
         }
     }
 
+    // MARK: - Sockets
+
+    /// libcurl asks for events of a socket on behalf of a transfer, which therefore uses it.
+    func noteUse(of socket: Int32, by easy: UnsafeMutableRawPointer?) {
+        var context: UnsafeMutableRawPointer?
+        // A handle of libcurl's own has no context.
+        guard let easy, lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, context != nil else {
+            return
+        }
+        EasyHandle.with(context) { transfer, _ in
+            if let use = transfer.socket, use.socket == socket, poller.isCurrent(use) { return }
+            guard let use = poller.use(socket) else { return }
+            releaseSocket(of: transfer)
+            transfer.socket = use
+        }
+    }
+
+    private func releaseSocket(of transfer: Transfer) {
+        guard let use = transfer.socket.take() else { return }
+        poller.release(use, now: now)
+    }
+
+    // MARK: - Endings
+
     /// The version of an answer tells how many calls the host's connections can carry at once.
     func learned(_ version: HTTPVersion, transfer: Transfer) {
         guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
@@ -138,6 +162,7 @@ extension CurlLoop {
             transfer.wasRepeated = true
             transfer.call.record(.exchangeRepeated(onFreshConnection: true))
             curl_multi_remove_handle(rawMulti, handle.raw)
+            releaseSocket(of: transfer)
             return send(transfer, handle, isFresh: true)
         }
         // On a connection that was not reused libcurl repeats for one reason only: REFUSED_STREAM.
@@ -163,6 +188,7 @@ extension CurlLoop {
     func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {
         let metrics = transfer.metrics(handle)
         curl_multi_remove_handle(rawMulti, handle.raw)
+        releaseSocket(of: transfer)
         handle.putDown()
         // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
         // writes its first chunk's size before the start of the buffer.

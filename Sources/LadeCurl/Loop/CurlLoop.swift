@@ -33,6 +33,7 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
+    let clock: LoopClock
     let poller: Poller
     /// How long a connection is kept without use, in nanoseconds.
     let idleLife: Int64
@@ -67,7 +68,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     /// Makes the multi handle; the thread is started by ``start()``.
-    init(_ handleSettings: HandleSettings) throws(LoadingError) {
+    init(_ handleSettings: HandleSettings, clock: LoopClock = LoopClock()) throws(LoadingError) {
         guard Self.isLibraryReady, let multi = curl_multi_init() else {
             throw .transport(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl did not start", ErrorContext())
         }
@@ -78,6 +79,7 @@ final class CurlLoop: @unchecked Sendable {
             throw .transport(code: Int(error.errno), message: "no poller could be made", ErrorContext())
         }
         self.handleSettings = handleSettings
+        self.clock = clock
         idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
@@ -97,16 +99,17 @@ final class CurlLoop: @unchecked Sendable {
         lade_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, connections.streamsPerHost)
         lade_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, this)
         lade_multi_set_pointer(multi, CURLMOPT_TIMERDATA, this)
-        lade_multi_set_socket(multi) { _, socket, what, context, _ in
+        lade_multi_set_socket(multi) { easy, socket, what, context, _ in
             let loop = CurlLoop.from(context)
-            loop.poller.want(socket, what, now: loop.now)
+            loop.poller.want(socket, what)
+            if what != CURL_POLL_REMOVE { loop.noteUse(of: socket, by: easy) }
             return 0
         }
         lade_multi_set_timer(multi) { _, milliseconds, context in
             let loop = CurlLoop.from(context)
-            // “At once” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
+            // “Immediately” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
             loop.timer =
-                milliseconds < 0 ? nil : milliseconds == 0 ? .min : Monotonic.now() + Int64(milliseconds) * 1_000_000
+                milliseconds < 0 ? nil : milliseconds == 0 ? .min : loop.clock.now() + Int64(milliseconds) * 1_000_000
             return 0
         }
     }
@@ -153,7 +156,7 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: - A turn
 
     private func turn() -> Bool {
-        now = Monotonic.now()
+        now = clock.now()
         // A job of the executor submits while it runs: looked at once more, its request needs no wait of zero seconds.
         for _ in 0..<4 {
             let isStopped = inbox.drain(into: &messages)
@@ -171,12 +174,13 @@ final class CurlLoop: @unchecked Sendable {
         settle()
 
         let mayWait = mayWait()
-        poller.wait(isLook: !mayWait) { ready in
+        // Every callback goes by the time after the wait: what it notes as activity happened then.
+        poller.wait(isLook: !mayWait, woke: { now = clock.now() }) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
         }
         inbox.wakeUp()
-        now = Monotonic.now()
+        now = clock.now()
         fireTimer()
         if now >= nextExpiry { expire() }
         settle()
@@ -197,7 +201,7 @@ final class CurlLoop: @unchecked Sendable {
     /// Whether there is nothing to do until something happens; sets the timer for what happens by time.
     private func mayWait() -> Bool {
         guard wakeTime > now, inbox.fallAsleep() else { return false }
-        poller.wake(at: wakeTime)
+        poller.wake(at: clock.systemTime(wakeTime))
         return true
     }
 

@@ -82,6 +82,9 @@ final class Transfer: @unchecked Sendable {
     /// Position in the loop's list of running transfers.
     var index = 0
 
+    /// The socket over which it is sent; nil before libcurl has chosen one.
+    @exclusivity(unchecked) var socket: Poller.Use?
+
     // Clocks, in nanoseconds of the loop.
     var submitted: Int64 = 0
     var started: Int64 = 0
