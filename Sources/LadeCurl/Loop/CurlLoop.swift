@@ -43,10 +43,14 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var running: [Transfer] = []
     @exclusivity(unchecked) private var unpublished: [Transfer] = []
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
-    /// Got a slot and are started when the turn settles.
+    /// The calls that may use a connection and are started when the turn settles.
     @exclusivity(unchecked) var admitted: [Transfer] = []
     @exclusivity(unchecked) var idleHandles: [EasyHandle] = []
     @exclusivity(unchecked) var streamsByHost: [Int: Int] = [:]
+    /// The transfers that libcurl was given and has not been called for since.
+    @exclusivity(unchecked) var handedOver: [Transfer] = []
+    /// The transfers that wait for a connection, by the deadline of their call.
+    @exclusivity(unchecked) var deadlines = ExpiryQueue<Transfer>()
     /// When libcurl wants to be called; nil for never, the least value for at once.
     @exclusivity(unchecked) private var timer: Int64?
     /// Before this no time-out of ours can have passed.
@@ -187,9 +191,11 @@ final class CurlLoop: @unchecked Sendable {
         return true
     }
 
-    /// Brings a turn to its end: what ended makes room for what waits, then everybody is told.
+    /// Brings a turn to its end: what ended makes room for what waits, then the waiting tasks are resumed.
     private func settle() {
         collectEnded()
+        // What libcurl was given it runs immediately.
+        if timer != .min { takeBackQueued() }
         while !admitted.isEmpty {
             let transfers = admitted
             admitted = []
@@ -262,48 +268,6 @@ final class CurlLoop: @unchecked Sendable {
         case .resume(let transfer, let direction): resume(transfer, direction)
         case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         }
-    }
-
-    private func submit(_ transfer: Transfer) {
-        transfer.submitted = now
-        guard !transfer.isCancelled else {
-            return transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
-        }
-        transfer.hostNumber =
-            transfer.request.destination == nil
-            ? admission.host(of: transfer.address, upTo: transfer.parts.authorityEnd) { transfer.hostKey }
-            : admission.host(transfer.hostKey)
-        transfer.hostIdentity = admission.identity(host: transfer.hostNumber)
-        switch admission.request(transfer, host: transfer.hostNumber, priority: transfer.request.priority) {
-        case .start: start(transfer)
-        case .wait(let place):
-            transfer.phase = .waiting(place)
-            transfer.call.record(.waitStarted(.connection(host: transfer.host)))
-        }
-    }
-
-    private func cancel(_ transfer: Transfer) {
-        transfer.isCancelled = true
-        let error = LoadingError.cancelled(transfer.context)
-        switch transfer.phase {
-        case .new, .finished: break
-        case .waiting(let place):
-            admission.withdraw(from: place, host: transfer.hostNumber)
-            transfer.finish(error, metrics: Metrics(), on: self)
-        case .running(let handle): end(transfer, handle, error)
-        }
-    }
-
-    private func resume(_ transfer: Transfer, _ direction: LoopMessage.Direction) {
-        guard case .running(let handle) = transfer.phase else { return }
-        let bit = direction == .upload ? CURLPAUSE_SEND : CURLPAUSE_RECV
-        guard transfer.pauses & bit != 0 else { return }
-        transfer.pauses &= ~bit
-        beginIdling(transfer)
-        // May call the write callback before it returns, with the piece that was refused. What the callback finds wrong
-        // then comes back here, and nowhere else.
-        let code = curl_easy_pause(handle.raw, transfer.pauses)
-        if code != CURLE_OK { ended(transfer, code) }
     }
 
     // MARK: - The end

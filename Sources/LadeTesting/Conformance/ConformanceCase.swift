@@ -103,6 +103,7 @@ public enum TransportConformance {
     /// Every case in the order of the spec.
     public static let cases: [ConformanceCase] =
         rawAnswers + exchanges + bodies + protocols + [givenUp] + tls + limits + traps
+        + patience
 
     /// The case of that number, or nil.
     public static func conformanceCase(_ number: String) -> ConformanceCase? {
