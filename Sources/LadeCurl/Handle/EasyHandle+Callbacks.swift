@@ -59,8 +59,9 @@ extension EasyHandle {
         }
         lade_easy_set_prereq(raw) { context, _, _, _, _ in
             EasyHandle.with(context) { transfer, loop in
+                loop.noteMoving(transfer)
                 guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
-                loop.beginIdling(transfer)
+                loop.noteConnected(transfer)
                 return CURL_PREREQFUNC_OK
             }
         }
@@ -72,6 +73,7 @@ extension EasyHandle {
         }
         lade_easy_set_resolver_start(raw) { _, _, context in
             EasyHandle.with(context) { transfer, loop in
+                loop.noteMoving(transfer)
                 transfer.connectStarted = transfer.connectStarted ?? loop.now
                 return 0
             }
@@ -123,6 +125,7 @@ extension CurlLoop {
         _ address: UnsafeMutablePointer<curl_sockaddr>?,
         for transfer: Transfer
     ) -> curl_socket_t {
+        noteMoving(transfer)
         transfer.connectStarted = transfer.connectStarted ?? now
         guard let address = address?.pointee else { return CURL_SOCKET_BAD }
         #if os(Linux)

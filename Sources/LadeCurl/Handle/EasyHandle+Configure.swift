@@ -15,6 +15,8 @@ extension EasyHandle {
         var hasBody: Bool
         /// The connection must be a new one.
         var isFresh: Bool
+        /// Whether it waits for a connection that is being made, which it may be able to share.
+        var awaitsSharing: Bool
 
         var request: Request { transfer.request }
 
@@ -26,7 +28,8 @@ extension EasyHandle {
                 host: transfer.hostIdentity,
                 version: request.version,
                 isStreamed: transfer.isStreamed,
-                isDecoding: transfer.isDecoding
+                isDecoding: transfer.isDecoding,
+                awaitsSharing: awaitsSharing
             )
         }
     }
@@ -40,6 +43,8 @@ extension EasyHandle {
         var isStreamed: Bool
         /// Whether codings are asked for and decoded.
         var isDecoding: Bool
+        /// Whether it waits for a connection that is being made.
+        var awaitsSharing: Bool
     }
 
     /// Sets the options of an exchange, all of them unless the last one was of the same kind.
@@ -92,10 +97,7 @@ extension EasyHandle {
         case .http1_1: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         case .http2PriorKnowledge: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
         }
-        // A burst waits for the first connection to say whether it can be shared instead of opening one each.
-        if plan.transfer.isSecure, !plan.transfer.isStreamed, plan.request.version == .automatic {
-            set(CURLOPT_PIPEWAIT, true)
-        }
+        if plan.awaitsSharing { set(CURLOPT_PIPEWAIT, true) }
     }
 
     private func setMethodAndBody(_ plan: Plan) {

@@ -34,6 +34,7 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
+    let clock: LoopClock
     let poller: Poller
     /// How long a connection is kept without use, in nanoseconds.
     let idleLife: Int64
@@ -43,10 +44,14 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var running: [Transfer] = []
     @exclusivity(unchecked) private var unpublished: [Transfer] = []
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
-    /// Got a slot and are started when the turn settles.
+    /// The calls that may use a connection and are started when the turn settles.
     @exclusivity(unchecked) var admitted: [Transfer] = []
     @exclusivity(unchecked) var idleHandles: [EasyHandle] = []
     @exclusivity(unchecked) var streamsByHost: [Int: Int] = [:]
+    /// The transfers that libcurl was given and has not been called for since.
+    @exclusivity(unchecked) var handedOver: [Transfer] = []
+    /// The transfers that wait for a connection, by the deadline of their call.
+    @exclusivity(unchecked) var deadlines = ExpiryQueue<Transfer>()
     /// When libcurl wants to be called; nil for never, the least value for at once.
     @exclusivity(unchecked) private var timer: Int64?
     /// Before this no time-out of ours can have passed.
@@ -68,7 +73,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     /// Makes the multi handle; the thread is started by ``start()``.
-    init(_ handleSettings: HandleSettings) throws(LoadingError) {
+    init(_ handleSettings: HandleSettings, clock: LoopClock = LoopClock()) throws(LoadingError) {
         guard Self.isLibraryReady, let multi = curl_multi_init() else {
             throw .transport(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl did not start", ErrorContext())
         }
@@ -79,6 +84,7 @@ final class CurlLoop: @unchecked Sendable {
             throw .transport(code: Int(error.errno), message: "no poller could be made", ErrorContext())
         }
         self.handleSettings = handleSettings
+        self.clock = clock
         idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
@@ -98,16 +104,17 @@ final class CurlLoop: @unchecked Sendable {
         lade_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, connections.streamsPerHost)
         lade_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, this)
         lade_multi_set_pointer(multi, CURLMOPT_TIMERDATA, this)
-        lade_multi_set_socket(multi) { _, socket, what, context, _ in
+        lade_multi_set_socket(multi) { easy, socket, what, context, _ in
             let loop = CurlLoop.from(context)
-            loop.poller.want(socket, what, now: loop.now)
+            loop.poller.want(socket, what)
+            if what != CURL_POLL_REMOVE { loop.noteUse(of: socket, by: easy) }
             return 0
         }
         lade_multi_set_timer(multi) { _, milliseconds, context in
             let loop = CurlLoop.from(context)
-            // “At once” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
+            // “Immediately” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
             loop.timer =
-                milliseconds < 0 ? nil : milliseconds == 0 ? .min : Monotonic.now() + Int64(milliseconds) * 1_000_000
+                milliseconds < 0 ? nil : milliseconds == 0 ? .min : loop.clock.now() + Int64(milliseconds) * 1_000_000
             return 0
         }
     }
@@ -154,7 +161,7 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: - A turn
 
     private func turn() -> Bool {
-        now = Monotonic.now()
+        now = clock.now()
         // A job of the executor submits while it runs: looked at once more, its request needs no wait of zero seconds.
         for _ in 0..<4 {
             let isStopped = inbox.drain(into: &messages)
@@ -172,21 +179,24 @@ final class CurlLoop: @unchecked Sendable {
         settle()
 
         let mayWait = mayWait()
-        poller.wait(isLook: !mayWait) { ready in
+        // Every callback goes by the time after the wait: what it notes as activity happened then.
+        poller.wait(isLook: !mayWait, woke: { now = clock.now() }) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
         }
         inbox.wakeUp()
-        now = Monotonic.now()
+        now = clock.now()
         fireTimer()
         if now >= nextExpiry { expire() }
         settle()
         return true
     }
 
-    /// Brings a turn to its end: what ended makes room for what waits, then everybody is told.
+    /// Brings a turn to its end: what ended makes room for what waits, then the waiting tasks are resumed.
     private func settle() {
         collectEnded()
+        // What libcurl was given it runs immediately.
+        if timer != .min { takeBackQueued() }
         while !admitted.isEmpty {
             let transfers = admitted
             admitted = []
@@ -198,7 +208,7 @@ final class CurlLoop: @unchecked Sendable {
     /// Whether there is nothing to do until something happens; sets the timer for what happens by time.
     private func mayWait() -> Bool {
         guard wakeTime > now, inbox.fallAsleep() else { return false }
-        poller.wake(at: wakeTime)
+        poller.wake(at: clock.systemTime(wakeTime))
         return true
     }
 
@@ -259,48 +269,6 @@ final class CurlLoop: @unchecked Sendable {
         case .resume(let transfer, let direction): resume(transfer, direction)
         case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         }
-    }
-
-    private func submit(_ transfer: Transfer) {
-        transfer.submitted = now
-        guard !transfer.isCancelled else {
-            return transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
-        }
-        transfer.hostNumber =
-            transfer.request.destination == nil
-            ? admission.host(of: transfer.address, upTo: transfer.parts.authorityEnd) { transfer.hostKey }
-            : admission.host(transfer.hostKey)
-        transfer.hostIdentity = admission.identity(host: transfer.hostNumber)
-        switch admission.request(transfer, host: transfer.hostNumber, priority: transfer.request.priority) {
-        case .start: start(transfer)
-        case .wait(let place):
-            transfer.phase = .waiting(place)
-            transfer.call.record(.waitStarted(.connection(host: transfer.host)))
-        }
-    }
-
-    private func cancel(_ transfer: Transfer) {
-        transfer.isCancelled = true
-        let error = LoadingError.cancelled(transfer.context)
-        switch transfer.phase {
-        case .new, .finished: break
-        case .waiting(let place):
-            admission.withdraw(from: place, host: transfer.hostNumber)
-            transfer.finish(error, metrics: Metrics(), on: self)
-        case .running(let handle): end(transfer, handle, error)
-        }
-    }
-
-    private func resume(_ transfer: Transfer, _ direction: LoopMessage.Direction) {
-        guard case .running(let handle) = transfer.phase else { return }
-        let bit = direction == .upload ? CURLPAUSE_SEND : CURLPAUSE_RECV
-        guard transfer.pauses & bit != 0 else { return }
-        transfer.pauses &= ~bit
-        beginIdling(transfer)
-        // May call the write callback before it returns, with the piece that was refused. What the callback finds wrong
-        // then comes back here, and nowhere else.
-        let code = curl_easy_pause(handle.raw, transfer.pauses)
-        if code != CURLE_OK { ended(transfer, code) }
     }
 
     // MARK: - The end

@@ -32,8 +32,11 @@ final class Transfer: @unchecked Sendable {
         let connect: Int64
         let idle: Int64
         let whole: Int64
+        /// What the call has left when the exchange is made, the wait for a connection included.
+        let deadline: Int64
 
-        init(_ timeouts: Request.Timeouts) {
+        init(_ timeouts: Request.Timeouts, _ call: Call) {
+            deadline = call.deadline.map { max(0, call.time.now.duration(to: $0).wholeNanoseconds) } ?? .max
             connect = timeouts.connectNanoseconds ?? .max
             idle = timeouts.idleNanoseconds ?? .max
             whole = timeouts.wholeNanoseconds ?? .max
@@ -82,8 +85,12 @@ final class Transfer: @unchecked Sendable {
     /// Position in the loop's list of running transfers.
     var index = 0
 
+    /// The socket over which it is sent; nil before libcurl has chosen one.
+    @exclusivity(unchecked) var socket: Poller.Use?
+
     // Clocks, in nanoseconds of the loop.
     var submitted: Int64 = 0
+    var waitStarted: Int64 = 0
     var started: Int64 = 0
     var connectStarted: Int64?
     @exclusivity(unchecked) var lastActivity: Int64 = 0
@@ -95,6 +102,12 @@ final class Transfer: @unchecked Sendable {
     var pauses: Int32 = 0
     /// How often libcurl was about to send the request.
     @exclusivity(unchecked) var sendings = 0
+    /// Whether libcurl resolves, connects or sends for it: it is not in libcurl's queue.
+    @exclusivity(unchecked) var isMoving = false
+    /// Whether the sinks were notified of its start.
+    var isAnnounced = false
+    /// Whether it needs a new connection, as the one before was lost.
+    var needsFreshConnection = false
     var wasReused = false
     var wasRepeated = false
 
@@ -130,7 +143,7 @@ final class Transfer: @unchecked Sendable {
         isSecure = parts.scheme == .https
         self.parts = parts
         hasBody = request.hasBody
-        limits = Limits(request.timeouts)
+        limits = Limits(request.timeouts, call)
         isStreamed = request.delivery == .streamed
         // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
         isDecoding =
@@ -169,6 +182,18 @@ final class Transfer: @unchecked Sendable {
         return vetting.bytes > 0 ? .head : .nothing
     }
 
+    /// Whether it is streamed over a connection of its own.
+    ///
+    /// An answer over HTTP/1.1 has one in any case; one over HTTP/2 without TLS shares its connection.
+    var kind: Admission<Transfer>.Kind {
+        isStreamed && (isSecure || request.version != .http2PriorKnowledge) ? .exclusive : .shared
+    }
+
+    /// That the deadline of the call has passed.
+    var deadlineExceeded: LoadingError {
+        .deadlineExceeded(call.deadlineReport(at: call.time.now), context)
+    }
+
     /// What is known about the exchange, for errors.
     var context: ErrorContext {
         var context = ErrorContext(request)
@@ -203,6 +228,7 @@ final class Transfer: @unchecked Sendable {
     func prepareForSending() {
         sentBytes = 0
         sendings = 0
+        isMoving = false
         pauses = 0
         failure = nil
         head = nil
