@@ -76,7 +76,9 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         ahead.skipWhitespace()
         let endsHere = ahead.isAtEnd || ahead.next == UInt8(ascii: ",")
-        guard !text.isEmpty, endsHere, text.utf8.dropFirst(body.count).allSatisfy({ $0 == UInt8(ascii: "=") }) else { return nil }
+        guard !text.isEmpty, endsHere, text.utf8.dropFirst(body.count).allSatisfy({ $0 == UInt8(ascii: "=") }) else {
+            return nil
+        }
         cursor = ahead
         return text
     }
