@@ -36,6 +36,8 @@ let package = Package(
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+        // The Public Suffix List, for cookies.
+        .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         // Whole decodes in C, for these libraries report errors by longjmp.
         .target(
             name: "CImageCodecs",
@@ -51,7 +53,10 @@ let package = Package(
         .target(name: "LadeCurl", dependencies: ["CBrotli", "CCurl", "CZlib", "CZstd", "LadeCore"]),
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // One folder per link of the chain.
-        .target(name: "LadePolicies", dependencies: ["LadeCore"]),
+        .target(
+            name: "LadePolicies",
+            dependencies: ["LadeCore", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
+        ),
         // Floor 3.
         .target(
             name: "Lade",

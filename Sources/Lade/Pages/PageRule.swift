@@ -54,8 +54,11 @@ public enum PageTotal: Sendable, Hashable {
 
 /// What happens when the next page lies on another origin than the first (pages PA-05).
 public enum OtherOrigins: Sendable, Hashable {
-    /// It is fetched, without the header fields that carry credentials or cookies.
+    /// It is fetched without credentials: no decorator that may add one, and of the header fields only those that say what is
+    /// wanted (`Accept`, `Accept-Language`, `User-Agent` …). A request with a body is refused.
     case withoutCredentials
+    /// The same, and a body is sent, too.
+    case withBody
     /// It is refused.
     case refused
 }

@@ -98,13 +98,13 @@ struct PageWalk: Sendable {
             switch rule {
             case .link(let relation):
                 guard let url = try Self.linked(relation, facts.response) else { continue }
-                return try moved(to: url)
+                return try moved(to: url, from: facts.response.request)
             case .body:
                 guard case .string(let target) = scalar, !target.isEmpty else { continue }
-                guard let url = URL(string: target, relativeTo: facts.response.request.url)?.absoluteURL else {
+                guard let url = URL(reference: target, against: facts.response.request.url) else {
                     throw .invalidTarget(target.escapedForDisplay(limit: 120))
                 }
-                return try moved(to: url)
+                return try moved(to: url, from: facts.response.request)
             case .bodyCursor(_, let query):
                 guard let cursor = scalar?.text else { continue }
                 return changed(query, cursor)
@@ -150,35 +150,42 @@ struct PageWalk: Sendable {
         return url
     }
 
-    /// The first page's request at another address, which the server has named.
-    func moved(to url: URL) throws(PageFailure.Cause) -> Request {
-        var request = first.request
-        request.url = url
-        return try vetted(request)
+    /// The first page's request at another address, which the server has named in an answer to `request`.
+    func moved(to url: URL, from request: Request? = nil) throws(PageFailure.Cause) -> Request {
+        var next = first.request
+        next.url = url
+        if let request { next.keepSecrets(of: request) }
+        next = try vetted(next)
+        guard next[LeadsToOtherOrigin.self] else { return next }
+        for field in next.headers where !Self.harmlessNames.contains(field.name.lowercased()) {
+            next.headers.remove(field.name)
+        }
+        return next
     }
+
+    /// Fields that say what is wanted; any other of the app's own may be a credential, whatever its name.
+    private static let harmlessNames: Set<String> = [
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
+        "content-language", "content-type", "pragma", "prefer", "user-agent",
+    ]
 
     /// A request as far as it may go to where it goes: another origin sees no credentials (PA-05).
     func vetted(_ candidate: Request) throws(PageFailure.Cause) -> Request {
         var request = candidate
-        guard let scheme = request.url.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            (try? request.validate()) != nil
-        else {
-            throw .invalidTarget(request.url.redacted().escapedForDisplay(limit: 120))
+        guard request.isHTTP, (try? request.validate()) != nil, let origin = Origin(request.url) else {
+            throw .invalidTarget(Redaction(request).address(request.url.absoluteString).escapedForDisplay(limit: 120))
         }
-        guard !Self.isSameOrigin(request.url, original.url) else { return request }
-        guard otherOrigins == .withoutCredentials else { throw .otherOrigin }
-        for field in request.headers where field.carriesCredentials || field.name.lowercased() == "cookie" {
-            request.headers.remove(field.name)
-        }
+        let home = Origin(original.url)
+        guard origin != home else { return request }
+        guard otherOrigins != .refused else { throw .otherOrigin }
+        guard origin.isSecure || home?.isSecure != true else { throw .insecure }
+        guard !request.hasBody || otherOrigins == .withBody else { throw .bodyToOtherOrigin }
+        request.keepSecrets(of: original)
+        request.headers.removeCredentials()
+        request.headers.remove("Host")
         // A detour is made for the first page's host.
         request.destination = nil
+        request[LeadsToOtherOrigin.self] = true
         return request
-    }
-
-    static func isSameOrigin(_ one: URL, _ other: URL) -> Bool {
-        let scheme = one.scheme?.lowercased()
-        let standard = scheme == "https" ? 443 : 80
-        return scheme == other.scheme?.lowercased() && one.host()?.lowercased() == other.host()?.lowercased()
-            && one.port ?? standard == other.port ?? standard
     }
 }

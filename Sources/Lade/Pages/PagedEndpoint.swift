@@ -75,10 +75,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
 
     /// The endpoint of one page.
     package func endpoint(of page: Page) -> Endpoint<Value> {
-        var single = endpoint.request { $0 = page.request }
-        // Decorators may sign, and another origin is to see no credentials (PA-05).
-        if !PageWalk.isSameOrigin(page.request.url, endpoint.request.url) { single.decorators = [] }
-        return single
+        endpoint.request { $0 = page.request }
     }
 
     func source(size: Int, from start: Page?) -> PageSourceParts {
@@ -124,10 +121,10 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
             return try walk.next(after: page, facts)
         case .target(let target):
             guard facts.itemCount != 0, let text = target(value), !text.isEmpty else { return nil }
-            guard let url = URL(string: text, relativeTo: facts.response.request.url)?.absoluteURL else {
+            guard let url = URL(reference: text, against: facts.response.request.url) else {
                 throw .invalidTarget(text.escapedForDisplay(limit: 120))
             }
-            request = try walk.moved(to: url)
+            request = try walk.moved(to: url, from: facts.response.request)
         case .closure(let next):
             let loaded = Paginator<Value>.Loaded(
                 original: endpoint.request,

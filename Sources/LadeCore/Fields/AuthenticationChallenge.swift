@@ -73,10 +73,12 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         var ahead = cursor
         let range = ahead.take { $0 != UInt8(ascii: ",") && !$0.isFieldWhitespace }
         let text = ahead.text(range)
-        let body = text.prefix { $0 != "=" }
+        let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         ahead.skipWhitespace()
         let endsHere = ahead.isAtEnd || ahead.next == UInt8(ascii: ",")
-        guard !text.isEmpty, endsHere, text.dropFirst(body.count).allSatisfy({ $0 == "=" }) else { return nil }
+        guard !text.isEmpty, endsHere, text.utf8.dropFirst(body.count).allSatisfy({ $0 == UInt8(ascii: "=") }) else {
+            return nil
+        }
         cursor = ahead
         return text
     }

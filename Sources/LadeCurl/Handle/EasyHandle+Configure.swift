@@ -117,7 +117,12 @@ extension EasyHandle {
     private func setHeaders(_ plan: Plan) {
         let request = plan.request
         var lines: [String] = []
+        var octetLines: [[UInt8]] = []
         for field in request.headers where !field.name.equalsIgnoringASCIICase("Content-Length") {
+            if let octets = field.unusualOctets {
+                octetLines.append(Array("\(field.name): ".utf8) + octets)
+                continue
+            }
             // libcurl's own way to say that a field is there and empty.
             lines.append(field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value)
         }
@@ -132,7 +137,7 @@ extension EasyHandle {
         }
         if plan.transfer.isDecoding { lines.append(Self.acceptEncoding) }
         headers = request.headers
-        set(list: CURLOPT_HTTPHEADER, lines)
+        set(list: CURLOPT_HTTPHEADER, lines, octets: octetLines)
     }
 
     private static let acceptEncoding = "Accept-Encoding: " + CurlTransport.library.codings.joined(separator: ", ")

@@ -23,8 +23,9 @@ public struct CookieInterceptor: Interceptor {
 
     /// Adds `Cookie` on the way out and reads `Set-Cookie` on the way in.
     ///
-    /// A `Cookie` field of the caller's own stays; of a name in both, the caller's wins. A file that cannot be written
-    /// does not fail the call: the jar keeps what it has, and the next change or ``CookieJar/save()`` tries again.
+    /// A `Cookie` field of the caller's own stays; of a name in both, the caller's wins. The file is
+    /// written within a second and not while the call waits. One that cannot be written does not fail a call: the jar keeps
+    /// what it has, and the next change or ``CookieJar/save()`` tries again.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let time = next.call.time
         var sent = request
@@ -33,10 +34,7 @@ public struct CookieInterceptor: Interceptor {
         // What comes from the cache set its cookies when it came from the network.
         guard response.source != .cache, response.headers.contains("Set-Cookie") else { return response }
         // The address that answered: a host list may have chosen a host of its own.
-        if jar.take(response.headers, from: response.request.url, at: time.date) {
-            // See above: the app learns of it by `save()`.
-            try? await jar.save()
-        }
+        if jar.take(response.headers, from: response.request.url, at: time.date) { jar.saveSoon(in: time) }
         return response
     }
 }

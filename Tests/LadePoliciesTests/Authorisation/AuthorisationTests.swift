@@ -236,10 +236,12 @@ struct ReadyAuthorisersTests {
     }
 
     @Test(
-        "policies PL-45 an API key goes into the query, in place of another, and is not shown",
+        "policies PL-45 and finding FP-21 an API key goes into the query, in place of another, and is not shown",
         arguments: [
             ("https://a.test", "https://a.test?own=k%263%20y"),
             ("https://a.test/x?a=1&own=old&b=%20#f", "https://a.test/x?a=1&b=%20&own=k%263%20y#f"),
+            // finding FP-21: empty items stay, the query may be signed as it is written.
+            ("https://a.test/?a&&b=&", "https://a.test/?a&&b=&&own=k%263%20y"),
         ]
     )
     func keyInQuery(address: String, expected: String) async throws {
