@@ -21,6 +21,15 @@ public enum PageRule: Sendable, Hashable {
         }
     }
 
+    /// The query item that it sets, if it sets one.
+    var query: String? {
+        switch self {
+        case .bodyCursor(_, let query), .headerCursor(_, let query), .pageNumber(let query, _), .offset(let query):
+            query
+        case .link, .body: nil
+        }
+    }
+
     /// Whether the pages can be asked for out of order.
     var isAddressable: Bool {
         switch self {

@@ -53,38 +53,42 @@ struct PageWalk: Sendable {
     /// Whether any page can be asked for without the one before.
     var isAddressable: Bool { rules.count == 1 && rules[0].isAddressable }
 
-    /// How many items there are on all pages, as an answer says.
+    /// How many items there are on all pages, as an answer says; nil for what is no number from 0 on.
     func total(_ facts: Facts) -> Int? {
-        switch total {
-        case .body: facts.scalars.last.flatMap { $0?.count }
-        case .header(let name): facts.response.headers[name].flatMap { Int($0) }
-        case nil: nil
-        }
+        let total: Int? =
+            switch total {
+            case .body: facts.scalars.last.flatMap { $0?.count }
+            case .header(let name): facts.response.headers[name].flatMap { Int($0) }
+            case nil: nil
+            }
+        return total.flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// A page by its distance from another, for addressable pages with `stride` items each.
-    func page(_ distance: Int, after page: Page, stride: Int) -> Page {
-        var request = first.request
-        let number = page.number + distance
-        let itemsBefore = page.itemsBefore.map { $0 + distance * stride }
+    /// The page after another that was not loaded yet, for addressable pages, supposing that it has `stride` items.
+    ///
+    /// It may be wrong; ``next(after:_:)`` is right once the page is there. Nil where the numbers do not suffice.
+    func guess(after page: Page, stride: Int) -> Page? {
+        let itemsBefore = page.itemsBefore.flatMap { $0.adding(stride) }
+        let value: Int?
         switch rules.first {
-        case .pageNumber(let query, let first):
-            request.url = request.url.settingQuery(query, String(first + number))
-        case .offset(let query):
-            request.url = request.url.settingQuery(query, String(itemsBefore ?? number * stride))
-        case .link, .body, .bodyCursor, .headerCursor, nil: break
+        case .pageNumber(_, let first): value = page.number.adding(1).flatMap(first.adding)
+        case .offset: value = itemsBefore
+        case .link, .body, .bodyCursor, .headerCursor, nil: value = nil
         }
-        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
+        guard let value, let number = page.number.adding(1), let query = rules.first?.query else { return nil }
+        return Page(size: page.size, number: number, request: changed(query, String(value)), itemsBefore: itemsBefore)
     }
 
     /// The page after one that was loaded; nil after the last.
     func next(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Page? {
         // An empty page is the end, whatever it says comes next (PA-03).
         guard facts.itemCount != 0 else { return nil }
-        let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.map { $0 + count } }
+        let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
         if let total = total(facts), let itemsBefore, itemsBefore >= total { return nil }
-        guard let request = try request(after: page, facts, itemsBefore) else { return nil }
-        return Page(size: page.size, number: page.number + 1, request: request, itemsBefore: itemsBefore)
+        guard let request = try request(after: page, facts, itemsBefore), let number = page.number.adding(1) else {
+            return nil
+        }
+        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
     }
 
     private func request(
@@ -113,9 +117,11 @@ struct PageWalk: Sendable {
                 return changed(query, cursor)
             case .pageNumber(let query, let first):
                 guard facts.itemCount != nil else { throw Self.uncounted }
-                return changed(query, String(first + page.number + 1))
+                guard let value = page.number.adding(1).flatMap(first.adding) else { throw Self.tooLarge(query) }
+                return changed(query, String(value))
             case .offset(let query):
-                guard let itemsBefore else { throw Self.uncounted }
+                guard facts.itemCount != nil, page.itemsBefore != nil else { throw Self.uncounted }
+                guard let itemsBefore else { throw Self.tooLarge(query) }
                 return changed(query, String(itemsBefore))
             }
         }
@@ -125,6 +131,10 @@ struct PageWalk: Sendable {
     private static var uncounted: PageFailure.Cause {
         let reason = "pages that are counted end with an empty one, so it must be known how many items a page has"
         return .loading(.invalidSetting(name: "itemCount", reason: reason, ErrorContext()))
+    }
+
+    private static func tooLarge(_ query: String) -> PageFailure.Cause {
+        .invalidTarget("\(query) above \(Int.max)")
     }
 
     private func changed(_ query: String, _ value: String) -> Request {
@@ -187,5 +197,18 @@ struct PageWalk: Sendable {
         request.destination = nil
         request[LeadsToOtherOrigin.self] = true
         return request
+    }
+}
+
+extension Int {
+    /// The sum; nil where it cannot be represented.
+    func adding(_ other: Int) -> Int? {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? nil : sum
+    }
+
+    /// The sum, or the largest number where it cannot be represented.
+    func addingSaturated(_ other: Int) -> Int {
+        adding(other) ?? .max
     }
 }

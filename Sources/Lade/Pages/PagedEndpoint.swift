@@ -100,7 +100,8 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     }
 
     func facts(_ value: Value, _ response: Response, _ walk: PageWalk) -> PageWalk.Facts {
-        var facts = PageWalk.Facts(response: response, itemCount: itemCount?(value))
+        // What counts may be a number of the server's, and none is below 0.
+        var facts = PageWalk.Facts(response: response, itemCount: (itemCount?(value)).map { max(0, $0) })
         guard !walk.pointers.isEmpty, let bytes = response.body.bytes else { return facts }
         var splitter = JSONSplitter(.init(list: nil, values: walk.pointers))
         // A body that is no JSON names no next page; whether it is one is for the endpoint's own processors to say.
