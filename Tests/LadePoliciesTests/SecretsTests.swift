@@ -54,7 +54,7 @@ import Testing
                 "versioned",
                 try await bearer.credentials.current(in: .init(call: Call(), transport: ScriptedTransport()))
             ),
-            ("hosts", HostsInterceptor(directory: HostDirectory(), jar: jar)),
+            ("hosts", HostsInterceptor(directory: HostDirectory())),
         ]
 
         for (name, value) in values { check(value, name) }
