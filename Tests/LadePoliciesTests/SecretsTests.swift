@@ -55,7 +55,7 @@ struct SecretsTests {
                 "versioned",
                 try await bearer.credentials.current(in: .init(call: Call(), transport: ScriptedTransport()))
             ),
-            ("hosts", HostsInterceptor(directory: HostDirectory(), jar: jar)),
+            ("hosts", HostsInterceptor(directory: HostDirectory())),
         ]
 
         for (name, value) in values { check(value, name) }

@@ -125,7 +125,10 @@ struct AuthorisationInterceptorTests {
     @Test("policies PL-14 without budget the refusal is the answer")
     func heedsBudget() async throws {
         transport.onAnyRequest().respond(.status(401))
-        let link = AuthorisationInterceptor(authorisers: [Noting("willing", isWilling: true)]) { _ in false }
+        var settings = RetryBudget.Settings()
+        settings.capacity = 0
+        let budget = RetryBudget(settings)
+        let link = AuthorisationInterceptor(authorisers: [Noting("willing", isWilling: true)], budget: budget)
 
         let response = try await Chain([link], transport: transport).send(Request("https://a.test/"), call: Call())
 
@@ -252,5 +255,51 @@ struct ReadyAuthorisersTests {
         #expect(request.url.absoluteString == expected)
         #expect(!"\(request)".contains("k%263"))
         #expect(!"\(ErrorContext(request))".contains("k%263"))
+    }
+
+    @Test(
+        "finding FP-20 a path that a server may read as another one is outside a scope that has a path",
+        arguments: [
+            ("/private/x", true), ("/private/a..b/x", true), ("/private/..x", true), ("/private/x;v=1/y", true),
+            ("/private/%2e", true), ("/private/50%25", true), ("/private/caf%C3%A9", true), ("/private/", true),
+            ("/private/..%2fpublic", false), ("/private/..%2Fpublic", false), ("/private/x/..;/..;/public", false),
+            ("/private/..;a=b/public", false), ("/private/%2e%2e/public", false), ("/private/%2E./public", false),
+            ("/private/..%5cpublic", false), ("/private/%5c..%5c..%5cpublic", false),
+            ("/private/%252e%252e/public", false), ("/private/..%252fpublic", false),
+            ("/private/%25252e%25252e/public", false), ("/private/%c0%ae%c0%ae/public", false),
+            ("/private/..%00/public", false), ("/private/..%20/public", false), ("/private/x/../../public", false),
+            ("/private/..%3b/public", false), ("/private/..%09;/public", false),
+            ("/public", false), ("/privateer", false),
+        ]
+    )
+    func climbingPaths(path: String, isInside: Bool) throws {
+        let scope = try CredentialScope("https://api.test/private/")
+        let whole = try CredentialScope("https://api.test")
+        let request = try Request("https://api.test" + path)
+
+        #expect(scope.contains(request) == isInside)
+        #expect(whole.contains(request))
+    }
+
+    @Test("finding FP-12 refunds the withdrawal for a replay whose credentials did not come")
+    func refundsReplays() async throws {
+        let budget = RetryBudget()
+        transport.onAnyRequest().respond(.status(401))
+        let count = Locked(0)
+        let scope = try CredentialScope("https://api.test")
+        let authoriser = BearerAuthoriser(scope: scope) { (_, _) throws(LoadingError) in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 1 else { throw .cancelled(ErrorContext()) }
+            return .init("first")
+        }
+        let link = AuthorisationInterceptor(authorisers: [authoriser], budget: budget)
+
+        _ = try? await Chain([link], transport: transport).send(Request("https://api.test/"), call: Call())
+
+        #expect(transport.received.count == 1)
+        #expect(budget.left(for: ServiceKey(try Request("https://api.test/"))) == 500)
     }
 }

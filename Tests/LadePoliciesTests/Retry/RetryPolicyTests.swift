@@ -110,4 +110,16 @@ struct RetryPolicyTests {
     func acceptsStatuses() throws {
         #expect(try action(.answer(503, pause: nil)) { $0.request.acceptableStatuses = 200..<600 }.action == .accept)
     }
+
+    @Test(
+        "finding FP-7 sends a request again that the server certainly did not process, whatever its method",
+        arguments: [Method.get, .post, .patch]
+    )
+    func heedsSafety(method: LadeCore.Method) throws {
+        let unprocessed = LoadingError.connectionLost(.nothing, isSafeToRepeat: true, ErrorContext())
+        #expect(try action(.failure(unprocessed), method).rule == .neverProcessed)
+        #expect(try action(.failure(unprocessed), method).action == .retry(after: .zero))
+        #expect(try action(.failure(unprocessed), method) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
+        #expect(try action(.failure(unprocessed), method) { $0.number = 3 }.rule == .limitReached(2))
+    }
 }

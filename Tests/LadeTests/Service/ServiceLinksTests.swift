@@ -56,7 +56,7 @@ struct ServiceLinksTests {
     func chain() {
         let service = Service(transport: ScriptedTransport())
         let names = [
-            "Preparation", "Decoration", "Deadline", "Redirect", "Cookie", "CacheMode", "Retry", "Hosts", "RateLimit",
+            "Preparation", "Decoration", "Deadline", "Redirect", "CacheMode", "Retry", "Hosts", "RateLimit", "Cookie",
             "ExchangeDeadline", "Buffering",
         ]
         let links = names.map { $0 + "Interceptor" } + ["ScriptedTransport"]
