@@ -164,7 +164,7 @@ extension CurlLoop {
         failure.systemError = Int32(truncatingIfNeeded: handle.long(CURLINFO_OS_ERRNO))
         failure.proxyCode = handle.long(CURLINFO_PROXY_ERROR)
         failure.connectStatus = handle.long(CURLINFO_HTTP_CONNECTCODE)
-        if case .proxy(let proxy) = handleSettings.settings.proxy { failure.proxy = "\(proxy.host):\(proxy.port)" }
+        if let proxy = transfer.proxy(of: handleSettings.settings) { failure.proxy = "\(proxy.host):\(proxy.port)" }
         failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         failure.expected = transfer.head?.contentLength
         failure.wasSent = transfer.sendings > 0

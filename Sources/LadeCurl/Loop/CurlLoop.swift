@@ -131,25 +131,15 @@ final class CurlLoop: @unchecked Sendable {
         return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Starts the thread, which keeps the loop alive until it was stopped.
-    func start() throws(LoadingError) {
+    /// Starts the thread, which keeps the loop alive until it was stopped; without a thread the loop is closed.
+    func start(_ thread: (UnsafeMutableRawPointer) -> Int32 = { makeThread($0) }) throws(LoadingError) {
         let this = Unmanaged.passRetained(self).toOpaque()
-        #if canImport(Darwin)
-            var thread: pthread_t?
-            let result = pthread_create(&thread, nil, { loopThread($0) }, this)
-        #else
-            var thread = pthread_t()
-            let result = pthread_create(&thread, nil, { $0.flatMap(loopThread) }, this)
-        #endif
+        let result = thread(this)
         guard result == 0 else {
+            shutDown()
             Unmanaged<CurlLoop>.fromOpaque(this).release()
             throw .transport(code: Int(result), message: "no thread could be started", ErrorContext())
         }
-        #if canImport(Darwin)
-            if let thread { pthread_detach(thread) }
-        #else
-            pthread_detach(thread)
-        #endif
     }
 
     fileprivate func run() {
@@ -304,4 +294,18 @@ final class CurlLoop: @unchecked Sendable {
 private func loopThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
     return nil
+}
+
+/// Makes the thread of a loop; the result is the system's error number, or 0.
+func makeThread(_ loop: UnsafeMutableRawPointer) -> Int32 {
+    #if canImport(Darwin)
+        var thread: pthread_t?
+        let result = pthread_create(&thread, nil, { loopThread($0) }, loop)
+        if result == 0, let thread { pthread_detach(thread) }
+    #else
+        var thread = pthread_t()
+        let result = pthread_create(&thread, nil, { $0.flatMap(loopThread) }, loop)
+        if result == 0 { pthread_detach(thread) }
+    #endif
+    return result
 }

@@ -64,7 +64,10 @@ struct WaitingLine<Element: Sendable>: Sendable {
     }
 
     mutating func removeAll() {
-        self = WaitingLine()
+        elements = []
+        firstNumber += head
+        head = 0
+        count = 0
     }
 
     private mutating func skipHoles() {

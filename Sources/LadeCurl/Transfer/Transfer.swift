@@ -189,6 +189,18 @@ final class Transfer: @unchecked Sendable {
         isStreamed && (isSecure || request.version != .http2PriorKnowledge) ? .exclusive : .shared
     }
 
+    /// The proxy of the settings, unless the request goes past it.
+    func proxy(of settings: TransportSettings) -> ProxySettings.Proxy? {
+        guard case .proxy(let proxy) = settings.proxy else { return nil }
+        if case .unixSocket = request.destination { return nil }
+        let host = host
+        let isExcepted = proxy.exceptions.contains { exception in
+            let name = exception.drop { $0 == "." }.lowercased()
+            return exception == "*" || host == name || host.hasSuffix("." + name)
+        }
+        return isExcepted ? nil : proxy
+    }
+
     /// That the deadline of the call has passed.
     var deadlineExceeded: LoadingError {
         .deadlineExceeded(call.deadlineReport(at: call.time.now), context)

@@ -54,7 +54,9 @@ struct LoopTimeTests {
         let response = try await transport.send(server.request(.get, path, delivery: .streamed), call: Call())
         var chunks = response.body.makeAsyncIterator()
         var received = try await chunks.next()?.count ?? 0
-        // These calls take turns of the loop: the transfer is paused when they end.
+        // More than the high-water mark has left the server's send buffer. These calls take turns of the loop: the transfer
+        // is paused when they end.
+        try await server.sent(atLeast: 200_000)
         _ = try await transport.send(idle.request(), call: Call())
         _ = try await transport.send(other.request(), call: Call())
 
@@ -74,6 +76,7 @@ struct LoopTimeTests {
         let response = try await transport.send(request, call: Call())
         var chunks = response.body.makeAsyncIterator()
         var received = try await chunks.next()?.count ?? 0
+        try await server.sent(atLeast: 200_000)
         for _ in 0..<2 { _ = try await transport.send(other.request(), call: Call()) }
 
         for _ in 0..<3 { try await advance(by: .seconds(11)) }
