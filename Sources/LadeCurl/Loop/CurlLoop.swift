@@ -79,7 +79,7 @@ final class CurlLoop: @unchecked Sendable {
             throw .transport(code: Int(error.errno), message: "no poller could be made", ErrorContext())
         }
         self.handleSettings = handleSettings
-        idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
+        idleLife = max(0, min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60))
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)
