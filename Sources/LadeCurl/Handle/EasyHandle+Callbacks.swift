@@ -125,8 +125,10 @@ extension CurlLoop {
     ) -> curl_socket_t {
         transfer.connectStarted = transfer.connectStarted ?? now
         guard let address = address?.pointee else { return CURL_SOCKET_BAD }
-        #if os(Linux)
+        #if canImport(Glibc)
             let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        #elseif canImport(Musl)
+            let type = address.socktype | SOCK_CLOEXEC
         #else
             let type = address.socktype
         #endif
