@@ -34,6 +34,23 @@ struct URLRequestBridgeTests {
     }
 
     @Test(
+        "finding FT-12 a time-out of any number is taken over as far as there is such a duration",
+        arguments: [
+            (.infinity, .seconds(9_223_372_036)), (.greatestFiniteMagnitude, .seconds(9_223_372_036)),
+            (1e300, .seconds(9_223_372_036)),
+            (.nan, .zero), (0.25, .milliseconds(250)),
+        ] as [(TimeInterval, Duration)]
+    )
+    func timeouts(interval: TimeInterval, idle: Duration) throws {
+        var urlRequest = URLRequest(url: try #require(URL(string: "https://example.com/")))
+        urlRequest.timeoutInterval = interval
+
+        let request = try Request(urlRequest)
+        #expect(request.timeouts.idle == idle)
+        #expect(try request.urlRequest.timeoutInterval >= 0)
+    }
+
+    @Test(
         "cache modes have their policies",
         arguments: [
             (.standard, .useProtocolCachePolicy), (.bypass, .reloadIgnoringLocalCacheData),

@@ -128,8 +128,10 @@ extension CurlLoop {
         noteMoving(transfer)
         transfer.connectStarted = transfer.connectStarted ?? now
         guard let address = address?.pointee else { return CURL_SOCKET_BAD }
-        #if os(Linux)
+        #if canImport(Glibc)
             let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        #elseif canImport(Musl)
+            let type = address.socktype | SOCK_CLOEXEC
         #else
             let type = address.socktype
         #endif

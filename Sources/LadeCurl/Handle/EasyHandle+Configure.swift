@@ -78,7 +78,7 @@ extension EasyHandle {
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         // Time-outs are the loop's own; libcurl's connect time-out (300 s) is only put out of the way.
         set(CURLOPT_CONNECTTIMEOUT, 86_400)
-        set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.inSeconds)))
+        set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.wholeNanoseconds / 1_000_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
         // Codings are taken off by ``ContentDecoder``: libcurl does not notice when a coded stream has no end.

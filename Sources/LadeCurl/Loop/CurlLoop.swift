@@ -85,7 +85,7 @@ final class CurlLoop: @unchecked Sendable {
         }
         self.handleSettings = handleSettings
         self.clock = clock
-        idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
+        idleLife = max(0, min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60))
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)

@@ -1,6 +1,11 @@
 #if os(Linux)
     import CCurl
-    import Glibc
+
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #endif
 
     /// Waits for sockets on behalf of a multi handle, by epoll, with lazy interest.
     ///

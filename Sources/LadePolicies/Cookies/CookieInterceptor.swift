@@ -34,7 +34,9 @@ public struct CookieInterceptor: Interceptor {
         do throws(LoadingError) {
             let response = try await next(sent)
             // What comes from the cache set its cookies when it came from the network.
-            if response.source != .cache, response.headers.contains("Set-Cookie") { store(response.headers, of: sent, next.call) }
+            if response.source != .cache, response.headers.contains("Set-Cookie") {
+                store(response.headers, of: sent, next.call)
+            }
             return response
         } catch {
             // A head may have arrived before its body failed.

@@ -37,4 +37,9 @@ struct TLSConformanceTests {
     func tr75() async throws {
         try await conform("TR-75")
     }
+
+    @Test("finding FT-8 finds the pins of a host, however its name is written", .timeLimit(.minutes(5)))
+    func ft8() async throws {
+        try await conform("FT-8")
+    }
 }

@@ -56,6 +56,21 @@ struct AddressBreakerTests {
         )
     }
 
+    @Test("finding FT-12 an interval of any length is taken, and doubled as far as it can be")
+    func longIntervals() {
+        var settings = HostMarking()
+        settings.interval = .seconds(Int64.max)
+        settings.maximumInterval = .seconds(Int64.max)
+        var breaker = AddressBreaker()
+        for _ in 0..<3 {
+            let ticket = breaker.pick(at: at(0))
+            let evidence = HostEvidence.down(reason: "no connection")
+            let change = breaker.note(evidence, of: ticket, at: at(0), settings, jitter: 0)
+            #expect(change == .marked(reason: "no connection", for: .nanoseconds(Int64.max)))
+            breaker = AddressBreaker()
+        }
+    }
+
     @Test("policies PL-31 marks grow to five minutes and are jittered downwards")
     func grows() {
         var breaker = AddressBreaker()
