@@ -237,8 +237,14 @@ public struct Harvest: Sendable {
             "duplicates": duplicates.rawValue,
         ]
         if let identity { arguments["identity"] = identity.description }
-        if case .bytes(let bytes) = request.body?.content {
-            arguments["body"] = String(CRC64.checksum(Array(bytes)), radix: 16)
+        if let total { arguments["total"] = total.description }
+        for name in ["Accept", "Accept-Language"] {
+            if let value = request.headers[name] { arguments[name.lowercased()] = value }
+        }
+        switch request.body?.content {
+        case .bytes(let bytes): arguments["body"] = String(CRC64.checksum(Array(bytes)), radix: 16)
+        case .file(let path, let offset): arguments["body"] = "\(path) from \(offset)"
+        default: break
         }
         return arguments
     }

@@ -61,6 +61,16 @@ public enum PageTotal: Sendable, Hashable {
     case header(String)
 }
 
+extension PageTotal: CustomStringConvertible {
+    /// The place in a few words.
+    public var description: String {
+        switch self {
+        case .body(let pointer): "body \(pointer)"
+        case .header(let name): "header \(name)"
+        }
+    }
+}
+
 /// What happens when the next page lies on another origin than the first (pages PA-05).
 public enum OtherOrigins: Sendable, Hashable {
     /// It is fetched without credentials: no decorator that may add one, and of the header fields only those that say what is

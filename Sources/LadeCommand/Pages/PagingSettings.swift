@@ -46,7 +46,7 @@ struct PagingSettings: Sendable {
         },
         .count("max-pages", .paging, "Stop after so many pages") { $0.pageLimit = $1 },
         .count("max-items", .paging, "Stop after so many items") { $0.itemLimit = $1 },
-        .count("prefetch", .paging, "Fetch so many pages ahead (0)", from: 0) { $0.prefetch = $1 },
+        .count("prefetch", .paging, "Fetch so many pages ahead (0; 64 at most)", from: 0) { $0.prefetch = $1 },
         .value("identity", "/POINTER", .paging, "Where in an item its identity is, to count repeats") {
             settings,
             value throws(CommandError) in

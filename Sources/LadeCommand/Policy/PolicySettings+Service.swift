@@ -122,7 +122,10 @@ extension CommandContext {
         settings.languages = .none
         // Whether a status is a success is decided once its body has been shown. Not by the request: what it accepts is
         // never tried again.
-        if work == .call { settings.acceptableStatuses = 100..<1_000 }
+        if work == .call {
+            settings.acceptableStatuses = 100..<1_000
+            settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)]
+        }
         try policy.apply(to: &settings, for: work)
         let service = try CommandError.translating { [settings] () throws(LoadingError) in try makeService(settings) }
         return service.account(accountSettings)

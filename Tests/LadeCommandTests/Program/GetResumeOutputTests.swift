@@ -80,14 +80,16 @@ struct GetResumeOutputTests: GetResumeSuite {
     func device() throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let interruption = Interruption()
+        let file = try folder.file("file", "text")
 
-        let device = try FileSink("/dev/null", mayOverwrite: true, interruption: interruption)
-        let file = try FileSink(folder.path + "/file", mayOverwrite: false, interruption: interruption)
-
-        #expect(!device.canBeginAnew)
-        #expect(file.canBeginAnew)
-        device.abandon()
-        file.abandon()
+        guard case .special(let device) = try OutputFile("/dev/null", mayOverwrite: false) else {
+            Issue.record("a device is taken for a file")
+            return
+        }
+        try device.close()
+        guard case .regular = try OutputFile(file, mayOverwrite: true) else {
+            Issue.record("a file is taken for a device")
+            return
+        }
     }
 }
