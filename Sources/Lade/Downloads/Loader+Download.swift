@@ -189,7 +189,7 @@ private struct DownloadRun {
 
     private func check(_ response: Response) throws(LoadingError) -> String? {
         guard let digest = response.fileDigest else { return nil }
-        var hash = part.hash
+        let hash = part.hash
         let actual = Data(hash.finish())
         guard digest.hash == actual else {
             let mismatch = DigestMismatch(field: digest.field, expected: digest.hash, actual: actual)
