@@ -79,20 +79,6 @@ extension Request {
     }
 }
 
-extension Response {
-    /// Gets rid of a body that nobody wants: one that is short and announced is read to its end, so that the connection
-    /// can be used again; any other ends its exchange.
-    func discardBody(_ call: Call) async {
-        let limit = 16 << 10
-        guard body.bytes == nil else { return }
-        guard let announced = headers["Content-Length"].flatMap({ Int($0) }), announced <= limit else {
-            return body.cancel()
-        }
-        // What breaks it does not matter.
-        _ = try? await call.inTask { [body] (_) async throws(LoadingError) in try await body.collect(limit: limit) }
-    }
-}
-
 extension Origin: CustomStringConvertible {
     /// `https://api.example.com:443`.
     public var description: String {

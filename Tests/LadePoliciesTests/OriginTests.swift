@@ -3,7 +3,8 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite struct OriginTests {
+@Suite(.timeLimit(.minutes(1)))
+struct OriginTests {
     @Test("an origin is scheme, host and port, whatever else and in whatever case it is written")
     func compares() throws {
         #expect(try Origin("https://API.example.com") == Origin("HTTPS://api.example.com:443/v1?x#y"))

@@ -319,7 +319,7 @@ struct PolicyRowTests {
         let directory = HostDirectory(["svc.test": [HostAddress("backup.test", port: 8443)]])
         let chain = Chain(
             [
-                CookieInterceptor(jar: jar), RetryInterceptor(), HostsInterceptor(directory: directory, jar: jar),
+                CookieInterceptor(jar: jar), RetryInterceptor(), HostsInterceptor(directory: directory),
                 AuthorisationInterceptor(authorisers: authorisers), RateLimitInterceptor(limiter),
             ],
             transport: transport

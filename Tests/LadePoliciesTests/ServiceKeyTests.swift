@@ -2,7 +2,8 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite struct ServiceKeyTests {
+@Suite(.timeLimit(.minutes(1)))
+struct ServiceKeyTests {
     @Test(
         "policies PL-20 takes host, effective port and first path component as the default key",
         arguments: [

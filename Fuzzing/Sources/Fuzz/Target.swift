@@ -20,6 +20,7 @@ let targets: [Target] = [
     .cacheControl,
     .structuredField,
     .responseHead,
+    .contentCoding,
     .jsonSplitter,
     .images,
 ]

@@ -25,6 +25,14 @@ struct Address: Equatable {
         takeUser()
     }
 
+    /// The address as an error may show it: without user, password, query and fragment.
+    var shown: String {
+        guard let start = base.firstRange(of: "://"), let at = base[start.upperBound...].lastIndex(of: "@") else {
+            return base
+        }
+        return String(base[..<start.upperBound]) + base[base.index(after: at)...]
+    }
+
     /// The address as one text.
     var text: String {
         base + (query.map { "?\($0)" } ?? "") + (fragment.map { "#\($0)" } ?? "")
@@ -88,5 +96,13 @@ struct Address: Equatable {
             }
         }
         return result
+    }
+}
+
+extension String {
+    /// The argument as an error may show it: what stands before an at sign, and the query of an address, may be secrets.
+    var asArgument: String {
+        if contains("://") { return Address(self).shown }
+        return lastIndex(of: "@").map { "…" + self[$0...] } ?? self
     }
 }

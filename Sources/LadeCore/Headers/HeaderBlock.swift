@@ -193,8 +193,14 @@ package struct HeaderBlock: @unchecked Sendable {
     func field(at position: Int) -> Headers.Field {
         guard let memory else { preconditionFailure("an empty section has no field") }
         let mark = memory.mark(position)
-        return memory.withBytes {
-            Headers.Field(uncheckedName: Self.text($0, mark.name), value: Self.text($0, mark.value))
+        return memory.withBytes { bytes in
+            let value = bytes[Int(mark.value.lowerBound)..<Int(mark.value.upperBound)]
+            let text = String(validating: value, as: UTF8.self)
+            return Headers.Field(
+                uncheckedName: Self.text(bytes, mark.name),
+                value: text ?? Self.text(bytes, mark.value),
+                octets: text == nil ? Array(value) : nil
+            )
         }
     }
 

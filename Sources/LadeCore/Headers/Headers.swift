@@ -14,15 +14,30 @@ public struct Headers: Sendable, Hashable {
         // Set for a value that is known to be a secret, whatever its name says.
         fileprivate var isMarkedSecret = false
         // The value as it is sent, where that is no UTF-8.
-        private var sentOctets: [UInt8]?
+        fileprivate var sentOctets: [UInt8]?
+        /// The octets of the value, where they are no UTF-8 and ``value`` is not what goes over the wire.
+        package var unusualOctets: [UInt8]? { sentOctets }
 
         /// The octets of the value: what goes over the wire.
         package var octets: [UInt8] { sentOctets ?? Array(value.utf8) }
 
+        /// Whether name and value are the same octets.
+        public static func == (lhs: Field, rhs: Field) -> Bool {
+            lhs.name.isSpelled(like: rhs.name) && lhs.value.isSpelled(like: rhs.value)
+                && lhs.isMarkedSecret == rhs.isMarkedSecret && lhs.sentOctets == rhs.sentOctets
+        }
+
+        /// Feeds name and value into a hasher.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+            hasher.combine(value)
+        }
+
         /// Makes a field from parts known to be valid.
-        package init(uncheckedName name: String, value: String) {
+        package init(uncheckedName name: String, value: String, octets: [UInt8]? = nil) {
             self.name = name
             self.value = value
+            sentOctets = octets
         }
     }
 
@@ -178,6 +193,7 @@ public struct Headers: Sendable, Hashable {
         count == other.count
             && zip(fields, other.fields).allSatisfy { mine, theirs in
                 mine.name.isSpelled(like: theirs.name) && mine.value.isSpelled(like: theirs.value)
+                    && mine.sentOctets == theirs.sentOctets
             }
     }
 
@@ -210,6 +226,17 @@ public struct Headers: Sendable, Hashable {
         // The fault names the field only, so the secret cannot show there either.
         guard var field = checked(name, secret.reveal()) else { return }
         field.isMarkedSecret = true
+        remove(name)
+        change { $0.append(field) }
+    }
+
+    /// Replaces every field of that name by one whose value is a secret, sent octet by octet.
+    package mutating func set(_ name: String, secretOctets octets: [UInt8]) {
+        if let text = String(validating: octets, as: UTF8.self) { return set(name, secret: Secret(text)) }
+        let text = octets.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) }
+        guard var field = checked(name, text) else { return }
+        field.isMarkedSecret = true
+        field.sentOctets = octets
         remove(name)
         change { $0.append(field) }
     }

@@ -185,7 +185,9 @@ extension Request {
             get { idleTime.duration }
             set { idleTime = StoredDuration(newValue) }
         }
-        /// From the start of the exchange to the end of its body; nil by default.
+        /// From when the exchange may use a connection to the end of its body; nil by default.
+        ///
+        /// The wait for a free connection before that is bounded by ``Call/deadline`` alone.
         public var whole: Duration? {
             get { wholeTime.duration }
             set { wholeTime = StoredDuration(newValue) }

@@ -48,6 +48,11 @@ package struct Redaction: Sendable {
         String(decoding: masked(scrubbed(Array(text.utf8))), as: UTF8.self)
     }
 
+    /// The text without known values; names are not looked at, as in a text that is encoded already.
+    package func maskingValues(_ text: String) -> String {
+        String(decoding: masked(Array(text.utf8)), as: UTF8.self)
+    }
+
     /// The address without user name, password, fragment and secrets; it need not be one that can be parsed.
     package func address(_ address: String) -> String {
         text(String(address.utf8.prefix { $0 != UInt8(ascii: "#") }) ?? "")
@@ -183,7 +188,7 @@ extension Redaction {
     }
 
     /// The secrets that a request declares or carries.
-    static func secrets(of request: Request) -> [Secret] {
+    package static func secrets(of request: Request) -> [Secret] {
         let rule = Redaction(names: request.secretQueryNames, values: [])
         var found = rule.secrets(of: request.url.absoluteString)
         for field in request.headers where field.carriesCredentials { found += secrets(of: field) }

@@ -59,13 +59,14 @@ extension EasyHandle {
         }
         lade_easy_set_prereq(raw) { context, remote, local, remotePort, localPort in
             EasyHandle.with(context) { transfer, loop in
+                loop.noteMoving(transfer)
                 guard transfer.mayBeSent(), let remote, let local,
                     loop.maySend(
                         transfer,
                         on: ConnectionEnds(remote: remote, local: local, remotePort: remotePort, localPort: localPort)
                     )
                 else { return CURL_PREREQFUNC_ABORT }
-                loop.beginIdling(transfer)
+                loop.noteConnected(transfer)
                 return CURL_PREREQFUNC_OK
             }
         }
@@ -77,6 +78,7 @@ extension EasyHandle {
         }
         lade_easy_set_resolver_start(raw) { _, _, context in
             EasyHandle.with(context) { transfer, loop in
+                loop.noteMoving(transfer)
                 transfer.connectStarted = transfer.connectStarted ?? loop.now
                 return 0
             }
@@ -148,10 +150,13 @@ extension CurlLoop {
         _ address: UnsafeMutablePointer<curl_sockaddr>?,
         for transfer: Transfer
     ) -> curl_socket_t {
+        noteMoving(transfer)
         transfer.connectStarted = transfer.connectStarted ?? now
         guard let address = address?.pointee else { return CURL_SOCKET_BAD }
-        #if os(Linux)
+        #if canImport(Glibc)
             let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        #elseif canImport(Musl)
+            let type = address.socktype | SOCK_CLOEXEC
         #else
             let type = address.socktype
         #endif

@@ -96,11 +96,20 @@ final class EasyHandle {
     }
 
     /// Sets a list option; the list lives until the next reset, or until the option is set again.
-    func set(list option: CURLoption, _ values: [String]) {
+    ///
+    /// - Parameters:
+    ///   - option: The option.
+    ///   - values: Its texts.
+    ///   - octets: Further values, which are no UTF-8 and have no zero.
+    func set(list option: CURLoption, _ values: [String], octets: [[UInt8]] = []) {
         var list: UnsafeMutablePointer<curl_slist>?
         for value in values {
             // Out of memory is the only way this fails; what was appended so far stays valid.
             if let longer = curl_slist_append(list, value) { list = longer }
+        }
+        for value in octets {
+            let text = value.map { CChar(bitPattern: $0) } + [0]
+            if let longer = curl_slist_append(list, text) { list = longer }
         }
         lade_easy_set_list(raw, option, list)
         if let old = lists.firstIndex(where: { $0.option == option }) {

@@ -15,7 +15,7 @@ extension CurlLoop {
         let isUnix = if case .unixSocket = transfer.request.destination { true } else { false }
         transfer.isHTTP2 =
             transfer.isSecure ? session?.isHTTP2 == true : transfer.request.version == .http2PriorKnowledge
-        transfer.socket = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
+        transfer.sentOn = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
         // The frames of HTTP/2 may arrive at any time, and say what they belong to.
         guard !transfer.isHTTP2 else {
             sentOverHTTP2.append(transfer)
@@ -23,11 +23,11 @@ extension CurlLoop {
         }
         guard transfer.wasReused else {
             // Over TLS 1.3 tickets of the session may have arrived, which look like an answer from outside.
-            guard !transfer.isSecure, let socket = transfer.socket, Arrivals(socket) == .bytes else { return true }
+            guard !transfer.isSecure, let socket = transfer.sentOn, Arrivals(socket) == .bytes else { return true }
             transfer.failure = .malformedResponse(MalformedResponse(.beforeRequest), transfer.context)
             return false
         }
-        let arrivals = isUnix ? connections.unixArrivals : transfer.socket.map { Arrivals($0) } ?? .unknown
+        let arrivals = isUnix ? connections.unixArrivals : transfer.sentOn.map { Arrivals($0) } ?? .unknown
         let isClean = arrivals == .nothing && (!transfer.isSecure || session?.hasPending == false)
         transfer.needsOtherConnection = !isClean
         return isClean

@@ -27,10 +27,10 @@ extension CurlLoop {
     /// libcurl is made to look at each connection until that ends no other stream of it: on a broken one each look ends a
     /// stream, and the last one closes it.
     func proveStreams() {
-        while let socket = unproven.first?.socket ?? unproven.first.map({ _ in -1 }) {
+        while let socket = unproven.first?.sentOn ?? unproven.first.map({ _ in -1 }) {
             // As often as there can be streams, and then some.
             for _ in 0..<10_000 {
-                let isShared = running.contains { $0.socket == socket && !$0.isUnproven }
+                let isShared = running.contains { $0.sentOn == socket && !$0.isUnproven }
                 guard socket >= 0, isShared, connections.isOpen(socket) else { break }
                 let (ended, pieces) = (unproven.count, receivedPieces)
                 var still: Int32 = 0
@@ -39,8 +39,8 @@ extension CurlLoop {
                 if unproven.count == ended, receivedPieces == pieces { break }
             }
             let isSound = socket >= 0 && connections.isOpen(socket)
-            let proven = unproven.filter { ($0.socket ?? -1) == socket }
-            unproven.removeAll { ($0.socket ?? -1) == socket }
+            let proven = unproven.filter { ($0.sentOn ?? -1) == socket }
+            unproven.removeAll { ($0.sentOn ?? -1) == socket }
             for transfer in proven {
                 guard case .running(let handle) = transfer.phase else { continue }
                 let isComplete = isSound || transfer.wasEndingConnection
@@ -63,7 +63,7 @@ extension EasyHandle {
             let isGoAway = ["recveived", "received"].contains { line.starts(with: "\($0) GOAWAY, error=0,".utf8) }
             guard isGoAway else { return 0 }
             EasyHandle.with(context) { transfer, loop in
-                if let socket = transfer.socket { loop.noteGoAway(socket) }
+                if let socket = transfer.sentOn { loop.noteGoAway(socket) }
             }
             return 0
         }

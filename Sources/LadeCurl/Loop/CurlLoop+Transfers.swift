@@ -5,18 +5,15 @@ import LadeCore
 extension CurlLoop {
     func start(_ transfer: Transfer) {
         if case .finished = transfer.phase {
-            // Given up in the turn in which its place came up: the place goes on to the next.
-            admitted += admission.end(host: transfer.hostNumber)
+            // Cancelled in the turn in which a connection became free for it: that goes to the next.
+            admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
             return
         }
-        if case .waiting = transfer.phase {
-            let waited = Duration.nanoseconds(now - transfer.submitted)
-            transfer.call.record(.waitEnded(.connection(host: transfer.host), after: waited))
-        }
+        if case .waiting = transfer.phase { endWait(transfer) }
         guard let handle = idleHandles.popLast() ?? EasyHandle(share: share) else {
             let error = LoadingError.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "", transfer.context)
             transfer.finish(error, metrics: Metrics(), on: self)
-            admitted += admission.end(host: transfer.hostNumber)
+            admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
             return
         }
         transfer.phase = .running(handle)
@@ -25,59 +22,47 @@ extension CurlLoop {
         transfer.index = running.count
         running.append(transfer)
         if transfer.isStreamed, transfer.isSecure { streamsByHost[transfer.hostNumber, default: 0] += 1 }
-        transfer.call.record(
-            .exchangeStarted(
-                method: transfer.request.method,
-                url: transfer.request.url.redacted(secretQueryNames: transfer.request.secretQueryNames)
-            )
-        )
-        if transfer.isSecure, handleSettings.settings.tls.verification == .unsafelyAcceptEveryCertificate {
-            transfer.call.record(.certificateCheckSkipped(host: transfer.host))
-        }
-        send(transfer, handle, isFresh: false)
+        send(transfer, handle)
     }
 
-    private func send(_ transfer: Transfer, _ handle: EasyHandle, isFresh: Bool) {
+    private func send(_ transfer: Transfer, _ handle: EasyHandle) {
         transfer.prepareForSending()
         handle.carry(transfer, on: self)
-        handle.prepare(plan(transfer, isFresh: isFresh), handleSettings)
+        handle.prepare(plan(transfer), handleSettings)
         let result = curl_multi_add_handle(rawMulti, handle.raw)
         guard result == CURLM_OK else {
             let message = String(cString: curl_multi_strerror(result))
             return end(transfer, handle, .transport(code: Int(result.rawValue), message: message, transfer.context))
         }
+        handedOver.append(transfer)
         startPump(transfer)
-        nextExpiry = min(nextExpiry, expiry(transfer).at)
+        nextExpiry = min(nextExpiry, expiry(transfer))
     }
 
-    private func plan(_ transfer: Transfer, isFresh: Bool) -> EasyHandle.Plan {
+    private func plan(_ transfer: Transfer) -> EasyHandle.Plan {
         let request = transfer.request
-        guard transfer.hasBody || request.method != .get else {
-            return EasyHandle.Plan(
-                transfer: transfer,
-                bodyLength: nil,
-                hasBody: false,
-                isFresh: isFresh || needsOwnConnection(transfer)
-            )
-        }
-        let hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
-        var length = request.body?.length
+        var plan = EasyHandle.Plan(
+            transfer: transfer,
+            bodyLength: nil,
+            hasBody: false,
+            isFresh: transfer.needsFreshConnection || needsOwnConnection(transfer),
+            awaitsSharing: transfer.isSecure && !transfer.isStreamed && request.version == .automatic
+                && admission.awaitsSharing(host: transfer.hostNumber)
+        )
+        guard transfer.hasBody || request.method != .get else { return plan }
+        plan.hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
+        plan.bodyLength = request.body?.length
         if request.body == nil {
             // RFC 9110 §8.6: a method that is expected to have content says so when it has none.
-            length = request.method == .post || request.method == .put || request.method == .patch ? 0 : nil
+            plan.bodyLength = request.method == .post || request.method == .put || request.method == .patch ? 0 : nil
         } else if request.body?.trailers != nil {
-            length = nil
+            plan.bodyLength = nil
         }
-        return EasyHandle.Plan(
-            transfer: transfer,
-            bodyLength: length,
-            hasBody: hasBody,
-            isFresh: isFresh || needsOwnConnection(transfer)
-        )
+        return plan
     }
 
     /// libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of its
-    /// own: an idle one of its kind when no stream is under way to that host, a new one otherwise.
+    /// own: an idle one of its kind when no stream to that host is in flight, a new one otherwise.
     private func needsOwnConnection(_ transfer: Transfer) -> Bool {
         transfer.isStreamed && streamsByHost[transfer.hostNumber, default: 0] > 1
     }
@@ -111,6 +96,30 @@ extension CurlLoop {
         }
     }
 
+    // MARK: - Sockets
+
+    /// libcurl asks for events of a socket on behalf of a transfer, which therefore uses it.
+    func noteUse(of socket: Int32, by easy: UnsafeMutableRawPointer?) {
+        var context: UnsafeMutableRawPointer?
+        // A handle of libcurl's own has no context.
+        guard let easy, lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, context != nil else {
+            return
+        }
+        EasyHandle.with(context) { transfer, _ in
+            if let use = transfer.socket, use.socket == socket, poller.isCurrent(use) { return }
+            guard let use = poller.use(socket) else { return }
+            releaseSocket(of: transfer)
+            transfer.socket = use
+        }
+    }
+
+    private func releaseSocket(of transfer: Transfer) {
+        guard let use = transfer.socket.take() else { return }
+        poller.release(use, now: now)
+    }
+
+    // MARK: - Endings
+
     /// The version of an answer tells how many calls the host's connections can carry at once.
     func learned(_ version: HTTPVersion, transfer: Transfer) {
         guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
@@ -123,7 +132,9 @@ extension CurlLoop {
         if transfer.needsOtherConnection {
             // Nothing was sent, whatever the method.
             curl_multi_remove_handle(rawMulti, handle.raw)
-            return send(transfer, handle, isFresh: true)
+            releaseSocket(of: transfer)
+            transfer.needsFreshConnection = true
+            return send(transfer, handle)
         }
         if transfer.isCompleteAtHead { return end(transfer, handle, nil) }
         if transfer.isUnproven { return }
@@ -157,8 +168,10 @@ extension CurlLoop {
             transfer.wasRepeated = true
             transfer.call.record(.exchangeRepeated(onFreshConnection: true))
             curl_multi_remove_handle(rawMulti, handle.raw)
+            releaseSocket(of: transfer)
             // libcurl does not use the HTTP/2 connection again; its streams share the next one.
-            return send(transfer, handle, isFresh: !transfer.isHTTP2)
+            transfer.needsFreshConnection = !transfer.isHTTP2
+            return send(transfer, handle)
         }
         // On a connection that was not reused libcurl repeats for one reason only: REFUSED_STREAM.
         if wasStopped, !transfer.wasReused {
@@ -195,8 +208,8 @@ extension CurlLoop {
     /// The server has said that it will end a connection.
     func noteGoAway(_ socket: Int32) {
         connections.willEnd(socket)
-        for transfer in running where transfer.socket == socket { transfer.wasEndingConnection = true }
-        for transfer in unproven where transfer.socket == socket { transfer.wasEndingConnection = true }
+        for transfer in running where transfer.sentOn == socket { transfer.wasEndingConnection = true }
+        for transfer in unproven where transfer.sentOn == socket { transfer.wasEndingConnection = true }
     }
 
     private func failure(_ transfer: Transfer, _ handle: EasyHandle, _ code: CURLcode) -> CurlFailure {
@@ -205,7 +218,7 @@ extension CurlLoop {
         failure.systemError = Int32(truncatingIfNeeded: handle.long(CURLINFO_OS_ERRNO))
         failure.proxyCode = handle.long(CURLINFO_PROXY_ERROR)
         failure.connectStatus = handle.long(CURLINFO_HTTP_CONNECTCODE)
-        if case .proxy(let proxy) = handleSettings.settings.proxy { failure.proxy = "\(proxy.host):\(proxy.port)" }
+        if let proxy = transfer.proxy(of: handleSettings.settings) { failure.proxy = "\(proxy.host):\(proxy.port)" }
         failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         failure.expected = transfer.head?.contentLength
         failure.wasSent = transfer.sendings > 0
@@ -214,8 +227,23 @@ extension CurlLoop {
     }
 
     func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {
+        announce(transfer)
         let metrics = transfer.metrics(handle)
+        let isConnectFailure = error?.isCancellation == false && transfer.isMoving && transfer.sendings == 0
+        detach(transfer, handle)
+        transfer.finish(error, metrics: metrics, on: self)
+        if isConnectFailure { admitted += admission.noteConnection(isMade: false, host: transfer.hostNumber) }
+        admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
+        nextExpiry = min(nextExpiry, now + idleLife)
+    }
+
+    /// Whether libcurl forgets the fields that it has freed: since 8.2 for certain.
+    private static let clearsFields = (curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0) >= 0x08_02_00
+
+    /// Takes a transfer and its handle away from libcurl.
+    func detach(_ transfer: Transfer, _ handle: EasyHandle) {
         curl_multi_remove_handle(rawMulti, handle.raw)
+        releaseSocket(of: transfer)
         handle.putDown()
         // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
         // writes its first chunk's size before the start of the buffer.
@@ -232,54 +260,6 @@ extension CurlLoop {
         if transfer.isStreamed, transfer.isSecure {
             let left = streamsByHost[transfer.hostNumber, default: 1] - 1
             streamsByHost[transfer.hostNumber] = left > 0 ? left : nil
-        }
-        transfer.finish(error, metrics: metrics, on: self)
-        admitted += admission.end(host: transfer.hostNumber)
-        nextExpiry = min(nextExpiry, now + idleLife)
-    }
-
-    /// Whether libcurl forgets the fields that it has freed: since 8.2 for certain.
-    private static let clearsFields = (curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0) >= 0x08_02_00
-
-    // MARK: - Time-outs
-
-    /// The next moment at which a transfer may have taken too long, and what for.
-    private func expiry(_ transfer: Transfer) -> (at: Int64, phase: TimeoutPhase) {
-        let limits = transfer.limits
-        var next = (at: Int64.max, phase: TimeoutPhase.whole)
-        func consider(_ limit: Int64, since start: Int64, _ phase: TimeoutPhase) {
-            let (at, overflow) = start.addingReportingOverflow(limit)
-            if !overflow, at < next.at { next = (at, phase) }
-        }
-        consider(limits.whole, since: transfer.started, .whole)
-        if transfer.sendings == 0 {
-            // Waiting for a connection inside libcurl (its limits, a shared one being opened) is not connecting.
-            consider(limits.connect, since: transfer.connectStarted ?? now, .connect)
-        } else if transfer.stream?.isPaused != true {
-            consider(limits.idle, since: transfer.lastActivity, .idle)
-        }
-        return next
-    }
-
-    /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
-    ///
-    /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
-    func beginIdling(_ transfer: Transfer) {
-        transfer.lastActivity = now
-        nextExpiry = min(nextExpiry, expiry(transfer).at)
-    }
-
-    func expire() {
-        nextExpiry = poller.shutIdle(before: now - idleLife).map { $0 + idleLife } ?? .max
-        for transfer in running {
-            guard case .running(let handle) = transfer.phase, !transfer.isUnproven else { continue }
-            let (at, phase) = expiry(transfer)
-            guard at <= now else {
-                nextExpiry = min(nextExpiry, expiry(transfer).at)
-                continue
-            }
-            let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
-            end(transfer, handle, .timedOut(isLookingUp ? .nameLookup : phase, transfer.context))
         }
     }
 }

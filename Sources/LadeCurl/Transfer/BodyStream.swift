@@ -20,8 +20,7 @@ final class BodyStream: ResponseBodySource {
 
     // Guarded by the lock. Sendable: chunks are values, the waiter is resumed once.
     private struct State {
-        var ready: [Data] = []
-        var head = 0
+        var ready = WaitingLine<Data>()
         /// Bytes ready, and those in the loop's slab.
         var bytes = 0
         var end = End.open
@@ -36,14 +35,7 @@ final class BodyStream: ResponseBodySource {
         }
 
         mutating func popFirst() -> Data? {
-            guard head < ready.count else { return nil }
-            let chunk = ready[head]
-            ready[head] = Data()
-            head += 1
-            if head == ready.count {
-                ready.removeAll(keepingCapacity: true)
-                head = 0
-            }
+            guard let chunk = ready.popFirst() else { return nil }
             bytes -= chunk.count
             return chunk
         }
@@ -116,7 +108,7 @@ final class BodyStream: ResponseBodySource {
         await withTaskCancellationHandler {
             await withResumption { continuation in
                 let isReady = state.withLock { state -> Bool in
-                    if state.head < state.ready.count { return true }
+                    if !state.ready.isEmpty { return true }
                     guard case .open = state.end else { return true }
                     state.waiter = continuation
                     return false
@@ -203,7 +195,7 @@ final class BodyStream: ResponseBodySource {
         guard !unpublished.isEmpty else { return nil }
         defer { unpublished.removeAll(keepingCapacity: true) }
         return state.withLock { state in
-            state.ready += unpublished
+            for chunk in unpublished { state.ready.append(chunk) }
             return state.takeWaiter()
         }
     }

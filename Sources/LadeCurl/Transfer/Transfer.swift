@@ -32,8 +32,11 @@ final class Transfer: @unchecked Sendable {
         let connect: Int64
         let idle: Int64
         let whole: Int64
+        /// What the call has left when the exchange is made, the wait for a connection included.
+        let deadline: Int64
 
-        init(_ timeouts: Request.Timeouts) {
+        init(_ timeouts: Request.Timeouts, _ call: Call) {
+            deadline = call.deadline.map { max(0, call.time.now.duration(to: $0).wholeNanoseconds) } ?? .max
             connect = timeouts.connectNanoseconds ?? .max
             idle = timeouts.idleNanoseconds ?? .max
             whole = timeouts.wholeNanoseconds ?? .max
@@ -92,8 +95,12 @@ final class Transfer: @unchecked Sendable {
     /// Position in the loop's list of running transfers.
     var index = 0
 
+    /// The socket over which it is sent; nil before libcurl has chosen one.
+    @exclusivity(unchecked) var socket: Poller.Use?
+
     // Clocks, in nanoseconds of the loop.
     var submitted: Int64 = 0
+    var waitStarted: Int64 = 0
     var started: Int64 = 0
     var connectStarted: Int64?
     @exclusivity(unchecked) var lastActivity: Int64 = 0
@@ -105,13 +112,19 @@ final class Transfer: @unchecked Sendable {
     var pauses: Int32 = 0
     /// How often libcurl was about to send the request.
     @exclusivity(unchecked) var sendings = 0
+    /// Whether libcurl resolves, connects or sends for it: it is not in libcurl's queue.
+    @exclusivity(unchecked) var isMoving = false
+    /// Whether the sinks were notified of its start.
+    var isAnnounced = false
+    /// Whether it needs a new connection, as the one before was lost.
+    var needsFreshConnection = false
     var wasReused = false
     /// Whether bytes waited on the connection that was chosen for the request, which then was not sent.
     var needsOtherConnection = false
     /// Whether the request went out over HTTP/2.
     var isHTTP2 = false
     /// The socket that it went out on, when that is known.
-    var socket: Int32?
+    var sentOn: Int32?
     /// Whether libcurl takes the answer for complete and the loop does not yet; see ``CurlLoop/proveStreams()``.
     var isUnproven = false
     /// Whether the server has said that it will end the connection.
@@ -158,7 +171,7 @@ final class Transfer: @unchecked Sendable {
         isSecure = parts.scheme == .https
         self.parts = parts
         hasBody = request.hasBody
-        limits = Limits(request.timeouts)
+        limits = Limits(request.timeouts, call)
         isStreamed = request.delivery == .streamed
         // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
         isDecoding =
@@ -197,6 +210,30 @@ final class Transfer: @unchecked Sendable {
         return vetting.bytes > 0 ? .head : .nothing
     }
 
+    /// Whether it is streamed over a connection of its own.
+    ///
+    /// An answer over HTTP/1.1 has one in any case; one over HTTP/2 without TLS shares its connection.
+    var kind: Admission<Transfer>.Kind {
+        isStreamed && (isSecure || request.version != .http2PriorKnowledge) ? .exclusive : .shared
+    }
+
+    /// The proxy of the settings, unless the request goes past it.
+    func proxy(of settings: TransportSettings) -> ProxySettings.Proxy? {
+        guard case .proxy(let proxy) = settings.proxy else { return nil }
+        if case .unixSocket = request.destination { return nil }
+        let host = host
+        let isExcepted = proxy.exceptions.contains { exception in
+            let name = exception.drop { $0 == "." }.lowercased()
+            return exception == "*" || host == name || host.hasSuffix("." + name)
+        }
+        return isExcepted ? nil : proxy
+    }
+
+    /// That the deadline of the call has passed.
+    var deadlineExceeded: LoadingError {
+        .deadlineExceeded(call.deadlineReport(at: call.time.now), context)
+    }
+
     /// What is known about the exchange, for errors.
     var context: ErrorContext {
         var context = ErrorContext(request)
@@ -231,6 +268,7 @@ final class Transfer: @unchecked Sendable {
     func prepareForSending() {
         sentBytes = 0
         sendings = 0
+        isMoving = false
         pauses = 0
         failure = nil
         head = nil
@@ -241,7 +279,7 @@ final class Transfer: @unchecked Sendable {
         ending = .irrelevant
         needsOtherConnection = false
         isHTTP2 = false
-        socket = nil
+        sentOn = nil
         isUnproven = false
         wasEndingConnection = false
         bodyBytes = 0

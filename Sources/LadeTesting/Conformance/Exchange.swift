@@ -25,7 +25,9 @@ struct Exchange: Sendable {
             last += 1
             return last
         }
-        return Call(id: Call.ID(number), events: [recorder])
+        var sinks: [any EventSink] = [recorder]
+        if let ledger = EndingLedger.current { sinks.append(ledger) }
+        return Call(id: Call.ID(number), events: sinks)
     }
 
     /// Makes one exchange as the end of a chain does, and reads its body to the end.

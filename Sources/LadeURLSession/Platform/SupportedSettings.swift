@@ -31,6 +31,7 @@ extension TransportSettings {
                 (!tls.trustsSystemAuthorities, "tls.trustsSystemAuthorities", Self.noTrustOnLinux),
                 (!tls.authorities.isEmpty, "tls.authorities", Self.noTrustOnLinux),
                 (!tls.pins.isEmpty, "tls.pins", Self.noTrustOnLinux),
+                (tls.pinScope != .leaf, "tls.pinScope", Self.noTrustOnLinux),
                 (tls.verification != .full, "tls.verification", Self.noTrustOnLinux),
                 (tls.minimumVersion != .tls1_2, "tls.minimumVersion", Self.noTrustOnLinux),
             ]

@@ -4,6 +4,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct CommandErrorTests {
     private static let context: ErrorContext = {
         guard let url = URL(string: "http://me:pw@h.example/x?token=abc") else { return ErrorContext() }

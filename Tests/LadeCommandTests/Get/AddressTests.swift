@@ -2,6 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct AddressTests {
     @Test(
         "makes whole what people type",

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LadeCore
 
-@Suite struct NormalHostTests {
+@Suite(.timeLimit(.minutes(1)))
+struct NormalHostTests {
     @Test(
         "finding FP-28 a host has one normal form however it is written",
         arguments: [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Coded bodies whose reader is slow")
+@Suite("Coded bodies whose reader is slow", .timeLimit(.minutes(1)))
 struct CodedStreamTests {
     @Test(
         "finding FT-10 goes on in the middle of a piece, and loses and repeats no byte",

@@ -4,7 +4,7 @@ import Testing
 @testable import LadeCurl
 @testable import LadeTesting
 
-@Suite("The decoder of content codings")
+@Suite("The decoder of content codings", .timeLimit(.minutes(1)))
 struct ContentDecoderTests {
     /// What came of one coded body.
     private struct Outcome: Equatable {

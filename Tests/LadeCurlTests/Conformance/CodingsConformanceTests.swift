@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: content codings")
+@Suite("Transport conformance of CurlTransport: content codings", .timeLimit(.minutes(5)))
 struct CodingsConformanceTests {
     @Test("finding FH-3 takes a coded body for complete only at the end of its coding", .timeLimit(.minutes(5)))
     func fh3() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("The pool of buffers")
+@Suite("The pool of buffers", .timeLimit(.minutes(1)))
 struct BufferPoolTests {
     private let pool = BufferPool()
 
