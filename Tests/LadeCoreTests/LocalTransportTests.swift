@@ -2,7 +2,8 @@ import Foundation
 import LadeCore
 import Testing
 
-@Suite struct LocalTransportTests {
+@Suite(.timeLimit(.minutes(1)))
+struct LocalTransportTests {
     @Test(
         "finding FP-21 a data address without a type is text with the parameters that it gives (RFC 2397)",
         arguments: [

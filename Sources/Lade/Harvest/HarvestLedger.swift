@@ -158,6 +158,8 @@ final class HarvestLedger {
             after.nextURL = delivery.next?.request.url.absoluteString
             after.nextNumber = delivery.page.number + 1
             after.itemsBefore = delivery.next?.itemsBefore
+            // Said with the page itself: a run that is killed here has nothing left to ask for.
+            after.isComplete = delivery.isLast
         } else {
             after.nextURL = delivery.page.request.url.absoluteString
             after.nextNumber = delivery.page.number

@@ -5,13 +5,13 @@ import Testing
 @testable import LadeCommand
 
 /// Arguments that are numbers out of reach, or secrets in the wrong place.
-@Suite("Arguments that must do no harm")
+@Suite("Arguments that must do no harm", .timeLimit(.minutes(5)))
 struct ArgumentSafetyTests {
     private static let numbers = ["9223372036854775807", "9223372036854775806", "4611686018427387904"]
 
     private static let pageFlags = [
         "--prefetch", "--size", "--max-pages", "--max-items", "--retry", "--max-redirects", "--deadline", "--max-wait",
-        "--rate", "--connect-timeout", "--idle-timeout", "--max-time",
+        "--connect-timeout", "--idle-timeout", "--max-time",
     ]
 
     @Test("finding FL-1 does not trap on a number of a flag", arguments: pageFlags)
@@ -26,6 +26,15 @@ struct ArgumentSafetyTests {
             ).outcome()
             #expect(outcome.status == 0, "\(flag) \(number): \(outcome.talk)")
             #expect(outcome.output == "1\n2\n3\n", "\(flag) \(number)")
+        }
+    }
+
+    @Test("finding FL-1 refuses a rate out of reach", arguments: ["", "/s", "/m"])
+    func rates(unit: String) async throws {
+        for number in Self.numbers {
+            let outcome = try await LadeProcess(["pages", "http://127.0.0.1:1/", "--rate", number + unit]).outcome()
+            #expect(outcome.status == 1, "\(number)\(unit): \(outcome.talk)")
+            #expect(outcome.talk.contains("“\(number)\(unit)” is no rate"))
         }
     }
 

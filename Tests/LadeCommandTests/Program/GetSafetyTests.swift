@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCommand
 
 /// Downloads of the command that are killed, interrupted, or pointed at what is no file.
-@Suite("lade get, into files that must not be lost")
+@Suite("lade get, into files that must not be lost", .timeLimit(.minutes(5)))
 struct GetSafetyTests: GetResumeSuite {
     @Test(
         "finding FL-9 resumes a download that was killed or interrupted",

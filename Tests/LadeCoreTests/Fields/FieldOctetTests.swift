@@ -4,7 +4,8 @@ import Testing
 @testable import LadeCore
 
 /// Every field is parsed and compared by octets: a combining character behind a delimiter changes nothing.
-@Suite struct FieldOctetTests {
+@Suite(.timeLimit(.minutes(1)))
+struct FieldOctetTests {
     @Test("finding FP-24 a combining character hides no delimiter from any parser")
     func delimiters() throws {
         let link = try Link.parse(["<a>;\u{301}x=1; rel=next, <b\u{301}>; rel=\"\u{301}last\",\u{301} <c>"])

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LadeCore
 
-@Suite struct CredentialNameTests {
+@Suite(.timeLimit(.minutes(1)))
+struct CredentialNameTests {
     /// Written out, and not taken from the sources: a name that is lost there is missed here.
     static let names = [
         "Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Set-Cookie", "Set-Cookie2", "Authentication-Info",

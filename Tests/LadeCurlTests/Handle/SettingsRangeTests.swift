@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Settings at the ends of their ranges")
+@Suite("Settings at the ends of their ranges", .timeLimit(.minutes(5)))
 struct SettingsRangeTests {
     @Test(
         "finding FT-12 no duration is too long or too short to be set",

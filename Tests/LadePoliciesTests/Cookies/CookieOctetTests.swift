@@ -6,7 +6,8 @@ import Testing
 @testable import LadePolicies
 
 /// Cookies of servers that try to get past the rules, as octets.
-@Suite struct CookieOctetTests {
+@Suite(.timeLimit(.minutes(1)))
+struct CookieOctetTests {
     private let time = VirtualTime()
 
     /// What a jar sends to an address as octets, after an answer from another one has set these cookies.

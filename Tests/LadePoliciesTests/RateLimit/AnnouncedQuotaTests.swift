@@ -10,7 +10,8 @@ import Testing
 @testable import LadePolicies
 
 /// What servers announce, and what becomes of it.
-@Suite struct AnnouncedQuotaTests {
+@Suite(.timeLimit(.minutes(1)))
+struct AnnouncedQuotaTests {
     private let time = VirtualTime()
     private let request: Request
     private let key: ServiceKey

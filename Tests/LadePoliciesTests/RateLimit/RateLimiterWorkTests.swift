@@ -11,7 +11,8 @@ import Testing
 #endif
 
 /// How much work a call makes when many others wait, counted in comparisons.
-@Suite struct RateLimiterWorkTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RateLimiterWorkTests {
     private func second(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
     private func key(_ number: Int) -> ServiceKey { ServiceKey("host\(number).example.com:443/") }

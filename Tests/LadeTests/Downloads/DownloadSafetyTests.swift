@@ -37,7 +37,7 @@ final class DownloadFolder: Sendable {
     }
 }
 
-@Suite("Downloads that lose nothing")
+@Suite("Downloads that lose nothing", .timeLimit(.minutes(5)))
 struct DownloadSafetyTests {
     /// A service that sends again without a delay.
     private func rig(retries: Int = 0) -> Rig {

@@ -136,7 +136,7 @@ final class RecordingCalls: DiskCalls {
     }
 }
 
-@Suite("Harvests on a disk that fails")
+@Suite("Harvests on a disk that fails", .timeLimit(.minutes(5)))
 struct HarvestDiskTests {
     private static let names = ["out", "out.journal", "out.journal.new"]
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Harvests that lose nothing")
+@Suite("Harvests that lose nothing", .timeLimit(.minutes(5)))
 struct HarvestSafetyTests {
     @Test("finding FH-7 goes on after a kill before the first save of the journal", arguments: [0, 1, 4])
     func killedBeforeTheFirstSave(page: Int) async throws {

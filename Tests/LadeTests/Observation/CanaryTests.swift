@@ -5,7 +5,7 @@ import Testing
 @testable import Lade
 
 /// Secrets in every place of a call, echoed by the server in every place of its answers.
-@Suite("Secrets of a call")
+@Suite("Secrets of a call", .timeLimit(.minutes(1)))
 struct CanaryTests {
     private static func canary(_ name: String) -> String {
         "cAnArY-\(name.filter { $0.isLetter || $0.isNumber })-0123456789"

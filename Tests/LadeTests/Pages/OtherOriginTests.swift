@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Next pages on another origin")
+@Suite("Next pages on another origin", .timeLimit(.minutes(1)))
 struct OtherOriginTests {
     private static let foreign = "https://evil.example/list"
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Lade
 
 /// What a run with prefetch writes must be what a run without writes, whatever a server says and however long its pages are.
-@Suite("Prefetch")
+@Suite("Prefetch", .timeLimit(.minutes(5)))
 struct PrefetchTests {
     /// A list of `count` numbers in pages of uneven length.
     struct UnevenList: Sendable {

@@ -10,7 +10,7 @@ import Testing
 @testable import Lade
 
 /// What a service, its accounts and its loaders promise at the end of things.
-@Suite("Endings")
+@Suite("Endings", .timeLimit(.minutes(1)))
 struct EndingTests {
     @Test("finding FQ-1 reports only the cancellation after a streamed load was cancelled in its chunk")
     func cancelledInItsChunk() async throws {

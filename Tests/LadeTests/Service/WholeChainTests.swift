@@ -9,7 +9,7 @@ import LadeTesting
 import Testing
 
 /// What the links of the assembled chain do together.
-@Suite("The whole chain")
+@Suite("The whole chain", .timeLimit(.minutes(1)))
 struct WholeChainTests {
     private static let oneToken: RetryBudget.Settings = {
         var settings = RetryBudget.Settings()
