@@ -19,6 +19,7 @@ extension Scope {
         state.pointee.end = index &+ word.span
         state.pointee.passed = 0
         state.pointee.summary = 0
+        state.pointee.absences = 0
         if state.pointee.members != nil { state.pointee.members = nil }
         if word.flag || core.pointee.keyMode != .plain { try prepareUnusualMembers(word) }
         state.pointee.isPrepared = true
@@ -120,20 +121,19 @@ extension Scope {
     private func findElsewhere(_ name: UnsafeBufferPointer<UInt8>) -> Int {
         if let members = state.pointee.members { return members[String(decoding: name, as: UTF8.self)] ?? -1 }
         if core.pointee.keyMode == .snakeCase { return findSnakeCase(name) }
-        if state.pointee.summary == 0 {
-            guard word.count <= 48 else { return findInDictionary(name) }
-            summarise()
-        }
+        if word.count > 48 { return findInDictionary(name) }
         let bit = Self.bit(name, isExact: true)
-        guard state.pointee.summary & bit != 0 else {
-            // A name outside ASCII may be equal to one in ASCII: the sign for kelvin and the letter K.
-            return name.allSatisfy { $0 < 0x80 } ? -1 : findInDictionary(name)
+        // After some names that the object does not have, it is worth knowing which it has.
+        if state.pointee.summary == 0, state.pointee.absences > 1 { summarise() }
+        if state.pointee.summary == 0 || state.pointee.summary & bit != 0 {
+            let isNew = state.pointee.passed & bit == 0
+            let first = isNew ? state.pointee.cursor : state.pointee.index &+ 1
+            if let found = scan(from: first, cursor: &state.pointee.cursor, isExact: true, { isEqual($0, name) }) {
+                return found
+            }
+            state.pointee.absences &+= 1
         }
-        let isNew = state.pointee.passed & bit == 0
-        let first = isNew ? state.pointee.cursor : state.pointee.index &+ 1
-        if let found = scan(from: first, cursor: &state.pointee.cursor, isExact: true, { isEqual($0, name) }) {
-            return found
-        }
+        // A name outside ASCII may be equal to one in ASCII: the sign for kelvin and the letter K.
         return name.allSatisfy { $0 < 0x80 } ? -1 : findInDictionary(name)
     }
 

@@ -23,6 +23,7 @@ extension Scope {
         case .double: if let value = double(index) { return unsafeBitCast(value, to: type) }
         case .int: if let value = integer(index, as: Int.self) { return unsafeBitCast(value, to: type) }
         case .bool: if let value = bool(index) { return unsafeBitCast(value, to: type) }
+        case .ints: return try T(from: self)
         }
         throw failure(type, index, nil)
     }
@@ -54,8 +55,29 @@ extension Scope {
         case .double: if let value = double(index) { return unsafeBitCast(value, to: type) }
         case .int: if let value = integer(index, as: Int.self) { return unsafeBitCast(value, to: type) }
         case .bool: if let value = bool(index) { return unsafeBitCast(value, to: type) }
+        case .ints:
+            if let value = integers(index) { return unsafeBitCast(value, to: type) }
+            // The slower way knows why not.
+            return try withChild(index, key) { try T(from: $0) }
         }
         throw failure(type, index, key)
+    }
+
+    /// An array of integers; nil when it is something else.
+    private func integers(_ place: Int) -> [Int]? {
+        let word = core.pointee.word(place)
+        guard word.kind == .array else { return nil }
+        let end = place &+ word.span
+        var index = place &+ 1
+        guard index < end else { return [] }
+        var elements: [Int] = []
+        elements.reserveCapacity(min(word.count, 1 << 16))
+        while index < end {
+            guard let element = integer(index, as: Int.self) else { return nil }
+            elements.append(element)
+            index &+= core.pointee.word(index).width
+        }
+        return elements
     }
 
     @inline(__always)

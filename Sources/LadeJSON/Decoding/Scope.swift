@@ -30,6 +30,8 @@ final class Scope {
         var passed: UInt64 = 0
         /// A bit for each name of the object; 0 until it is needed.
         var summary: UInt64 = 0
+        /// How many names were asked for that the object does not have.
+        var absences = 0
         /// The members by the names that coding keys have; nil until they are needed.
         var members: [String: Int]?
 

@@ -20,6 +20,7 @@ struct TypeKinds {
         case data
         case url
         case decimal
+        case ints
         /// Arrays and dictionaries of decodable values, without a container for each.
         case elements
         /// Enumerations with raw values that are strings.
@@ -132,6 +133,8 @@ struct TypeKinds {
             entry.kind = .url
         } else if type == Decimal.self {
             entry.kind = .decimal
+        } else if type == [Int].self {
+            entry.kind = .ints
         } else if let elements = type as? any ElementsDecodable.Type {
             entry.kind = .elements
             entry.elements = elements
