@@ -26,8 +26,8 @@ enum Documents {
     ]
     private static let japanese = ["今日", "東京", "友達", "写真", "音楽", "ありがとう", "楽しい", "電車", "雨", "新しい", "世界", "朝"]
 
-    /// A page of a media list like that of the local catalogue: 88 medias have 82 KB.
-    static func medias(_ count: Int = 88) -> Data {
+    /// A page of a media list like that of the local catalogue: 100 medias have 82 KB.
+    static func medias(_ count: Int = 100) -> Data {
         var bits = Bits(1)
         let items = (0..<count).map { index -> String in
             let id = 100_000 + index

@@ -103,7 +103,7 @@ let medias = Documents.medias()
 let timeline = try document("twitter") { Documents.timeline() }
 let events = try document("citm_catalog") { Documents.events() }
 let polygons = try document("canada") { Documents.polygons() }
-let small = Data(#"{"id":1234567,"name":"Lausanne"}"#.utf8.dropLast(1)) + Data("}".utf8)
+let small = Data(#"{"id":123456,"name":"Lausanne"}"#.utf8)
 let union = Data("[\((0..<1000).map { [#"1234"#, "true", #""text""#][$0 % 3] }.joined(separator: ","))]".utf8)
 
 let rows: [Row] = [

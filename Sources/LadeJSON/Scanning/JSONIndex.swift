@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The words of a document in memory that can be used for the next document again.
 ///
 /// It owns its memory alone: ``deallocate()`` is called once, by the owner.
