@@ -16,6 +16,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Lade", targets: ["Lade"]),
+        .library(name: "LadeJSON", targets: ["LadeJSON"]),
         .library(name: "LadeCore", targets: ["LadeCore"]),
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
@@ -43,6 +44,7 @@ let package = Package(
             ]
         ),
         // Floor 1.
+        .target(name: "LadeJSON"),
         .target(name: "LadeCore"),
         // Floor 2: transports, LadeCurl among them; siblings never import each other.
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
@@ -77,6 +79,7 @@ let package = Package(
         .target(name: "LadeTesting", dependencies: ["LadeCore"]),
         // Top.
         .executableTarget(name: "LadeCommand", dependencies: ["Lade", "LadeTesting"] + curl),
+        .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
         .testTarget(name: "LadeURLSessionTests", dependencies: ["CHangingResolver", "LadeURLSession", "LadeTesting"]),

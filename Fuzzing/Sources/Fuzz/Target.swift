@@ -22,6 +22,7 @@ let targets: [Target] = [
     .responseHead,
     .contentCoding,
     .jsonSplitter,
+    .jsonDecoder,
     .images,
 ]
 
