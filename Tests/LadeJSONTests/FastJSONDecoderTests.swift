@@ -2,7 +2,7 @@ import FoundationEssentials
 import LadeJSON
 import Testing
 
-@Suite struct FastJSONDecoderTests {
+@Suite(.timeLimit(.minutes(5))) struct FastJSONDecoderTests {
     private struct Kept: Decodable {
         let decoder: any Decoder
 

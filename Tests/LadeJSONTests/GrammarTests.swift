@@ -3,7 +3,7 @@ import LadeJSON
 import Testing
 
 /// Texts by what RFC 8259 says of them: must be accepted, must be refused, may be either.
-@Suite struct GrammarTests {
+@Suite(.timeLimit(.minutes(5))) struct GrammarTests {
     private struct Anything: Decodable {}
 
     private static let values = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeJSON
 
-@Suite struct NumberTests {
+@Suite(.timeLimit(.minutes(5))) struct NumberTests {
     private func double(_ text: String) -> Double {
         Array(text.utf8).withUnsafeBufferPointer { DecimalParser.double($0) }
     }

@@ -101,6 +101,7 @@ struct GetSafetyTests: GetResumeSuite {
         var settings = Service.Settings()
         settings.time = time
         settings.attemptInterceptors = [HeadTimeout(idle: nil)]
+        settings.retries.limit = 0
         let service = Service(settings, transport: transport)
         let load = Task {
             var request = try Request("https://api.example.com/")

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: hostile servers")
+@Suite("Transport conformance of CurlTransport: hostile servers", .timeLimit(.minutes(10)))
 struct HostileConformanceTests {
     @Test(
         "finding FH-1 no byte that arrived before a request is a part of its answer",

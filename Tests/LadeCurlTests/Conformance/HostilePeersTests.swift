@@ -8,7 +8,7 @@ import Testing
 /// call's answer reaches another.
 ///
 /// `make hostile` runs it for longer. `LADE_HOSTILE_RUNS` is the number of calls to each peer, `LADE_HOSTILE_SEED` repeats a run.
-@Suite("Hostile peers")
+@Suite("Hostile peers", .timeLimit(.minutes(10)))
 struct HostilePeersTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let runs = environment["LADE_HOSTILE_RUNS"].flatMap { Int($0) } ?? 150

@@ -4,7 +4,7 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-@Suite("Names behind proxies")
+@Suite("Names behind proxies", .timeLimit(.minutes(5)))
 struct ProxyNamesTests {
     @Test(
         "finding FQ-15 a name that only the proxy can resolve is the proxy's to resolve",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Chunks")
+@Suite("Chunks", .timeLimit(.minutes(1)))
 struct ChunkParserTests {
     /// What a parser made of some bytes.
     struct Outcome: Equatable {

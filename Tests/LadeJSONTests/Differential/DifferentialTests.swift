@@ -3,7 +3,7 @@ import LadeJSON
 import Testing
 
 /// The same questions to Foundation's decoder and to this module's: the same answers, but for the listed differences.
-@Suite struct DifferentialTests {
+@Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
     /// Options that both decoders get.
     struct Setting: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -3,7 +3,7 @@ import LadeJSON
 import Testing
 
 /// Samples with bytes changed at random: still the same answers as Foundation's.
-@Suite struct MutationTests {
+@Suite(.timeLimit(.minutes(5))) struct MutationTests {
     /// Numbers that are the same for the same seed (splitmix64).
     struct Bits {
         var state: UInt64

@@ -55,7 +55,10 @@ final class RecordingCalls: DiskCalls {
     private func add(_ change: Change) { state.withLock { $0.changes.append(change) } }
 
     /// Whether this call is the one that fails, with `errno` set.
-    private func fails() -> Bool {
+    ///
+    /// Only a write can be short, so then only writes count.
+    private func fails(isWrite: Bool = false) -> Bool {
+        guard isWrite || fault != .shortWrite else { return false }
         let isChosen = state.withLock { state in
             defer { state.count += 1 }
             return state.count == failing
@@ -82,7 +85,7 @@ final class RecordingCalls: DiskCalls {
 
     func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         var bytes = bytes
-        if fails() {
+        if fails(isWrite: true) {
             guard fault == .shortWrite else { return -1 }
             bytes = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)])
         }
