@@ -1,8 +1,8 @@
 # Each goal installs what it lacks and says so (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
 PREFIX ?= /usr/local
-export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS
+export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS SEED
 
-GOALS := demo test bench lint format docs install fuzz sanitize
+GOALS := demo test bench lint format docs install fuzz hostile sanitize
 
 help:
 	@echo 'make demo       the lade command against servers on this machine'
@@ -13,6 +13,7 @@ help:
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
 	@echo 'make sanitize   the tests of transports and policies under the Thread and Address Sanitizers'
 	@echo 'make fuzz       the parsers, with random inputs             RUNS=1000000 FILTER=regex'
+	@echo 'make hostile    the transport, with servers that damage their answers  RUNS=5000 SEED=number'
 	@echo 'make clean      removes what all of these have made'
 
 $(GOALS):

@@ -1,14 +1,23 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// The transport on libcurl waits by epoll, and exists on Linux alone; elsewhere nothing depends on it, and the platform's own
+// client is used. LADE_CURL=1 is for building for Linux on another system.
+#if os(Linux)
+    let hasCurl = true
+#else
+    let hasCurl = Context.environment["LADE_CURL"] == "1"
+#endif
+let curl: [Target.Dependency] = hasCurl ? [.target(name: "LadeCurl", condition: .when(platforms: [.linux]))] : []
+
 // The floors of Documentation/Architecture.md, bottom up: a target imports only targets of lower floors.
 let package = Package(
     name: "lade",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Lade", targets: ["Lade"]),
+        .library(name: "LadeJSON", targets: ["LadeJSON"]),
         .library(name: "LadeCore", targets: ["LadeCore"]),
-        .library(name: "LadeCurl", targets: ["LadeCurl"]),
         .library(name: "LadeURLSession", targets: ["LadeURLSession"]),
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
@@ -19,15 +28,12 @@ let package = Package(
     ],
     targets: [
         // Floor 0: system libraries.
-        .systemLibrary(
-            name: "CCurl",
-            pkgConfig: "libcurl",
-            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
-        ),
         // The image codecs; ImageIO takes their place on Apple platforms.
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+        // The Public Suffix List, for cookies.
+        .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         // Whole decodes in C, for these libraries report errors by longjmp.
         .target(
             name: "CImageCodecs",
@@ -38,25 +44,27 @@ let package = Package(
             ]
         ),
         // Floor 1.
+        .target(name: "LadeJSON"),
         .target(name: "LadeCore"),
-        // Floor 2: transports; siblings never import each other.
-        .target(name: "LadeCurl", dependencies: ["CCurl", "LadeCore"]),
+        // Floor 2: transports, LadeCurl among them; siblings never import each other.
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // One folder per link of the chain.
-        .target(name: "LadePolicies", dependencies: ["LadeCore"]),
+        .target(
+            name: "LadePolicies",
+            dependencies: ["LadeCore", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
+        ),
         // Floor 3.
         .target(
             name: "Lade",
             dependencies: [
                 "LadeCore",
                 "LadePolicies",
-                .target(name: "LadeCurl", condition: .when(platforms: [.linux])),
-                // On Linux it would bring the whole of Foundation into every program: 57 MB linked statically.
+                // On Linux this one would bring the whole of Foundation into every program: 57 MB linked statically.
                 .target(
                     name: "LadeURLSession",
                     condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
                 ),
-            ]
+            ] + curl
         ),
         // Errors for callers that speak Foundation; apart because it needs the whole of it.
         .target(name: "LadeFoundation", dependencies: ["Lade"]),
@@ -70,20 +78,16 @@ let package = Package(
         // A product of its own: virtual time, scripted transport, loopback server, conformance suites.
         .target(name: "LadeTesting", dependencies: ["LadeCore"]),
         // Top.
-        .executableTarget(name: "LadeCommand", dependencies: ["Lade", "LadeCurl", "LadeTesting"]),
+        .executableTarget(name: "LadeCommand", dependencies: ["Lade", "LadeTesting"] + curl),
+        .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
-        .testTarget(name: "LadeCurlTests", dependencies: ["CCurl", "CHangingResolver", "LadeCurl", "LadeTesting"]),
         .testTarget(name: "LadeURLSessionTests", dependencies: ["CHangingResolver", "LadeURLSession", "LadeTesting"]),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
         .testTarget(
             name: "LadePoliciesTests",
-            dependencies: [
-                "LadePolicies", "LadeTesting", .target(name: "LadeCurl", condition: .when(platforms: [.linux])),
-            ]
+            dependencies: ["LadePolicies", "LadeTesting"] + curl
         ),
-        // The policies on libcurl, and harvests, against real servers.
-        .testTarget(name: "LadePeerTests", dependencies: ["Lade", "LadeCurl", "LadePolicies", "LadeTesting"]),
         // Harvests in a process that a test can kill.
         .executableTarget(name: "HarvestProbe", dependencies: ["Lade"], path: "Tests/HarvestProbe"),
         .testTarget(name: "LadeTests", dependencies: ["HarvestProbe", "Lade", "LadeTesting"]),
@@ -107,6 +111,34 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if hasCurl {
+    package.products.append(.library(name: "LadeCurl", targets: ["LadeCurl"]))
+    package.targets += [
+        // Floor 0.
+        .systemLibrary(
+            name: "CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]
+        ),
+        // The content codings that LadeCurl decodes.
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CBrotli",
+            pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]
+        ),
+        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        // Floor 2.
+        .target(name: "LadeCurl", dependencies: ["CBrotli", "CCurl", "CZlib", "CZstd", "LadeCore"]),
+        .testTarget(
+            name: "LadeCurlTests",
+            dependencies: ["CCurl", "CHangingResolver", "CZlib", "LadeCurl", "LadeTesting"]
+        ),
+        // The policies on libcurl, and harvests, against real servers.
+        .testTarget(name: "LadePeerTests", dependencies: ["Lade", "LadeCurl", "LadePolicies", "LadeTesting"]),
+    ]
+}
 
 for target in package.targets where target.type != .system {
     target.swiftSettings = [

@@ -34,6 +34,8 @@ let package = Package(
         .executableTarget(name: "PagesPeer"),
         // How fast lists are cut into lines.
         .executableTarget(name: "SplitterSpeed", dependencies: [.product(name: "Lade", package: "lade")]),
+        // Decoding compared with Foundation's, for Benchmarks/json.
+        .executableTarget(name: "JSONSpeed", dependencies: [.product(name: "LadeJSON", package: "lade")]),
         // What the links of the chain cost when they have nothing to do.
         .executableTarget(
             name: "PoliciesCost",

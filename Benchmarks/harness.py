@@ -23,9 +23,9 @@ RUN_SECONDS = 180
 
 
 class Scenario:
-    def __init__(self, name, file, concurrency, requests, mode="collect", tls=False, explained=""):
+    def __init__(self, name, file, concurrency, requests, mode="collect", port="http", explained=""):
         self.name, self.file, self.concurrency, self.requests = name, file, concurrency, requests
-        self.mode, self.tls, self.explained = mode, tls, explained
+        self.mode, self.port, self.tls, self.explained = mode, port, port != "http", explained
 
 
 SCENARIOS = {scenario.name: scenario for scenario in [
@@ -35,7 +35,7 @@ SCENARIOS = {scenario.name: scenario for scenario in [
     Scenario("small256", "small.json", 256, 30_000, explained="1 KB, 256 at a time"),
     Scenario("medium64", "medium.json", 64, 8_000, explained="100 KB, 64 at a time"),
     Scenario("stream", "large.bin", 1, 4, mode="count", explained="256 MiB, streamed, one at a time"),
-    Scenario("h2small64", "small.json", 64, 30_000, tls=True, explained="1 KB, 64 at a time, HTTP/2 over TLS"),
+    Scenario("h2small64", "small.json", 64, 30_000, port="h2", explained="1 KB, 64 at a time, HTTP/2 over TLS"),
 ]}
 
 
@@ -115,7 +115,8 @@ class Server:
         self.ports = {}
 
     def url(self, scenario):
-        base = f"https://localhost:{self.ports['tls']}" if scenario.tls else f"http://127.0.0.1:{self.ports['http']}"
+        port = self.ports[scenario.port]
+        base = f"https://localhost:{port}" if scenario.tls else f"http://127.0.0.1:{port}"
         return f"{base}/{scenario.file}"
 
     def body_bytes(self, scenario):
@@ -128,7 +129,7 @@ class Server:
         program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
         if not program:
             sys.exit("nginx is missing: Scripts/bootstrap bench installs it")
-        self.ports = free_ports("http", "tls")
+        self.ports = free_ports("http", "tls", "h2")
         values = dict(
             self.files, **self.ports, prefix=prefix,
             affinity=f"worker_cpu_affinity {1 << SERVER_CORE:b};" if pinned() else "",
@@ -204,6 +205,7 @@ def run_peer(server, peer, scenario, unpinned=False):
         result = json.loads(lines[-1])
     except subprocess.TimeoutExpired:
         return {"failure": f"not done in {RUN_SECONDS} s"}
+    result["concurrency"] = scenario.concurrency
     if result["bytes"] != result["requests"] * server.body_bytes(scenario):
         # A peer that loses bytes has failed, whatever its statuses.
         result["errors"] += 1

@@ -61,6 +61,10 @@ static inline CURLcode lade_easy_set_resolver_start(CURL *easy, lade_resolver_st
     return curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, callback);
 }
 
+static inline CURLcode lade_easy_set_progress(CURL *easy, curl_xferinfo_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
 static inline CURLcode lade_easy_set_debug(CURL *easy, curl_debug_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
 }

@@ -11,16 +11,21 @@ public import LadeCore
 /// called. Share one among everything that may share connections. The thread does all the work of an exchange; no
 /// thread of the caller's executor waits for the network.
 public final class CurlTransport: Transport {
-    private let loop: CurlLoop
+    let loop: CurlLoop
     private let rules: Transfer.Rules
 
     /// Makes a transport and starts its thread.
     ///
     /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used, as a certificate
     ///   file that is none.
-    public init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
+    public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
+        try self.init(settings: settings, clock: LoopClock())
+    }
+
+    /// Makes a transport that goes by another clock.
+    init(settings: TransportSettings, clock: LoopClock) throws(LoadingError) {
         rules = Transfer.Rules(settings)
-        loop = try CurlLoop(HandleSettings(settings))
+        loop = try CurlLoop(HandleSettings(settings), clock: clock)
         try loop.start()
     }
 

@@ -1,6 +1,6 @@
 import CCurl
 
-/// What the libcurl at hand can do.
+/// What the libraries at hand can do: libcurl, and zlib, Brotli and Zstandard, by which bodies are decoded.
 public struct LibraryDescription: Sendable, Hashable {
     /// The version of libcurl, `8.14.1`.
     public var version: String
@@ -23,8 +23,7 @@ extension CurlTransport {
         return LibraryDescription(
             version: info.version.map { String(cString: $0) } ?? "",
             tls: info.ssl_version.map { String(cString: $0) },
-            codings: (has(CURL_VERSION_LIBZ) ? ["gzip", "deflate"] : []) + (has(CURL_VERSION_BROTLI) ? ["br"] : [])
-                + (has(CURL_VERSION_ZSTD) ? ["zstd"] : []),
+            codings: ContentCoding.allCases.map(\.rawValue),
             httpVersions: ["HTTP/1.0", "HTTP/1.1"] + (has(CURL_VERSION_HTTP2) ? ["HTTP/2"] : [])
         )
     }

@@ -24,7 +24,7 @@ extension LoadingError {
     /// | local files | `NSCocoaErrorDomain` | as `FileManager` would |
     /// | everything else | `Lade` | the number of the case in this table's source |
     ///
-    /// The user information has the description, the address without secrets, the header fields, the beginning of the body,
+    /// The user information has the description, the address and the header fields without secrets, the beginning of the body,
     /// and the underlying error, as far as there are any. Source: `client-decorators-processors.md` §8,
     /// `service-loader.md` §23.
     public var nsError: NSError {
@@ -32,7 +32,7 @@ extension LoadingError {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         if let url = context.url.flatMap(URL.init(string:)) { info[NSURLErrorFailingURLErrorKey] = url }
         if !context.headers.isEmpty {
-            let pairs = context.headers.map { ($0.name, $0.value) }
+            let pairs = context.redactedHeaders.map { ($0.name, $0.value) }
             info[Self.headersUserInfoKey] = Dictionary(pairs) { "\($0), \($1)" }
         }
         if let body = context.body { info[Self.bodyUserInfoKey] = body }

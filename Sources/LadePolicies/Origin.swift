@@ -11,12 +11,13 @@ public import LadeCore
 public struct Origin: Sendable, Hashable {
     /// The scheme, in lower case.
     public let scheme: String
-    /// The host, in lower case; an IPv6 literal without brackets.
+    /// The host in its normal form: in lower case, without a dot at its end, escapes decoded; an IPv4 address as four decimal
+    /// parts, an IPv6 address as RFC 5952 has it and without brackets.
     public let host: String
     /// The port, written or the scheme's own; 0 for a scheme that has none.
     public let port: Int
 
-    /// The origin of an address; nil without scheme or host.
+    /// The origin of an address; nil without scheme or host, and for an HTTP address whose host has no normal form.
     public init?(_ url: URL) {
         // Asked several times per exchange: one pass over the text costs a fraction of what each part of a `URL` does.
         let address = url.absoluteString
@@ -28,6 +29,11 @@ public struct Origin: Sendable, Hashable {
         case .other: (scheme, port) = (address.prefix { $0 != ":" }.lowercased(), parts.port ?? 0)
         }
         var bytes = address.utf8.dropFirst(parts.host.lowerBound).prefix(parts.host.count)
+        guard kind == .other else {
+            guard let host = NormalHost(bytes: bytes)?.text else { return nil }
+            self.host = host
+            return
+        }
         if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") { bytes = bytes.dropFirst().dropLast() }
         host = String(decoding: bytes.map(\.lowercasedASCII), as: UTF8.self)
     }
@@ -39,7 +45,7 @@ public struct Origin: Sendable, Hashable {
         guard let url = URL(string: address, encodingInvalidCharacters: false), let origin = Origin(url) else {
             throw .invalidSetting(
                 name: "origin",
-                reason: "“\(address.escapedForDisplay())” is no address with scheme and host",
+                reason: "“\(Redaction.standard.unparsable(address).escapedForDisplay())” is no address with scheme and host",
                 ErrorContext()
             )
         }
@@ -63,26 +69,13 @@ extension Request {
     public func moved(to url: URL, trusting trusted: Set<Origin> = []) -> Request {
         var moved = self
         moved.url = url
+        moved.keepSecrets(of: self)
         let origin = Origin(url)
-        guard origin != Origin(self.url) else { return moved }
+        guard origin == nil || origin != Origin(self.url) else { return moved }
         moved.destination = nil
         moved.headers.remove("Host")
         if origin.map({ !trusted.contains($0) }) ?? true { moved.headers.removeCredentials() }
         return moved
-    }
-}
-
-extension Response {
-    /// Gets rid of a body that nobody wants: one that is short and announced is read to its end, so that the connection
-    /// can be used again; any other ends its exchange.
-    func discardBody(_ call: Call) async {
-        let limit = 16 << 10
-        guard body.bytes == nil else { return }
-        guard let announced = headers["Content-Length"].flatMap({ Int($0) }), announced <= limit else {
-            return body.cancel()
-        }
-        // What breaks it does not matter.
-        _ = try? await call.inTask { [body] (_) async throws(LoadingError) in try await body.collect(limit: limit) }
     }
 }
 

@@ -39,10 +39,13 @@ public struct ServiceKey: Sendable, Hashable, CustomStringConvertible {
         var end = start
         while end < bytes.count, bytes[end] != 0x2F, bytes[end] != 0x3F, bytes[end] != 0x23 { end += 1 }
         let component = start..<end
+        // `Request` has brought the host into its normal form but for these two.
+        let endsWithDot = parts.host.last.map { bytes[$0] == 0x2E } ?? false
+        let host = endsWithDot ? parts.host.dropLast() : parts.host
         // A colon, five digits and a slash are the most that is added.
         return String(unsafeUninitializedCapacity: parts.host.count + 7 + component.count) { target in
             var count = 0
-            for index in parts.host {
+            for index in host {
                 let byte = bytes[index]
                 target[count] = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
                 count += 1

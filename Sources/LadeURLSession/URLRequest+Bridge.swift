@@ -26,7 +26,7 @@ extension Request {
             throw .invalidRequest(.unsupportedFeature("form for the body stream of a URLRequest"), ErrorContext(self))
         }
         body = urlRequest.httpBody.map { .bytes($0) }
-        timeouts.idle = .seconds(urlRequest.timeoutInterval)
+        timeouts.idle = .seconds(saturating: urlRequest.timeoutInterval)
         cacheMode =
             switch urlRequest.cachePolicy {
             case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: .bypass

@@ -3,7 +3,7 @@ import LadeCore
 import Observation
 import Testing
 
-@Suite("Names beside Swift's own")
+@Suite("Names beside Swift's own", .timeLimit(.minutes(1)))
 struct ObservableImportTests {
     @Observable
     final class Screen {

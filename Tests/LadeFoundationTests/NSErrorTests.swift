@@ -4,7 +4,7 @@ import LadeFoundation
 import LadeTesting
 import Testing
 
-@Suite("Errors for Foundation callers")
+@Suite("Errors for Foundation callers", .timeLimit(.minutes(1)))
 struct NSErrorTests {
     private let transport = ScriptedTransport()
 
@@ -35,6 +35,21 @@ struct NSErrorTests {
         #expect(error.localizedDescription.contains("\(code)"))
         #expect(error.userInfo[LoadingError.bodyUserInfoKey] as? Data == Data((code == 304 ? "" : "page").utf8))
         #expect((error.userInfo[LoadingError.headersUserInfoKey] as? [String: String])?["X-A"] == "b")
+    }
+
+    @Test("finding FL-12 shows no credentials among the header fields")
+    func secretHeaders() async throws {
+        let secrets: Headers = [
+            "Set-Cookie": "sid=s3cr3t", "Location": "https://u:s3cr3t@h/?token=s3cr3t", "X-A": "b",
+            "WWW-Authenticate": "Basic realm=x",
+        ]
+        transport.onAnyRequest().respond(.status(404, headers: secrets, "page"))
+
+        let error = try #require(await failure(of: Endpoint("https://svc.example.com/thing")))
+
+        let fields = try #require(error.userInfo[LoadingError.headersUserInfoKey] as? [String: String])
+        #expect(fields["X-A"] == "b" && fields["Set-Cookie"] != nil)
+        #expect(!"\(error.userInfo)".contains("s3cr3t"))
     }
 
     @Test("client CD-23 has Cocoa's code 3840 for JSON that cannot be parsed")

@@ -5,6 +5,7 @@
     import LadeTesting
     import Testing
 
+    @Suite(.timeLimit(.minutes(5)))
     struct BitmapEndpointTests {
         private func load<Value>(
             _ body: Data,

@@ -5,6 +5,7 @@
     import Testing
 
     /// Files that are broken, or made to break who reads them.
+    @Suite(.timeLimit(.minutes(5)))
     struct HostileImageTests {
         private func fault(_ data: Data, _ decoder: ImageDecoder = ImageDecoder()) -> ImageFault? {
             do throws(ImageFault) {

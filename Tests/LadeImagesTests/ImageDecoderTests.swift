@@ -4,6 +4,7 @@
     import LadeImages
     import Testing
 
+    @Suite(.timeLimit(.minutes(5)))
     struct ImageDecoderTests {
         @Test("decodes every kind of file to the picture it was made of", arguments: Sample.allCases)
         func decodes(sample: Sample) throws {

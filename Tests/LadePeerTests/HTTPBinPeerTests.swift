@@ -6,7 +6,8 @@ import LadeTesting
 import Testing
 
 /// Redirects, cookies and HTTP authentication against httpbin.
-@Suite struct HTTPBinPeerTests {
+@Suite(.timeLimit(.minutes(5)))
+struct HTTPBinPeerTests {
     private struct Echo: Decodable {
         var headers: [String: String]
         var data: String?

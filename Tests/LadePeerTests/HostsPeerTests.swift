@@ -6,7 +6,8 @@ import LadeTesting
 import Testing
 
 /// Fail-over between real servers.
-@Suite struct HostsPeerTests {
+@Suite(.timeLimit(.minutes(5)))
+struct HostsPeerTests {
     private func port(_ origin: String) throws -> Int { try Origin(origin).port }
 
     @Test(

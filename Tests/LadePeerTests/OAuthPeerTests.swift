@@ -6,7 +6,8 @@ import LadeTesting
 import Testing
 
 /// Tokens of a real OAuth 2 server (Authlib) that replaces refresh tokens: a second refresh with the same one would fail.
-@Suite struct OAuthPeerTests {
+@Suite(.timeLimit(.minutes(5)))
+struct OAuthPeerTests {
     private struct Stats: Decodable {
         var tokens: Int
         var refreshes: Int

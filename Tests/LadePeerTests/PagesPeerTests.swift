@@ -4,7 +4,8 @@ import LadeTesting
 import Testing
 
 /// Harvests of a list as others serve it: fastapi-pagination on FastAPI.
-@Suite struct PagesPeerTests {
+@Suite(.timeLimit(.minutes(5)))
+struct PagesPeerTests {
     private func whole(_ origin: String, _ loader: Loader) async throws -> Data {
         try #require(await loader.load(Request(origin + "/all")).body.bytes)
     }

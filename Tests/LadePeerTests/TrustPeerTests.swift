@@ -5,7 +5,8 @@ import LadeTesting
 import Testing
 
 /// Who is trusted: certificates, pins and the switch that accepts everything, with real servers.
-@Suite struct TrustPeerTests {
+@Suite(.timeLimit(.minutes(5)))
+struct TrustPeerTests {
     /// What an exchange came to.
     private enum Outcome: Equatable {
         case answered(Int)

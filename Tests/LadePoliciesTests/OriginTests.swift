@@ -3,7 +3,8 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite struct OriginTests {
+@Suite(.timeLimit(.minutes(1)))
+struct OriginTests {
     @Test("an origin is scheme, host and port, whatever else and in whatever case it is written")
     func compares() throws {
         #expect(try Origin("https://API.example.com") == Origin("HTTPS://api.example.com:443/v1?x#y"))
@@ -24,6 +25,22 @@ import Testing
         #expect(near.headers == request.headers && near.destination != nil)
         #expect(far.headers.map(\.name) == ["Accept"] && far.destination == nil)
         #expect(trusted.headers.map(\.name) == ["Authorization", "Accept"])
+    }
+
+    @Test(
+        "finding FP-28 one host is one origin however it is written, and what is no host is none",
+        arguments: [
+            ("https://ex%61mple.org", "https://example.org", true), ("http://0x7f.1", "http://127.0.0.1", true),
+            ("http://2130706433", "http://127.1", true), ("http://[1:0::]", "http://[1::0:0]", true),
+            ("https://example.org.", "https://example.org", true),
+            ("https://[example.org]", "https://example.org", false),
+            ("http://[]", "http://[]", false),
+        ]
+    )
+    func comparesHosts(one: String, other: String, areSame: Bool) throws {
+        let first = try Origin(#require(URL(string: one)))
+        let second = try Origin(#require(URL(string: other)))
+        #expect((first != nil && first == second) == areSame)
     }
 
     @Test("refuses what has no host", arguments: ["", "example.com", "/path", "https:///x", "mailto:a@b"])

@@ -57,6 +57,9 @@ struct KnownIssue: Sendable {
         ),
         KnownIssue("TR-32", "Decoding cannot be switched off; the setting is refused"),
         KnownIssue("TR-33", "A body that is coded although the caller asked for none is decoded all the same"),
+        KnownIssue("FH-3", "The platform takes a truncated coded body for a whole one, and one gzip member for all"),
+        KnownIssue("FT-6", "Only the announced length of a coded body is known, not how much of it came"),
+        KnownIssue("FT-10", "Reception cannot be paused: see TR-52"),
         KnownIssue("TR-34", "Field names are sent capitalised: `x-CuStOm` goes out as `X-Custom`"),
         KnownIssue(
             "TR-36",
@@ -85,6 +88,7 @@ struct KnownIssue: Sendable {
         ),
         KnownIssue("TR-72", "Keys cannot be pinned; the setting is refused"),
         KnownIssue("TR-73", "Keys cannot be pinned; the setting is refused"),
+        KnownIssue("FT-8", "Keys cannot be pinned; the setting is refused"),
         KnownIssue("TR-74", "There are no client certificates; the setting is refused"),
         KnownIssue("TR-75", "Certificates are always checked; the setting is refused"),
         KnownIssue("TR-80", "The platform does not tell when it has connected, so the connect time-out is not kept"),

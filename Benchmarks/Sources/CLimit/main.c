@@ -21,6 +21,7 @@ struct operation {
     char *body;
     size_t length, capacity;
     uint64_t start;
+    long calls;
 };
 
 static CURLM *multi;
@@ -241,6 +242,7 @@ static long run(struct operation *operations, int concurrency, long total, uint3
                 fprintf(stderr, "first error: %s, status %ld\n", curl_easy_strerror(result), status);
             }
             latencies[done++] = (uint32_t)((nanoseconds() - operation->start) / 1000);
+            operation->calls++;
             curl_multi_remove_handle(multi, operation->easy);
             if (started < total) {
                 started++;
@@ -286,10 +288,17 @@ int main(int count, char **words) {
         run(operations, concurrency, warm_up, latencies);
     }
     bytes_received = 0;
+    for (int i = 0; i < concurrency; i++) operations[i].calls = 0;
     double processor = processor_seconds();
     uint64_t start = nanoseconds();
     long errors = run(operations, concurrency, total, latencies);
     double wall = (double)(nanoseconds() - start) / 1e9;
-    report("c-libcurl", latencies, total, wall, processor_seconds() - processor, bytes_received, errors);
+    double processor_end = processor_seconds();
+    long least = total, most = 0;
+    for (int i = 0; i < concurrency; i++) {
+        if (operations[i].calls < least) least = operations[i].calls;
+        if (operations[i].calls > most) most = operations[i].calls;
+    }
+    report("c-libcurl", latencies, total, wall, processor_end - processor, bytes_received, errors, least, most);
     return 0;
 }

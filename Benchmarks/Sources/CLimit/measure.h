@@ -43,12 +43,13 @@ static inline int compare_latencies(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-// latencies: microseconds, one for each request; sorted here.
+// latencies: microseconds, one for each request; sorted here. least and most: the requests of the slot that made the fewest,
+// and of that which made the most.
 static inline void report(const char *peer, uint32_t *latencies, long requests, double wall, double processor,
-                          uint64_t bytes, long errors) {
+                          uint64_t bytes, long errors, long least, long most) {
     qsort(latencies, (size_t)requests, sizeof *latencies, compare_latencies);
     printf("{\"peer\":\"%s\",\"requests\":%ld,\"seconds\":%.6f,\"processorSeconds\":%.6f,\"bytes\":%llu,\"errors\":%ld,"
-           "\"p50\":%u,\"p99\":%u,\"peakKilobytes\":%ld}\n",
-           peer, requests, wall, processor, (unsigned long long)bytes, errors, latencies[requests / 2],
-           latencies[requests * 99 / 100], peak_kilobytes());
+           "\"leastCalls\":%ld,\"mostCalls\":%ld,\"p50\":%u,\"p99\":%u,\"peakKilobytes\":%ld}\n",
+           peer, requests, wall, processor, (unsigned long long)bytes, errors, least, most,
+           latencies[requests / 2], latencies[requests * 99 / 100], peak_kilobytes());
 }

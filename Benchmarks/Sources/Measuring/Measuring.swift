@@ -87,7 +87,7 @@ private func run(_ peer: String, _ arguments: Arguments, _ exchange: @escaping E
     print(
         """
         {"peer":"\(peer)","requests":\(count),"seconds":\(wall),"processorSeconds":\(spent),"bytes":\(outcome.bytes),\
-        "errors":\(outcome.errors),"p50":\(outcome.latencies[count / 2]),"p99":\(outcome.latencies[count * 99 / 100]),\
+        "errors":\(outcome.errors),"leastCalls":\(outcome.least),"mostCalls":\(outcome.most),"p50":\(outcome.latencies[count / 2]),"p99":\(outcome.latencies[count * 99 / 100]),\
         "peakKilobytes":\(peakKilobytes())}
         """
     )
@@ -97,6 +97,10 @@ private struct Outcome: Sendable {
     var latencies: [UInt32] = []
     var bytes = 0
     var errors = 0
+    /// The calls of the loop that made the fewest.
+    var least = Int.max
+    /// The calls of the loop that made the most.
+    var most = 0
 }
 
 private final class Tickets: Sendable {
@@ -130,6 +134,8 @@ private func phase(_ total: Int, _ concurrency: Int, _ exchange: @escaping Excha
             all.latencies += outcome.latencies
             all.bytes += outcome.bytes
             all.errors += outcome.errors
+            all.least = min(all.least, outcome.latencies.count)
+            all.most = max(all.most, outcome.latencies.count)
         }
         return all
     }

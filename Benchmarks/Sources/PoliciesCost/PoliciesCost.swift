@@ -45,6 +45,58 @@ struct PoliciesCost {
             print("+ \(type(of: links[count - 1]))", time)
         }
         try await measureWaiting(request)
+        for count in [10, 100, 1_000, 10_000] {
+            try await measureCrowd(of: count, request)
+            try await measureKeys(count)
+        }
+    }
+
+    /// What one call costs beside so many that wait for the same service.
+    private static func measureCrowd(of count: Int, _ request: Request) async throws {
+        let limiter = try RateLimiter(RateLimits(default: .held))
+        let tasks = (1...count).map { number in
+            Task { _ = try? await limiter.start(request, call: Call(id: .init(UInt64(number)))) }
+        }
+        while limiter.waitingCount < count { await Task.yield() }
+        var turn = 0
+        let change = time(of: 10_000) {
+            turn += 1
+            limiter.setPriority(turn.isMultiple(of: 2) ? .high : .low, of: .init(UInt64(turn * 7919 % count + 1)))
+        }
+        let start = SystemTime().now
+        try limiter.setRate(1e9, burst: count, for: ServiceKey(request))
+        let release = start.duration(to: SystemTime().now) / .nanoseconds(count)
+        for task in tasks { await task.value }
+        Swift.print("beside \(count) waiting calls: priority \(Int(change)) ns, start \(Int(release)) ns")
+    }
+
+    /// What one call costs when a call waits for each of so many services.
+    private static func measureKeys(_ count: Int) async throws {
+        var limits = RateLimits()
+        limits.totalConcurrency = 1
+        let limiter = try RateLimiter(limits)
+        let first = try await limiter.start(try Request("https://first.example.com/"), call: Call())
+        let requests = try (0..<count).map { try Request("https://host\($0).example.com/") }
+        let tasks = requests.enumerated().map { number, request in
+            Task {
+                guard let slot = try? await limiter.start(request, call: Call(id: .init(UInt64(number + 1)))) else {
+                    return
+                }
+                limiter.finish(slot)
+            }
+        }
+        while limiter.waitingCount < count { await Task.yield() }
+        let start = SystemTime().now
+        limiter.finish(first)
+        for task in tasks { await task.value }
+        let each = start.duration(to: SystemTime().now) / .nanoseconds(count)
+        Swift.print("beside \(count) waiting services: start and end \(Int(each)) ns, its task's turn included")
+    }
+
+    private static func time(of count: Int, _ body: () -> Void) -> Double {
+        let start = SystemTime().now
+        for _ in 0..<count { body() }
+        return start.duration(to: SystemTime().now) / .nanoseconds(count)
     }
 
     private static func print(_ name: String, _ time: Double) {

@@ -20,7 +20,9 @@ let targets: [Target] = [
     .cacheControl,
     .structuredField,
     .responseHead,
+    .contentCoding,
     .jsonSplitter,
+    .jsonDecoder,
     .images,
 ]
 

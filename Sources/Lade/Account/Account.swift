@@ -8,7 +8,11 @@ import Synchronization
 public final class Account: Sendable {
     /// What an account is made from.
     public struct Settings: Sendable {
-        /// What tells its cached answers and cookies from those of others; empty for nobody.
+        /// What tells its cached answers, announced quotas and cookies from those of others; empty for the signed-out
+        /// account.
+        ///
+        /// An account with authorisers, decorators or credential holders that has none gets a generated one, which differs
+        /// from run to run.
         public var identifier = ""
         /// Who authorises its requests, in their order.
         public var authorisers: [any Authoriser] = []
@@ -21,6 +25,9 @@ public final class Account: Sendable {
 
         /// Makes the settings of nobody in particular.
         public init() {}
+
+        /// Whether its requests may carry what only one user has.
+        var hasCredentials: Bool { !authorisers.isEmpty || !decorators.isEmpty || !credentialHolders.isEmpty }
     }
 
     /// Where cookies are kept.
@@ -65,7 +72,7 @@ public final class Account: Sendable {
         group.dissolve()
     }
 
-    /// What tells its cached answers and cookies from those of others; empty for nobody.
+    /// What tells its cached answers, announced quotas and cookies from those of others; empty for the signed-out account.
     public var identifier: String { settings.identifier }
 
     /// Whether its calls are answered from what is stored, and never by a server; false by default.

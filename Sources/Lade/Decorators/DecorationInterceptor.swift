@@ -18,8 +18,11 @@ public struct DecorationInterceptor: Interceptor {
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let own = request[EndpointDecorators.self]
         guard !decorators.isEmpty || !own.isEmpty else { return try await next(request) }
-        let decorated = try await next.call.inTask { [decorators] (_) async throws(LoadingError) in
-            try await Self.decorated(request, by: decorators + own)
+        var acting = decorators + own
+        // A server chose this address, on another origin than the app did.
+        if request[LeadsToOtherOrigin.self] { acting.removeAll(where: \.addsCredentials) }
+        let decorated = try await next.call.inTask { [acting] (_) async throws(LoadingError) in
+            try await Self.decorated(request, by: acting)
         }
         try decorated.validate()
         return try await next(decorated)

@@ -1,4 +1,6 @@
-/// Adds an OAuth access token and the name of who issued it, once both are set.
+public import LadePolicies
+
+/// Adds an OAuth access token and the name of its issuer, once both are set.
 ///
 /// The token can be changed at any time, from any thread; requests that are sent afterwards have the new one. Source:
 /// brief `bbc-httpclient.txt`, `client-decorators-processors.md` §6.2.
@@ -10,23 +12,27 @@ public final class OAuthDecorator: RequestDecorator, CredentialHolder {
 
     private let state: Locked<State>
     private let replacesAuthorization: Bool
+    private let scope: CredentialScope?
 
     /// Makes a decorator.
     ///
     /// - Parameters:
-    ///   - authenticationProvider: Who issues the tokens, as `IdP`; sent as `X-Authentication-Provider`.
+    ///   - authenticationProvider: The issuer of the tokens, as `IdP`; sent as `X-Authentication-Provider`.
     ///   - accessToken: The token; sent as `Authorization: Bearer …`.
     ///   - replacesAuthorization: Whether an `Authorization` that the caller has set is replaced; false by default.
+    ///   - scope: Where the token may go; by default wherever the app itself sends a request.
     public init(
         authenticationProvider: String? = nil,
         accessToken: Secret? = nil,
-        replacesAuthorization: Bool = false
+        replacesAuthorization: Bool = false,
+        scope: CredentialScope? = nil
     ) {
+        self.scope = scope
         state = Locked(State(provider: authenticationProvider, token: accessToken))
         self.replacesAuthorization = replacesAuthorization
     }
 
-    /// Who issues the tokens; nothing is added without it.
+    /// The issuer of the tokens; nothing is added without it.
     public var authenticationProvider: String? {
         get { state.withLock { $0.provider } }
         set { state.withLock { $0.provider = newValue } }
@@ -41,7 +47,7 @@ public final class OAuthDecorator: RequestDecorator, CredentialHolder {
     /// Adds both fields.
     public func decorate(_ request: Request) async -> Request {
         let (provider, token) = state.withLock { ($0.provider, $0.token) }
-        guard let provider, let token, !token.isEmpty else { return request }
+        guard let provider, let token, !token.isEmpty, scope?.admits(request) ?? true else { return request }
         var decorated = request
         guard decorated.setAuthorization("Bearer \(token.reveal())", replacing: replacesAuthorization) else {
             return request
@@ -63,15 +69,25 @@ public final class OAuthDecorator: RequestDecorator, CredentialHolder {
 public final class SAMLDecorator: RequestDecorator, CredentialHolder {
     private let clientID: String
     private let replacesAuthorization: Bool
-    private let token = Locked<Secret?>(nil)
+    private let scope: CredentialScope?
+    private let token: Locked<Secret?>
 
-    /// Makes a decorator without a token.
+    /// Makes a decorator.
     ///
     /// - Parameters:
     ///   - clientID: The name of the client, as `iplayer`.
+    ///   - token: The token, if there is one yet.
     ///   - replacesAuthorization: Whether an `Authorization` that the caller has set is replaced; false by default.
-    public init(clientID: String, replacesAuthorization: Bool = false) {
+    ///   - scope: Where the token may go; by default wherever the app itself sends a request.
+    public init(
+        clientID: String,
+        token: Secret? = nil,
+        replacesAuthorization: Bool = false,
+        scope: CredentialScope? = nil
+    ) {
         self.clientID = clientID
+        self.token = Locked(token)
+        self.scope = scope
         self.replacesAuthorization = replacesAuthorization
     }
 
@@ -83,7 +99,7 @@ public final class SAMLDecorator: RequestDecorator, CredentialHolder {
 
     /// Adds `Authorization: CLIENT x=TOKEN`.
     public func decorate(_ request: Request) async -> Request {
-        guard let token = samlToken, !token.isEmpty else { return request }
+        guard let token = samlToken, !token.isEmpty, scope?.admits(request) ?? true else { return request }
         var decorated = request
         _ = decorated.setAuthorization("\(clientID) x=\(token.reveal())", replacing: replacesAuthorization)
         return decorated
@@ -92,6 +108,13 @@ public final class SAMLDecorator: RequestDecorator, CredentialHolder {
     /// Forgets the token.
     public func forgetCredentials() async {
         samlToken = nil
+    }
+}
+
+extension CredentialScope {
+    /// Whether a credential may be added to a request.
+    fileprivate func admits(_ request: Request) -> Bool {
+        contains(request) && (allowsInsecure || Origin(request.url)?.isSecure == true)
     }
 }
 

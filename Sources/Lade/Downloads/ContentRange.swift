@@ -26,8 +26,23 @@ struct ContentRange: Sendable, Hashable {
         self.whole = whole
     }
 
+    /// The length of the whole that a 416 tells of: `bytes */11`; nil for anything else.
+    static func unsatisfiedLength(_ field: String) -> Int64? {
+        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bytes", parts[1].hasPrefix("*/") else { return nil }
+        return position(parts[1].dropFirst(2))
+    }
+
     /// Digits alone: `Int64` would take a sign.
-    private static func position(_ text: Substring) -> Int64? {
+    static func position(_ text: Substring) -> Int64? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+    }
+}
+
+extension Response {
+    /// What `Content-Length` says of the body that arrives; nil where it says nothing of it.
+    var bodyLength: Int64? {
+        guard request.method != .head, !headers.contains("Content-Encoding") else { return nil }
+        return headers["Content-Length"].flatMap { ContentRange.position($0[...]) }
     }
 }

@@ -1,16 +1,30 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// A file that was downloaded.
 public struct Download: Sendable {
     /// How a file is downloaded.
     public struct Options: Sendable {
-        /// Whether what an interrupted download has left is gone on with, also within the call; true by default.
+        /// Whether what an earlier download has left is resumed; true by default.
+        ///
+        /// Within the call a truncated body is resumed as often as the retry policy of the service allows.
         public var resumes = true
-        /// How many times a broken body is gone on with within the call; 3 by default.
-        public var resumeLimit = 3
         /// Whether a file of that name is replaced; false by default, which fails when there is one.
         public var mayOverwrite = false
+        /// The most bytes that are taken; nil, the default, for any number.
+        ///
+        /// What is larger fails with `LoadingError.bodyTooLarge`.
+        public var lengthLimit: Int64?
         /// Called after each piece with the bytes that are there and, when it is known, their number in all; quick, in
         /// the task of the download.
         public var progress: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
+        /// The statuses whose bodies become files.
+        package var acceptableStatuses = 200..<300
+        /// What stands in the file before the body; nil for nothing.
+        package var prologue: (@Sendable (Response) -> Data)?
 
         /// Makes the default options.
         public init() {}
@@ -18,7 +32,7 @@ public struct Download: Sendable {
 
     /// Where the file is.
     public var path: String
-    /// How many bytes it has.
+    /// How many bytes the body has.
     public var length: Int64
     /// How many of them were there before.
     public var resumedLength: Int64

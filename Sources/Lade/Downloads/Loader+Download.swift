@@ -15,18 +15,21 @@
 extension Loader {
     /// Downloads to a file that has its name only once it is complete.
     ///
-    /// Until then the bytes are in a hidden file beside it. When the download ends early and the server named a version,
-    /// the next one to the same place goes on where it ended (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2). A SHA-256
-    /// that the server names is checked; a file that does not match is removed.
+    /// Until then the bytes are in a hidden file beside it. When the download ends early, whether by an error, by cancelling
+    /// or with the process, and the server named a version, the next one to the same place resumes where it ended (`Range`
+    /// with `If-Range`, RFC 9110 §13.1.5, §14.2). Within the call a GET whose body is truncated is resumed as the retry
+    /// policy and the retry budget of the service allow. A SHA-256 that the server names is checked; a file that does not
+    /// match is removed. Bytes are hashed and written off the caller's actor.
     ///
     /// - Parameters:
-    ///   - request: What to ask for; GET without a `Range` of its own.
+    ///   - request: What to ask for. A request with a `Range` of its own, and one that is no GET, is never resumed.
     ///   - path: Where the file goes.
     ///   - options: How to download.
     /// - Returns: The file.
-    /// - Throws: `LoadingError.file` when it cannot be written, or exists and may not be replaced;
-    ///   `LoadingError.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`. Cancelling the task keeps
-    ///   what can be gone on with.
+    /// - Throws: `LoadingError.file` when it cannot be written, exists and may not be replaced, or is being downloaded
+    ///   already; `LoadingError.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`. Cancelling the task
+    ///   keeps what can be resumed.
+    @concurrent
     public func download(
         _ request: Request,
         to path: String,
@@ -46,15 +49,17 @@ extension Loader {
     ///   - folder: An existing folder.
     ///   - options: How to download.
     /// - Returns: The file.
-    /// - Throws: The same as ``download(_:to:options:)``.
+    /// - Throws: The same as ``download(_:to:options:)``; that a file of the server's name exists is known before its body
+    ///   is read.
+    @concurrent
     public func download(
         _ request: Request,
         into folder: String,
         options: Download.Options = .init()
     ) async throws(LoadingError) -> Download {
-        let name = ContentDisposition.safeFilename(from: request.url.lastPathComponent) ?? "download"
         let folder = folder.isEmpty || folder.hasSuffix("/") ? folder : folder + "/"
-        return try await download(request, to: DownloadTarget(folder: folder, name: name, isNameFixed: false), options)
+        let target = DownloadTarget(folder: folder, name: DownloadTarget.name(in: request.url), isNameFixed: false)
+        return try await download(request, to: target, options)
     }
 
     private func download(
@@ -65,117 +70,132 @@ extension Loader {
         if target.isNameFixed { try target.checkName(target.name, options) }
         var part = try PartFile(for: target.name, in: target.folder)
         defer { part.release() }
-        if !options.resumes || part.origin?.url != request.url.redacted() { try part.restart() }
-        let resumedLength = part.length
         do throws(LoadingError) {
-            var download = try await fetch(request, into: &part, options)
-            download.resumedLength = min(download.resumedLength, resumedLength)
-            try check(part, &download)
-            let name = target.finalName(for: download.response)
-            try target.checkName(name, options)
-            try part.finish(as: target.folder + name, mayOverwrite: options.mayOverwrite)
-            download.path = target.folder + name
-            return download
+            // Once more: a download that held the lock until now may have made the file.
+            if target.isNameFixed { try target.checkName(target.name, options) }
+            let address = request.url.redacted(secretQueryNames: request.secretQueryNames)
+            if !options.resumes || !request.isResumable || part.origin?.url != address { try part.restart() }
+            var run = DownloadRun(request: request, address: address, target: target, options: options, part: part)
+            defer { part = run.part }
+            return try await run.download(by: self)
         } catch {
-            let isWrong = if case .decoding = error { true } else { false }
+            let isWrong =
+                switch error {
+                case .decoding, .bodyTooLarge: true
+                default: false
+                }
             if isWrong || part.origin == nil || part.length == 0 { part.remove() }
             throw error
         }
     }
+}
 
-    /// Asks until all bytes are there, or nothing can be gone on with.
-    private func fetch(
-        _ request: Request,
-        into part: inout PartFile,
-        _ options: Download.Options
-    ) async throws(LoadingError) -> Download {
-        var breaks = 0
-        var kept = part.length
-        while true {
-            do throws(LoadingError) {
-                let (response, end) = try await answer(to: request, part: &part)
-                kept = min(kept, part.length)
-                try await copy(response, into: &part, end: end, options)
-                return Download(path: "", length: part.length, resumedLength: kept, response: response)
-            } catch {
-                guard options.resumes, error.isBrokenBody, part.origin != nil, breaks < options.resumeLimit else {
-                    throw error
-                }
-                breaks += 1
-            }
-        }
+/// One download: reads the body piece by piece into a part, which gets its name at the end.
+private struct DownloadRun {
+    let request: Request
+    let address: String
+    let target: DownloadTarget
+    let options: Download.Options
+    var part: PartFile
+    private var name = ""
+    private var resumedLength: Int64 = 0
+
+    init(request: Request, address: String, target: DownloadTarget, options: Download.Options, part: PartFile) {
+        self.request = request
+        self.address = address
+        self.target = target
+        self.options = options
+        self.part = part
     }
 
-    /// The head of an answer that goes on exactly where the part ends, and where its body ends, when that is known.
-    private func answer(
-        to request: Request,
-        part: inout PartFile
-    ) async throws(LoadingError) -> (Response, end: BodyEnd) {
-        while true {
-            let point = part.length > 0 ? part.origin.map { $0.point(at: part.length) } : nil
-            if point == nil { try part.restart() }
-            let response: Response
-            do throws(LoadingError) {
-                response = try await load(Self.ask(request, from: point))
-            } catch .unacceptableStatus(416, _) where point != nil {
-                // What is there is no part of what the server has now.
-                try part.restart()
-                continue
-            }
-            switch point?.continuation(by: response) ?? .whole {
-            case .rest(let range): return (response, BodyEnd(answer: range.last + 1, whole: range.whole))
-            case .whole:
-                guard response.status != 206 else { throw .unacceptableStatus(206, ErrorContext(response)) }
-                try part.restart()
-                let url = request.url.redacted()
-                let validator = response.strongValidator(now: account.service.settings.time.date)
-                try part.belongs(to: validator.map { PartFile.Origin(url: url, validator: $0) })
-                let length = response.headers["Content-Length"].flatMap { Int64($0) }
-                return (response, BodyEnd(answer: length, whole: length))
-            case .misfit, .refused:
-                response.body.cancel()
-                try part.restart()
+    mutating func download(by loader: Loader) async throws(LoadingError) -> Download {
+        var load = ResumableLoad(asked(codings: false), by: loader)
+        switch try await load.begin(at: part.resumePoint) {
+        case .anew(let response) where response.isCoded && request.isResumable && !setsCodings:
+            // The server sends a coding that it was asked not to send: the transport is to decode it.
+            response.body.cancel()
+            load = ResumableLoad(asked(codings: true), by: loader)
+            try begin(try await load.head(), load.length, loader)
+        case .anew(let response): try begin(response, load.length, loader)
+        case .rest(let response), .complete(let response): try resume(response, load.length)
+        }
+        while let piece = try await load.next(mayBeginAnew: true) {
+            switch piece {
+            case .anew(let response): try begin(response, load.length, loader)
+            case .bytes(let chunk):
+                try check(part.bodyLength + Int64(chunk.count), announced: nil)
+                try part.append(chunk)
+                options.progress?(part.bodyLength, load.length)
             }
         }
+        let digest = try check(load.response)
+        try part.finish(as: target.folder + name, mayOverwrite: options.mayOverwrite)
+        return Download(
+            path: target.folder + name,
+            length: part.bodyLength,
+            resumedLength: resumedLength,
+            checkedDigest: digest,
+            response: load.response
+        )
     }
 
-    private static func ask(_ request: Request, from point: ResumePoint?) -> Request {
+    private var setsCodings: Bool { request.headers.contains("Accept-Encoding") }
+
+    /// What is asked for: undecoded unless that is of no use, for the rest of a coded body is of no use without the rest.
+    private func asked(codings: Bool) -> Request {
         var asked = request
-        asked.delivery = .streamed
-        asked.acceptableStatuses = 200..<300
-        // A range of a coded body is of no use without the rest.
-        asked.headers.set("Accept-Encoding", "identity")
+        if !codings, request.isResumable, !setsCodings { asked.headers.set("Accept-Encoding", "identity") }
         if !asked.headers.contains("Want-Repr-Digest") { asked.headers.add("Want-Repr-Digest", "sha-256=10") }
-        return point?.asking(asked) ?? asked
+        return asked
     }
 
-    private func copy(
-        _ response: Response,
-        into part: inout PartFile,
-        end: BodyEnd,
-        _ options: Download.Options
-    ) async throws(LoadingError) {
-        var iterator = response.body.makeAsyncIterator()
-        while let chunk = try await iterator.next(isolation: #isolation) {
-            if let limit = end.answer, part.length + Int64(chunk.count) > limit {
-                response.body.cancel()
-                throw .malformedResponse(MalformedResponse(.contentLength), ErrorContext(response))
-            }
-            try part.append(chunk)
-            options.progress?(part.length, end.whole)
+    /// Begins the file anew with an answer.
+    private mutating func begin(_ response: Response, _ length: Int64?, _ loader: Loader) throws(LoadingError) {
+        // A part that was not asked for is no file.
+        let isPart = response.status == 206 && !request.headers.contains("Range")
+        guard options.acceptableStatuses.contains(response.status.code), !isPart else {
+            throw .unacceptableStatus(response.status, ErrorContext(response))
         }
-        guard let whole = end.whole, part.length != whole else { return }
-        throw .incompleteBody(received: part.length, expected: whole, ErrorContext(response))
+        try takeName(response)
+        try check(length ?? 0, announced: length)
+        resumedLength = 0
+        try part.restart()
+        var origin: PartFile.Origin?
+        let prologue = options.prologue?(response) ?? Data()
+        if request.isResumable, response.status == 200, !response.isCoded,
+            let validator = response.strongValidator(now: loader.account.service.settings.time.date)
+        {
+            origin = PartFile.Origin(url: address, validator: validator, prologueLength: Int64(prologue.count))
+        }
+        try part.begin(origin, prologue)
     }
 
-    private func check(_ part: PartFile, _ download: inout Download) throws(LoadingError) {
-        guard let digest = download.response.fileDigest else { return }
-        let actual = Data(part.hash.finish())
+    /// Goes on with what the part has.
+    private mutating func resume(_ response: Response, _ length: Int64?) throws(LoadingError) {
+        try takeName(response)
+        try check(length ?? 0, announced: length)
+        resumedLength = part.bodyLength
+    }
+
+    private mutating func takeName(_ response: Response) throws(LoadingError) {
+        name = target.finalName(for: response)
+        try target.checkName(name, options)
+    }
+
+    private func check(_ length: Int64, announced: Int64?) throws(LoadingError) {
+        guard let limit = options.lengthLimit, length > limit else { return }
+        throw .bodyTooLarge(limit: Int(clamping: limit), announced: announced, ErrorContext(request))
+    }
+
+    private func check(_ response: Response) throws(LoadingError) -> String? {
+        guard let digest = response.fileDigest else { return nil }
+        let hash = part.hash
+        let actual = Data(hash.finish())
         guard digest.hash == actual else {
             let mismatch = DigestMismatch(field: digest.field, expected: digest.hash, actual: actual)
-            throw .decoding(mismatch, ErrorContext(download.response))
+            throw .decoding(mismatch, ErrorContext(response))
         }
-        download.checkedDigest = digest.field
+        return digest.field
     }
 }
 
@@ -186,39 +206,32 @@ private struct DownloadTarget {
     let name: String
     let isNameFixed: Bool
 
+    /// The name that an address ends with, made harmless.
+    static func name(in url: URL) -> String {
+        let path = String(decoding: url.path(percentEncoded: true).percentDecodedBytes, as: UTF8.self)
+        return ContentDisposition.safeFilename(from: path) ?? "download"
+    }
+
     func finalName(for response: Response) -> String {
-        guard !isNameFixed, let field = response.headers["Content-Disposition"] else { return name }
+        guard !isNameFixed else { return name }
         // A field that cannot be read names nothing.
-        return (try? ContentDisposition(field))?.safeFilename ?? name
+        let disposition = response.headers["Content-Disposition"].flatMap { try? ContentDisposition($0) }
+        return disposition?.safeFilename ?? Self.name(in: response.request.url)
     }
 
     func checkName(_ name: String, _ options: Download.Options) throws(LoadingError) {
-        guard !options.mayOverwrite, access(folder + name, F_OK) == 0 else { return }
-        throw .file(FileFault(path: folder + name, operation: .write, reason: "it exists already"), ErrorContext())
+        var status = stat()
+        guard !options.mayOverwrite, lstat(folder + name, &status) == 0 else { return }
+        throw PartFile.exists(folder + name)
     }
 }
 
-/// Where a body ends, counted from the first byte of the file; nil where it is not known.
-private struct BodyEnd {
-    /// The end of what the answer brings.
-    var answer: Int64?
-    /// The end of the file.
-    var whole: Int64?
+extension Request {
+    /// Whether the rest of its answer can be asked for.
+    fileprivate var isResumable: Bool { method == .get && !hasBody && !headers.contains("Range") }
 }
 
-extension PartFile.Origin {
-    /// The place that a part of this length can be gone on from.
-    fileprivate func point(at length: Int64) -> ResumePoint {
-        ResumePoint(validator: validator, offset: length)
-    }
-}
-
-extension LoadingError {
-    /// Whether the head had arrived and its body then broke, so that the rest can be asked for.
-    fileprivate var isBrokenBody: Bool {
-        switch self {
-        case .incompleteBody, .connectionLost(.body, _, _), .timedOut(.idle, _): true
-        default: false
-        }
-    }
+extension Response {
+    /// Whether its body is in a coding that was not taken off.
+    fileprivate var isCoded: Bool { headers.contains("Content-Encoding") }
 }

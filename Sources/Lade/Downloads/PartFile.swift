@@ -15,72 +15,89 @@
 /// A file that is being downloaded: hidden beside its final place until it is complete, with a note of what it is a part
 /// of.
 struct PartFile {
-    /// What a part belongs to; it may go on only with the same.
+    /// What a part belongs to; it may be resumed only with the same.
     struct Origin: Equatable {
         /// The address, without secrets.
         var url: String
         /// The strong entity tag or the date of the representation.
         var validator: String
+        /// How many bytes of the file stand before the body.
+        var prologueLength: Int64 = 0
     }
 
     let path: String
     private let notePath: String
     private let descriptor: Int32
     /// How many bytes are there.
-    private(set) var length: Int64
-    /// What they belong to; nil when that is not known, and they cannot be gone on with.
+    private(set) var length: Int64 = 0
+    /// What they belong to; nil when that is not known, and they cannot be resumed.
     private(set) var origin: Origin?
+    /// The hash of the body so far.
     private(set) var hash = SHA256()
+    private var prologueLength: Int64 = 0
 
     /// Opens the part of a final name, with what an earlier download has left of it.
-    init(for name: String, in folder: String) throws(LoadingError) {
+    ///
+    /// - Parameters:
+    ///   - name: The final name.
+    ///   - folder: Its folder, with a slash at the end, or empty.
+    ///   - opened: Called between opening and locking, for tests.
+    /// - Throws: `LoadingError.file` when another download writes the part, or what has its name is no file of its own.
+    init(for name: String, in folder: String, opened: () -> Void = {}) throws(LoadingError) {
         path = folder + "." + name + ".lade-part"
         notePath = folder + "." + name + ".lade-note"
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
-        guard descriptor >= 0 else { throw Self.fault(path, .write) }
-        length = 0
-        // One download at a time: the lock goes with the descriptor.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        descriptor = try Self.openLocked(path, opened)
+        do throws(LoadingError) {
+            origin = try readNote()
+            prologueLength = origin?.prologueLength ?? 0
+            if origin == nil { try restart() } else { try readBack() }
+        } catch {
             close(descriptor)
-            throw .file(FileFault(path: path, operation: .write, reason: "another download is writing it"), .init())
+            throw error
         }
-        // Without a note there is nothing to go on with, which is no error.
-        let note = try? String(contentsOf: URL(filePath: notePath), encoding: .utf8)
-        let lines = (note ?? "").split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        if lines.count == 2 { origin = Origin(url: lines[0], validator: lines[1]) }
-        if origin == nil { try restart() } else { try readBack() }
     }
 
-    /// Forgets what is there and begins anew.
+    /// How many bytes of the body are there.
+    var bodyLength: Int64 { max(0, length - prologueLength) }
+
+    /// Where the body can be resumed; nil where it cannot.
+    var resumePoint: ResumePoint? {
+        guard let origin, bodyLength > 0 else { return nil }
+        return ResumePoint(validator: origin.validator, offset: bodyLength)
+    }
+
+    /// Forgets what is there.
     mutating func restart() throws(LoadingError) {
         guard ftruncate(descriptor, 0) == 0 else { throw Self.fault(path, .write) }
         length = 0
+        prologueLength = 0
         hash = SHA256()
     }
 
-    /// Notes what the bytes belong to, before the first of them is written.
-    mutating func belongs(to origin: Origin?) throws(LoadingError) {
-        guard self.origin != origin else { return }
-        self.origin = origin
-        guard let origin else {
+    /// Begins the empty part: notes what its bytes belong to before the first of them is written.
+    mutating func begin(_ origin: Origin?, _ prologue: Data) throws(LoadingError) {
+        if self.origin != origin {
+            self.origin = nil
             unlink(notePath)
-            return
+            if let origin { try writeNote(origin) }
+            self.origin = origin
         }
-        do {
-            try Data("\(origin.url)\n\(origin.validator)".utf8).write(to: URL(filePath: notePath))
-        } catch {
-            throw .file(FileFault(path: notePath, operation: .write, reason: "it cannot be written"), .init())
-        }
+        try write(prologue)
+        prologueLength = Int64(prologue.count)
     }
 
-    /// Appends bytes.
+    /// Appends bytes of the body.
     mutating func append(_ chunk: Data) throws(LoadingError) {
-        var rest = chunk[...]
+        try write(chunk)
+        hash.update(chunk)
+    }
+
+    private mutating func write(_ bytes: Data) throws(LoadingError) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(length)) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Self.fault(path, .write) }
-            hash.update(rest.prefix(count))
             length += Int64(count)
             rest = rest.dropFirst(count)
         }
@@ -91,15 +108,16 @@ struct PartFile {
         guard fsync(descriptor) == 0 else { throw Self.fault(path, .write) }
         if mayOverwrite {
             guard rename(path, final) == 0 else { throw Self.fault(final, .write) }
+        } else if link(path, final) == 0 {
+            // Unlike renaming, linking fails when the name is taken.
+            unlink(path)
         } else {
-            // Unlike renaming, linking fails when the name is taken; some file systems have no links.
-            if link(path, final) == 0 {
-                unlink(path)
-            } else if [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno), access(final, F_OK) != 0 {
-                guard rename(path, final) == 0 else { throw Self.fault(final, .write) }
-            } else {
-                throw Self.fault(final, .write)
+            // Some file systems have no links; looking first is the best there is.
+            guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
+                throw errno == EEXIST ? Self.exists(final) : Self.fault(final, .write)
             }
+            guard access(final, F_OK) != 0 else { throw Self.exists(final) }
+            guard rename(path, final) == 0 else { throw Self.fault(final, .write) }
         }
         unlink(notePath)
     }
@@ -110,9 +128,73 @@ struct PartFile {
         unlink(notePath)
     }
 
-    /// Lets go of the part, which stays where it is.
+    /// Closes the part, which stays where it is.
     func release() {
         close(descriptor)
+    }
+
+    /// A file that must not be replaced.
+    static func exists(_ path: String) -> LoadingError {
+        .file(FileFault(path: path, operation: .write, reason: "it exists already"), ErrorContext())
+    }
+
+    // MARK: - Opening
+
+    private static func openLocked(_ path: String, _ opened: () -> Void) throws(LoadingError) -> Int32 {
+        while true {
+            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o666)
+            guard descriptor >= 0 else { throw fault(path, .write) }
+            opened()
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                close(descriptor)
+                let fault = FileFault(path: path, operation: .write, reason: "it is no regular file")
+                throw .file(fault, ErrorContext())
+            }
+            // Some file systems know no locks; then there is none.
+            if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+                close(descriptor)
+                let fault = FileFault(path: path, operation: .write, reason: "another download is writing it")
+                throw .file(fault, ErrorContext())
+            }
+            // Another download may have given the file its final name between the two calls: a lock counts only for what
+            // has the name of the part now.
+            if FileIdentity(descriptor) == FileIdentity(path: path) { return descriptor }
+            close(descriptor)
+        }
+    }
+
+    // MARK: - The note
+
+    private func readNote() throws(LoadingError) -> Origin? {
+        let note = open(notePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        // Without a note there is nothing to resume, which is no error.
+        guard note >= 0 else { return nil }
+        defer { close(note) }
+        var bytes = [UInt8](repeating: 0, count: Self.noteLimit)
+        let count = pread(note, &bytes, bytes.count, 0)
+        guard count > 0, count < Self.noteLimit else { return nil }
+        let lines = String(decoding: bytes[..<count], as: UTF8.self).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        guard lines.count == 4, lines[3].isEmpty, let prologueLength = ContentRange.position(lines[2]) else {
+            return nil
+        }
+        return Origin(url: String(lines[0]), validator: String(lines[1]), prologueLength: prologueLength)
+    }
+
+    private static let noteLimit = 64 << 10
+
+    private func writeNote(_ origin: Origin) throws(LoadingError) {
+        // A new file of its owner's alone: a link that was planted under the name is not followed.
+        let note = open(notePath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard note >= 0 else { throw Self.fault(notePath, .write) }
+        defer { close(note) }
+        var text = "\(origin.url)\n\(origin.validator)\n\(origin.prologueLength)\n"
+        let count = text.withUTF8 { pwrite(note, $0.baseAddress, $0.count, 0) }
+        // Bytes that are on the disk must never have the note of another version.
+        guard count == text.utf8.count, fsync(note) == 0 else { throw Self.fault(notePath, .write) }
     }
 
     private mutating func readBack() throws(LoadingError) {
@@ -122,9 +204,11 @@ struct PartFile {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Self.fault(path, .read) }
             if count == 0 { break }
-            hash.update(piece[..<count])
+            let skipped = Int(clamping: max(0, prologueLength - length))
+            hash.update(piece[..<count].dropFirst(skipped))
             length += Int64(count)
         }
+        if length < prologueLength { try restart() }
     }
 
     private static func fault(_ path: String, _ operation: FileFault.Operation) -> LoadingError {

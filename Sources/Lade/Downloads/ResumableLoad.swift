@@ -5,12 +5,14 @@
 #endif
 import LadePolicies
 
-/// A streamed answer that is gone on with where its body broke, as often as the service's policy for retries allows.
+/// A streamed answer that is resumed where its body failed, as often as the service's policy for retries allows.
 ///
-/// A GET without a body is asked for again when its answer breaks: for the rest when the server gave a strong validator
-/// (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2), from its beginning when it did not, or when the rest cannot be had
-/// and whoever reads can forget what it has. All of it is one call: attempts are counted through, the pauses are those
-/// of the policy, the deadline is that of the call. Everything else fails as it would without.
+/// A GET without a body is asked for again when its answer fails mid-body: for the rest when the server gave a strong
+/// validator (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2), from its beginning when it did not, or when the rest
+/// cannot be had and the reader can drop what it has. All of it is one call: attempts are counted through, the delays are
+/// those of the policy, the deadline is that of the call. Everything else fails as it would without.
+///
+/// It can start from what an earlier load has left, see ``begin(at:)``.
 ///
 /// The end of the loader ends it.
 package struct ResumableLoad {
@@ -20,6 +22,16 @@ package struct ResumableLoad {
         case bytes(Data)
         /// The body begins anew, with this head: what came before is to be forgotten.
         case anew(Response)
+    }
+
+    /// What an earlier load has left is worth now.
+    package enum Beginning: Sendable {
+        /// The body begins with the first byte; what was left is to be forgotten.
+        case anew(Response)
+        /// The body goes on where it was left.
+        case rest(Response)
+        /// Nothing was missing.
+        case complete(Response)
     }
 
     private let loader: Loader
@@ -36,6 +48,10 @@ package struct ResumableLoad {
     private var isCoded = false
     /// Where the range ends that is being read; nil while the answer is a whole one.
     private var rangeEnd: Int64?
+    /// How many bytes the answer has that is being read, when it is a whole one that says so.
+    private var announced: Int64?
+    /// The last answer.
+    package private(set) var response: Response
 
     /// Prepares a load; nothing is asked yet.
     package init(_ request: Request, by loader: Loader) {
@@ -45,16 +61,61 @@ package struct ResumableLoad {
         self.loader = loader
         delays = loader.account.service.settings.retries.backoff.makeDelays()
         iterator = body.makeAsyncIterator()
+        response = Response(status: Status(0), request: request)
     }
 
     private var settings: Service.Settings { loader.account.service.settings }
+
+    /// How many bytes the whole body has; nil when that is not known.
+    package var length: Int64? { rangeEnd == nil ? announced : point?.length }
 
     /// Loads the head.
     ///
     /// - Returns: The response; its body is read by ``next(mayBeginAnew:)``.
     /// - Throws: The same as `Loader.load(_:)`.
     package mutating func head() async throws(LoadingError) -> Response {
-        let (begun, scope, seat) = try loader.core.begin(request)
+        let response = try await loadHead(request)
+        start(response)
+        return response
+    }
+
+    /// Loads the head of the rest, when some of the body is there from an earlier load.
+    ///
+    /// - Parameter place: What is there; nil for nothing.
+    /// - Returns: What the earlier load is worth; the body is read by ``next(mayBeginAnew:)``.
+    /// - Throws: The same as `Loader.load(_:)`.
+    mutating func begin(at place: ResumePoint?) async throws(LoadingError) -> Beginning {
+        guard let place else { return .anew(try await head()) }
+        point = place
+        received = place.offset
+        var response: Response
+        do throws(LoadingError) {
+            response = try await loadHead(place.asking(request))
+        } catch .unacceptableStatus(let status, let context) where status == 416 {
+            // A service may count it as a failure; here it is an answer.
+            response = Response(status: status, headers: context.headers, request: request)
+        }
+        call.attempt = max(call.attempt, response.attempts)
+        switch place.continuation(by: response) {
+        case .rest(let range):
+            resume(response, range)
+            return .rest(response)
+        case .complete:
+            endBody(response)
+            return .complete(response)
+        case .misfit:
+            response.body.cancel()
+            point = nil
+            call.attempt += 1
+            response = try await ask(request, after: .zero)
+        case .whole, .refused: break
+        }
+        start(response)
+        return .anew(response)
+    }
+
+    private mutating func loadHead(_ asked: Request) async throws(LoadingError) -> Response {
+        let (begun, scope, seat) = try loader.core.begin(asked)
         defer { loader.core.group.leave(seat) }
         call = begun
         if let limit = request.deadline ?? settings.deadlines.streamed {
@@ -62,9 +123,7 @@ package struct ResumableLoad {
             call.deadline = now.advanced(by: limit)
             call.ledger = StageLedger(start: now)
         }
-        let response = try await loader.core.run(request, call, .response) { scope.end() }.get()
-        start(response)
-        return response
+        return try await loader.core.run(asked, call, .response) { scope.end() }.get()
     }
 
     /// The next piece of the body, or nil after the last.
@@ -95,31 +154,50 @@ package struct ResumableLoad {
         received = 0
         rangeEnd = nil
         isCoded = response.headers.contains("Content-Encoding")
+        announced = response.bodyLength
         point = nil
         // A part that the caller asks for itself is nothing that a part of could be asked for.
         if response.status == 200, !request.headers.contains("Range"),
             let validator = response.strongValidator(now: call.time.date)
         {
-            let length = response.headers["Content-Length"].flatMap { Int64($0) }
-            point = ResumePoint(validator: validator, offset: 0, length: length)
+            point = ResumePoint(validator: validator, offset: 0, length: announced)
         }
         read(response)
     }
 
+    /// Goes on with the part of the body that an answer brings.
+    private mutating func resume(_ response: Response, _ range: ContentRange) {
+        point?.length = range.whole
+        // A range ends before the length of the whole, so the sum can be represented.
+        rangeEnd = range.last + 1
+        read(response)
+    }
+
+    /// Goes on with nothing: all of the body has come.
+    private mutating func endBody(_ response: Response) {
+        response.body.cancel()
+        var empty = response
+        empty.body = ResponseBody()
+        rangeEnd = nil
+        announced = received
+        read(empty)
+    }
+
     private mutating func read(_ response: Response) {
+        self.response = response
         body = response.body
         iterator = body.makeAsyncIterator()
     }
 
     private mutating func count(_ chunk: Data) throws(LoadingError) {
         received += Int64(chunk.count)
-        guard let rangeEnd, received > rangeEnd else { return }
+        guard let end = rangeEnd ?? announced, received > end else { return }
         body.cancel()
         throw .malformedResponse(MalformedResponse(.contentLength), ErrorContext(request))
     }
 
     private func checkEnd() throws(LoadingError) {
-        guard rangeEnd != nil, let length = point?.length, received != length else { return }
+        guard let length, received != length else { return }
         throw .incompleteBody(received: received, expected: length, ErrorContext(request))
     }
 
@@ -163,9 +241,10 @@ package struct ResumableLoad {
             }
             switch point.continuation(by: response) {
             case .rest(let range):
-                self.point?.length = range.whole
-                rangeEnd = range.last + 1
-                read(response)
+                resume(response, range)
+                return nil
+            case .complete:
+                endBody(response)
                 return nil
             case .whole where mayBeginAnew:
                 start(response)

@@ -14,6 +14,8 @@ struct ResumePoint: Sendable, Hashable {
         case rest(ContentRange)
         /// Everything from the first byte on.
         case whole
+        /// Nothing is missing: all of the same version is there.
+        case complete
         /// Neither, and the reason; the rest cannot be had.
         case misfit(String)
         /// Another status: the server does not answer the question.
@@ -40,10 +42,23 @@ struct ResumePoint: Sendable, Hashable {
         switch response.status.code {
         case 206: judge(response)
         case 200..<300: .whole
-        // What is there is no part of what the server has now, or all of it, which is not for us to guess.
-        case 416: .misfit("the server has no such range")
+        case 416: isComplete(by: response) ? .complete : .misfit("the server has no such range")
         default: .refused
         }
+    }
+
+    /// Whether a 416 says that the bytes that are there are all there are.
+    ///
+    /// A server that has another version by now ignores the range, for `If-Range` does not hold (RFC 9110 §13.1.5).
+    private func isComplete(by response: Response) -> Bool {
+        let whole = response.headers["Content-Range"].flatMap(ContentRange.unsatisfiedLength)
+        return whole == offset && offset > 0 && (length == nil || length == whole) && isSameVersion(response)
+    }
+
+    /// Whether the answer names no other version.
+    private func isSameVersion(_ response: Response) -> Bool {
+        let name = validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
+        return response.headers[name] == nil || response.headers[name] == validator
     }
 
     private func judge(_ response: Response) -> Continuation {
@@ -58,10 +73,7 @@ struct ResumePoint: Sendable, Hashable {
             return .misfit("the answer is as long as another range")
         }
         // A server that does not look at If-Range sends a range of whatever it has.
-        let name = validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
-        guard response.headers[name] == nil || response.headers[name] == validator else {
-            return .misfit("the range is of another version")
-        }
+        guard isSameVersion(response) else { return .misfit("the range is of another version") }
         return .rest(range)
     }
 }

@@ -10,6 +10,11 @@ struct Ending<Output: Sendable>: Sendable {
     let make: @Sendable (Response) throws(LoadingError) -> Output
     /// Adds to the error of an answer with another status what its body says.
     let inspect: @Sendable (Response, inout ErrorContext) -> Void
+    /// The statuses that reach ``make``, in place of those that the request or the service names; nil for theirs.
+    ///
+    /// A form of call that checks the status by itself widens them here and not in the request: what a request accepts is
+    /// never sent again, so the retries would end with the first refusal.
+    var acceptable: Range<Int>?
 
     /// The result of an answer, its status checked first.
     ///
@@ -30,6 +35,12 @@ struct Ending<Output: Sendable>: Sendable {
 extension Ending<Response> {
     /// The answer as it is.
     static var response: Ending { Ending(make: { response throws(LoadingError) in response }, inspect: { _, _ in }) }
+    /// The answer as it is, whatever its status.
+    static var anyResponse: Ending {
+        var ending = Ending.response
+        ending.acceptable = 0..<1_000
+        return ending
+    }
 }
 
 extension Endpoint {

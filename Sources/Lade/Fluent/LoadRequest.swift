@@ -248,11 +248,12 @@ public final class LoadRequest: Sendable {
         guard let loader else {
             return end(Ended(error: LoadingError.cancelled(ErrorContext(request))))
         }
-        var sent = request
-        // Judged here, so that the answer stays reachable whatever its status is.
-        sent.acceptableStatuses = 100..<1_000
+        var (sent, statuses) = state.withLock { ($0.request, $0.statuses) }
+        // What the caller accepts is an answer, and is not sent again.
+        if let statuses { sent.acceptableStatuses = statuses }
         if sent.delivery == .streamed { sent.delivery = .buffered(limit: Request.defaultBufferLimit) }
-        let handle = loader.core.start(sent, .response, on: executor) { [self] result in
+        // The status is checked here, so that the answer stays reachable whatever it is.
+        let handle = loader.core.start(sent, .anyResponse, on: executor) { [self] result in
             switch result {
             case .success(let response): end(judged(response))
             case .failure(let error): end(Ended(error: error))

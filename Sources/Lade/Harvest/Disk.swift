@@ -17,20 +17,31 @@ final class Disk {
     let path: String
     private let descriptor: Int32
     private let ownsDescriptor: Bool
+    private let calls: any DiskCalls
 
-    /// Opens a file for reading and writing; makes it when it is not there.
-    init(opening path: String, isTruncated: Bool = false, mode: mode_t = 0o644) throws(HarvestError) {
+    private init(_ path: String, _ descriptor: Int32, _ calls: any DiskCalls, owned: Bool) {
         self.path = path
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (isTruncated ? O_TRUNC : 0), mode)
-        ownsDescriptor = true
+        self.descriptor = descriptor
+        self.calls = calls
+        ownsDescriptor = owned
+    }
+
+    /// Opens a file for reading and writing, makes it when it is not there, and keeps other harvests away from it as long
+    /// as this value lives.
+    convenience init(locking path: String, _ calls: any DiskCalls, mode: mode_t = 0o644) throws(HarvestError) {
+        self.init(path, try Self.openLocked(path, calls, mode), calls, owned: true)
+    }
+
+    /// Makes a file, empty, in place of one that may be there.
+    convenience init(creating path: String, _ calls: any DiskCalls, mode: mode_t) throws(HarvestError) {
+        let descriptor = calls.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_TRUNC, mode)
         guard descriptor >= 0 else { throw Self.failure(path, errno, .write) }
+        self.init(path, descriptor, calls, owned: true)
     }
 
     /// Writes to a descriptor that stays the caller's.
-    init(descriptor: Int32) {
-        path = "the output"
-        self.descriptor = descriptor
-        ownsDescriptor = false
+    convenience init(descriptor: Int32, _ calls: any DiskCalls) {
+        self.init("the output", descriptor, calls, owned: false)
     }
 
     deinit {
@@ -40,11 +51,20 @@ final class Disk {
         close(descriptor)
     }
 
-    /// Keeps other harvests away as long as this value lives.
-    func lock() throws(HarvestError) {
-        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
-        // Some file systems know no locks; then there is none.
-        if errno == EWOULDBLOCK { throw .outputBusy(path: path) }
+    private static func openLocked(_ path: String, _ calls: any DiskCalls, _ mode: mode_t) throws(HarvestError) -> Int32
+    {
+        while true {
+            let descriptor = calls.open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode)
+            guard descriptor >= 0 else { throw failure(path, errno, .write) }
+            // Some file systems know no locks; then there is none.
+            if calls.lock(descriptor) != 0, errno == EWOULDBLOCK {
+                close(descriptor)
+                throw .outputBusy(path: path)
+            }
+            // The file may have been replaced between the two calls: a lock counts only for what has the name now.
+            if FileIdentity(descriptor) == FileIdentity(path: path) { return descriptor }
+            close(descriptor)
+        }
     }
 
     /// The size in bytes; nil for what is no regular file.
@@ -70,7 +90,10 @@ final class Disk {
     private func write(_ bytes: UnsafeRawBufferPointer) throws(HarvestError) {
         var offset = 0
         while offset < bytes.count, let base = bytes.baseAddress {
-            let count = systemWrite(descriptor, base + offset, bytes.count - offset)
+            let count = calls.write(
+                descriptor,
+                UnsafeRawBufferPointer(start: base + offset, count: bytes.count - offset)
+            )
             if count >= 0 {
                 offset += count
             } else if errno == EAGAIN {
@@ -86,13 +109,13 @@ final class Disk {
     /// Returns when what was written is safe from a loss of power.
     func synchronise() throws(HarvestError) {
         // What is no file (a pipe, a terminal) cannot be and need not be.
-        guard fsync(descriptor) != 0, errno != EINVAL, errno != ENOTSUP, errno != EROFS else { return }
+        guard calls.synchronise(descriptor) != 0, errno != EINVAL, errno != ENOTSUP, errno != EROFS else { return }
         throw Self.failure(path, errno, .write)
     }
 
     /// Cuts the file and goes on writing at its end.
     func truncate(to size: Int64) throws(HarvestError) {
-        guard ftruncate(descriptor, off_t(size)) == 0, lseek(descriptor, off_t(size), SEEK_SET) >= 0 else {
+        guard calls.truncate(descriptor, off_t(size)) == 0, lseek(descriptor, off_t(size), SEEK_SET) >= 0 else {
             throw Self.failure(path, errno, .write)
         }
     }
@@ -116,8 +139,8 @@ final class Disk {
         }
     }
 
-    static func contents(of path: String) throws(HarvestError) -> Data? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    static func contents(of path: String, _ calls: any DiskCalls) throws(HarvestError) -> Data? {
+        let descriptor = calls.open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw failure(path, errno, .read)
@@ -138,20 +161,15 @@ final class Disk {
     }
 
     /// Gives a file another one's name, and makes that safe from a loss of power.
-    static func rename(_ path: String, to target: String) throws(HarvestError) {
-        guard systemRename(path, target) == 0 else { throw failure(target, errno, .write) }
+    static func rename(_ path: String, to target: String, _ calls: any DiskCalls) throws(HarvestError) {
+        guard calls.rename(path, target) == 0 else { throw failure(target, errno, .write) }
         let slash = target.lastIndex(of: "/")
         let folder = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
-        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+        let descriptor = calls.open(folder, O_RDONLY | O_CLOEXEC, 0)
         // A folder that may not be read keeps its entries as well as it can.
         guard descriptor >= 0 else { return }
-        fsync(descriptor)
+        _ = calls.synchronise(descriptor)
         close(descriptor)
-    }
-
-    static func remove(_ path: String) throws(HarvestError) {
-        guard unlink(path) != 0, errno != ENOENT else { return }
-        throw failure(path, errno, .write)
     }
 
     static func failure(_ path: String, _ code: Int32, _ operation: FileFault.Operation) -> HarvestError {
@@ -163,15 +181,32 @@ final class Disk {
     }
 }
 
-// The names of these are those of methods above.
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
+/// What tells one file from all others, whatever its name.
+struct FileIdentity: Equatable {
+    private let device: UInt64
+    private let number: UInt64
+
+    /// The identity of an open file; nil when it cannot be told.
+    init?(_ descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// The identity of what has a name now; nil for nothing.
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        number = UInt64(truncatingIfNeeded: status.st_ino)
+    }
 }
 
+// The name of this is that of a method above.
 private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
     read(descriptor, bytes, count)
-}
-
-private func systemRename(_ from: String, _ to: String) -> Int32 {
-    rename(from, to)
 }

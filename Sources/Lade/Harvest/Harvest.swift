@@ -60,7 +60,7 @@ public struct Harvest: Sendable {
     public var identity: JSONPointer?
     /// What becomes of duplicates; they are kept by default.
     public var duplicates = Duplicates.kept
-    /// How many pages are loaded ahead; none by default.
+    /// How many pages are loaded ahead; none by default, 64 at most.
     ///
     /// See ``Loader/pages(of:size:prefetch:pageLimit:from:meter:)``.
     public var prefetch = 0
@@ -79,6 +79,8 @@ public struct Harvest: Sendable {
     public var saveInterval: Duration = .milliseconds(200)
     /// Where the time between savings comes from.
     public var time: any TimeSource = SystemTime()
+    /// How files are written; the system's calls but in tests.
+    var calls: any DiskCalls = SystemDiskCalls()
 
     /// Makes a harvest of a list that is the document itself, with next pages in `Link` or `/next`.
     public init(_ request: Request) {
@@ -138,8 +140,11 @@ public struct Harvest: Sendable {
     ///   - stop: Ends it after the page at hand (PA-24).
     ///   - meter: Is told of every page.
     /// - Returns: How it ended.
-    /// - Throws: ``HarvestError``; the journal is valid whatever is thrown. Cancelling the task ends it at once, with
+    /// - Throws: ``HarvestError``; the journal is valid whatever is thrown. Cancelling the task ends it immediately, with
     ///   what was whole saved.
+    ///
+    /// Pages are split and written off the caller's actor; the closure of ``Destination/writer(_:)`` runs there too.
+    @concurrent
     public func run(
         with loader: Loader,
         to destination: Destination,
@@ -183,14 +188,14 @@ public struct Harvest: Sendable {
         var source = PageSource<SplitPage>(
             walk: walk,
             start: start,
-            load: { (page) async throws(LoadingError) in
+            load: { @concurrent (page) async throws(LoadingError) in
                 try split(try await fetch(page.request), page, walk)
             }
         )
-        source.prefetch = max(prefetch, 0)
+        source.prefetch = prefetch
         source.meter = meter
         source.visited = ledger.visited
-        source.pageLimit = pageLimit.map { max(0, $0 - ledger.journal.pages) }
+        source.pageLimit = pageLimit.map { max(0, max(0, $0) - ledger.journal.pages) }
         let feed = PageFeed(source)
         defer { feed.cancel() }
         return try await consume(feed, ledger, stop)
@@ -232,8 +237,14 @@ public struct Harvest: Sendable {
             "duplicates": duplicates.rawValue,
         ]
         if let identity { arguments["identity"] = identity.description }
-        if case .bytes(let bytes) = request.body?.content {
-            arguments["body"] = String(CRC64.checksum(Array(bytes)), radix: 16)
+        if let total { arguments["total"] = total.description }
+        for name in ["Accept", "Accept-Language"] {
+            if let value = request.headers[name] { arguments[name.lowercased()] = value }
+        }
+        switch request.body?.content {
+        case .bytes(let bytes): arguments["body"] = String(CRC64.checksum(Array(bytes)), radix: 16)
+        case .file(let path, let offset): arguments["body"] = "\(path) from \(offset)"
+        default: break
         }
         return arguments
     }

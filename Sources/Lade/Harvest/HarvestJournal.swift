@@ -33,6 +33,14 @@ struct HarvestJournal: Codable, Equatable, Sendable {
         self.arguments = arguments
     }
 
+    /// Whether the numbers can be those of a run.
+    var isPlausible: Bool {
+        let counts = [
+            nextNumber, skippedItems, pages, items, duplicates, Int(clamping: bytes), Int(clamping: bodyBytes),
+        ]
+        return counts.allSatisfy { (0...Int.max / 4).contains($0) } && (itemsBefore ?? 0) >= 0 && (total ?? 0) >= 0
+    }
+
     func differences(from now: [String: String]) -> [HarvestError.Difference] {
         Set(arguments.keys).union(now.keys).sorted().compactMap { name in
             arguments[name] == now[name]
@@ -44,10 +52,11 @@ struct HarvestJournal: Codable, Equatable, Sendable {
 /// The journal on the disk: always the old one or the new one, whole.
 struct JournalFile {
     let path: String
+    let calls: any DiskCalls
 
     /// The journal; nil without any.
     func read() throws(HarvestError) -> HarvestJournal? {
-        guard let bytes = try Disk.contents(of: path) else { return nil }
+        guard let bytes = try Disk.contents(of: path, calls) else { return nil }
         let journal: HarvestJournal
         do {
             journal = try JSONDecoder().decode(HarvestJournal.self, from: bytes)
@@ -57,6 +66,7 @@ struct JournalFile {
         guard journal.format == HarvestJournal.currentFormat else {
             throw .invalidJournal(path: path, reason: "its format is \(journal.format)")
         }
+        guard journal.isPlausible else { throw .invalidJournal(path: path, reason: "its numbers are those of no run") }
         return journal
     }
 
@@ -72,13 +82,9 @@ struct JournalFile {
         }
         let temporary = path + ".new"
         // Addresses of pages may hold tokens, so it is for the owner alone.
-        let file = try Disk(opening: temporary, isTruncated: true, mode: 0o600)
+        let file = try Disk(creating: temporary, calls, mode: 0o600)
         try file.write(bytes)
         try file.synchronise()
-        try Disk.rename(temporary, to: path)
-    }
-
-    func remove() throws(HarvestError) {
-        try Disk.remove(path)
+        try Disk.rename(temporary, to: path, calls)
     }
 }

@@ -43,11 +43,13 @@ final class HarvestLedger {
         journal = HarvestJournal(arguments: arguments)
         switch destination {
         case .descriptor(let descriptor):
-            sink = .descriptor(Disk(descriptor: descriptor))
+            sink = .descriptor(Disk(descriptor: descriptor, harvest.calls))
         case .writer(let write):
             sink = .writer(write)
         case .file(let path, let journalPath):
-            let journalFile = JournalFile(path: journalPath ?? path + ".journal")
+            let journalFile = JournalFile(path: journalPath ?? path + ".journal", calls: harvest.calls)
+            // The lock comes first: until it is held another harvest may change output and journal.
+            let disk = try Disk(locking: path, harvest.calls)
             let stored = restart ? nil : try journalFile.read()
             if let stored {
                 let differences = stored.differences(from: arguments)
@@ -56,8 +58,6 @@ final class HarvestLedger {
                 }
                 journal = stored
             }
-            let disk = try Disk(opening: path)
-            try disk.lock()
             guard let size = disk.size else {
                 let reason = "it is no regular file, so it cannot be cut where the journal ends"
                 throw .file(FileFault(path: path, operation: .write, reason: reason))
@@ -70,12 +70,12 @@ final class HarvestLedger {
         resumedPages = journal.pages
         checksum = CRC64()
         guard case .file(let disk, let journalFile) = sink else { return }
-        if restart {
-            // The journal goes first: it must never speak of what the output no longer holds.
-            try journalFile.remove()
-        } else {
-            try verify(disk)
-        }
+        try verify(disk)
+        // What stands behind the end of a complete run is not its own.
+        guard !journal.isComplete else { return }
+        // The journal goes first, also before the first byte: it must never speak of what the output no longer holds, and
+        // an output that was begun must have one.
+        if journal.bytes == 0 { try journalFile.write(journal) }
         try disk.truncate(to: journal.bytes)
     }
 
@@ -135,7 +135,7 @@ final class HarvestLedger {
     func add(_ delivery: PageFeed<SplitPage>.Delivery) throws(HarvestError) {
         var after = journal
         let count = delivery.piece.facts.itemCount ?? 0
-        let room = harvest.itemLimit.map { $0 - journal.items } ?? .max
+        let room = harvest.itemLimit.map { max(0, max(0, $0) - journal.items) } ?? .max
         let lines: Data
         let written: Int
         if harvest.identity == nil, journal.skippedItems == 0, count <= room {
@@ -158,6 +158,8 @@ final class HarvestLedger {
             after.nextURL = delivery.next?.request.url.absoluteString
             after.nextNumber = delivery.page.number + 1
             after.itemsBefore = delivery.next?.itemsBefore
+            // Said with the page itself: a run that is killed here has nothing left to ask for.
+            after.isComplete = delivery.isLast
         } else {
             after.nextURL = delivery.page.request.url.absoluteString
             after.nextNumber = delivery.page.number

@@ -68,7 +68,7 @@ struct JSONParser {
     private mutating func object() throws(JSONFault) -> JSONValue {
         try enter()
         defer { depth -= 1 }
-        var members: [String: JSONValue] = [:]
+        var members = JSONObject()
         if take(UInt8(ascii: "}")) { return .object(members) }
         while true {
             guard current == UInt8(ascii: "\"") else { throw fault("A member has no name") }

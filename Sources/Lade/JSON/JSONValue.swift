@@ -22,7 +22,7 @@ public enum JSONValue: Sendable, Hashable {
     /// An array.
     case array([JSONValue])
     /// An object; the order of its members is not kept.
-    case object([String: JSONValue])
+    case object(JSONObject)
 
     /// The value of a member, when this is an object that has it.
     public subscript(name: String) -> JSONValue? {
@@ -65,7 +65,7 @@ public enum JSONValue: Sendable, Hashable {
     }
 
     /// The members, when this is an object.
-    public var object: [String: JSONValue]? {
+    public var object: JSONObject? {
         if case .object(let members) = self { members } else { nil }
     }
 

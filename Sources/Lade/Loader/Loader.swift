@@ -6,9 +6,10 @@
 
 /// The view level: loads things for a screen, a job, a scope.
 ///
-/// It owns the work it has started. When the last reference to it is gone, all of that is cancelled: bytes stop, slots
-/// are given back, and nothing calls back. Hold it where what it loads is shown, and let nothing else hold it. It keeps
-/// its account, and that its service. Source: brief `sptdataloader.txt`, `service-loader.md` §5.
+/// It owns the work it has started. When the last reference to it is released, all of that is cancelled: bytes stop, slots
+/// are released, and nothing calls back. An awaited call is a reference, too: `await loader.load(…)` holds the loader until
+/// it returns, so it ends with its task or by ``cancelAllLoads()``, and not by releasing the loader. Hold a loader where
+/// what it loads is shown, and let nothing else hold it. It keeps its account, and that its service.
 ///
 /// ```swift
 /// let show = try await loader.load(Endpoint(showURL).decoding(Show.self))

@@ -19,9 +19,7 @@ package struct LoaderAccess: Sendable {
     /// Loads the answer to an endpoint's request, whatever its status; nothing is made of its body.
     @concurrent
     package func answer<Value>(to endpoint: Endpoint<Value>) async throws(LoadingError) -> Response {
-        var request = endpoint.prepared
-        request.acceptableStatuses = 0..<1_000
-        return try await core.perform(request, .response)
+        try await core.perform(endpoint.prepared, .anyResponse)
     }
 
     /// Makes the value of an answer: the processors of the service, then those of the endpoint.

@@ -131,7 +131,7 @@ final class LoaderCore: Sendable {
             account.isOffline
             ? try await stored(request, call) : try await account.chain.send(request, call: call)
         status = response.status
-        let acceptable = request.acceptableStatuses ?? service.settings.acceptableStatuses
+        let acceptable = ending.acceptable ?? request.acceptableStatuses ?? service.settings.acceptableStatuses
         guard response.body.bytes == nil else { return try ending.output(of: response, acceptable: acceptable) }
         return try await ending.output(of: tracked(response, acceptable), acceptable: acceptable)
     }

@@ -50,8 +50,8 @@ public final class LoggingObserver: EventSink {
 
     private func lines(_ headers: Headers) -> [String] {
         headers.map { field in
-            let isSecret = field.carriesCredentials || secretFields.contains(field.name.lowercased())
-            return "\(field.name): \(isSecret ? Self.redaction : field.value.escapedForDisplay(limit: 200))"
+            let isSecret = secretFields.contains(field.name.lowercased())
+            return "\(field.name): \(isSecret ? Self.redaction : field.redactedValue.escapedForDisplay(limit: 200))"
         }
     }
 }

@@ -20,6 +20,10 @@ public struct PageFailure: Error, Sendable {
         case loop
         /// The page lies on another origin, and that is not allowed.
         case otherOrigin
+        /// The page lies on another origin, and the request has a body, which would be sent there.
+        case bodyToOtherOrigin
+        /// The page would be fetched by http and the list is fetched by https.
+        case insecure
         /// The answer names a next page that cannot be followed; the text is cut and escaped.
         case invalidTarget(String)
         /// The paginator threw an error.
@@ -52,7 +56,11 @@ extension PageFailure: CustomStringConvertible {
         case .loading(let error): "Page \(page.number): \(error)"
         case .loop: "Page \(page.number) was fetched before, so the pages never end: \(page.request)."
         case .otherOrigin: "Page \(page.number) lies on another origin, which is not followed: \(page.request)."
-        case .invalidTarget(let target): "After page \(page.number) comes “\(target)”, which cannot be followed."
+        case .bodyToOtherOrigin:
+            "After page \(page.number) comes one on another origin, which the body is not sent to: \(page.request)."
+        case .insecure: "After page \(page.number) comes one that leaves https: \(page.request)."
+        case .invalidTarget(let target):
+            "After page \(page.number) comes “\(Redaction(page.request).unparsable(target))”, which cannot be followed."
         case .paginator(let error): "What comes after page \(page.number) could not be told: \(error)"
         }
     }

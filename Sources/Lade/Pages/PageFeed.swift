@@ -13,21 +13,27 @@ struct PageSource<Content: Sendable>: Sendable {
 
     var walk: PageWalk
     var start: Page
-    var load: @Sendable (Page) async throws(LoadingError) -> Piece
+    /// Loads a page and reads what is in it, which takes time that the caller's actor must not spend.
+    var load: @concurrent @Sendable (Page) async throws(LoadingError) -> Piece
     /// What comes after a page, when it is not the walk that knows.
     var next: (@Sendable (Page, Piece) throws(PageFailure.Cause) -> Page?)?
+    /// How many pages are loaded ahead, at most ``PageSource/prefetchLimit``.
     var prefetch = 0
     var pageLimit: Int?
     var meter: PageMeter?
     /// Pages that were passed before the start; to come to one of them is to go in a circle.
     var visited: Set<UInt64> = []
+
+    /// The most pages that are loaded ahead, whatever a caller asks for: 64.
+    static var prefetchLimit: Int { 64 }
 }
 
 /// Gives page after page in order, loading at most so many ahead of what was asked for (pages PA-10 … PA-13).
 ///
-/// Without prefetch each page is loaded in the task that asks for it. With it, each page is loaded in a task of its own,
-/// which this object owns and cancels in ``cancel()``: where each page names the next, one after the other, and where
-/// pages are addressable, all at once as soon as the first has told how long its pages are.
+/// What a page says comes next is the only authority. Without prefetch each page is loaded in the task that asks for it.
+/// With it, each page is loaded in a task of its own, which this object owns and cancels in ``cancel()``. Where pages are
+/// addressable, pages beyond the known ones are loaded on the guess that they are as long as the last known one; the guess
+/// is compared with what its predecessor says comes next, and dropped with all that follows it when the two differ.
 final class PageFeed<Content: Sendable>: Sendable {
     typealias Piece = PagePiece<Content>
 
@@ -43,30 +49,44 @@ final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private enum Outcome {
-        case piece(Page, Piece)
-        case failure(PageFailure)
+        case piece(Piece)
+        case failure(PageFailure.Cause)
+    }
+
+    /// A page that was started, at its position in the list.
+    private struct Slot {
+        /// Tells it from others that stood at the same position and were dropped.
+        var id: UInt64
+        var page: Page
+        var task: Task<Void, Never>?
+        var outcome: Outcome?
     }
 
     private struct State {
         /// How many pages the consumer has asked for.
         var demanded = 0
-        /// How many were started to be loaded.
-        var started = 0
         /// How many were handed over.
         var delivered = 0
-        /// The page to be started next.
+        /// How many were started to be loaded.
+        var started = 0
+        /// The page to be started next; a guess when `started` is above `frontier`.
         var upcoming: Page?
-        /// What was loaded and not handed over, by position.
-        var outcomes: [Int: Outcome] = [:]
+        /// The position of the first page whose successor is not known yet; all up to it are certain.
+        var frontier = 0
+        /// What was started and not handed over, by position.
+        var slots: [Int: Slot] = [:]
         /// What comes after a page that was not handed over yet, by position.
         var following: [Int: Page] = [:]
-        var tasks: [Int: Task<Void, Never>] = [:]
         /// Nothing is started at or after this position.
         var end = Int.max
-        /// How many items each page has, once the first of addressable ones was loaded.
+        /// No guess is started at or after this position: the server's total says that there is nothing.
+        var guessEnd = Int.max
+        /// How many items the last known page has, which is the guess for those after it.
         var stride: Int?
         /// Which requests were sent, to notice a circle; their keys, for a long list must not fill the memory.
         var visited: Set<UInt64> = []
+        var lastID: UInt64 = 0
+        var isFollowing = false
         var isCancelled = false
         var waiter: CheckedContinuation<Void, Never>?
 
@@ -74,21 +94,51 @@ final class PageFeed<Content: Sendable>: Sendable {
             defer { waiter = nil }
             return waiter
         }
+
+        mutating func makeID() -> UInt64 {
+            lastID += 1
+            return lastID
+        }
+
+        /// Takes out everything from a position on; what of it is being loaded is to be cancelled.
+        mutating func drop(from position: Int) -> [Task<Void, Never>] {
+            let dropped = slots.filter { $0.key >= position }
+            for key in dropped.keys { slots[key] = nil }
+            started = min(started, position)
+            upcoming = nil
+            return dropped.values.compactMap(\.task)
+        }
+
+        /// Whether what was loaded for a position is no guess.
+        func isCertain(_ position: Int) -> Bool {
+            switch slots[position]?.outcome {
+            case .piece: position < frontier
+            case .failure: position <= frontier
+            case nil: false
+            }
+        }
+
+        /// Whether the consumer has nothing to wait for at a position.
+        func isReady(_ position: Int) -> Bool {
+            isCancelled || position >= end || isCertain(position)
+        }
     }
 
     private let source: PageSource<Content>
+    private let prefetch: Int
     private let isParallel: Bool
     private let state: Locked<State>
 
     init(_ source: PageSource<Content>) {
         self.source = source
-        isParallel = source.next == nil && source.walk.isAddressable && source.prefetch > 0
+        prefetch = min(max(source.prefetch, 0), PageSource<Content>.prefetchLimit)
+        isParallel = source.next == nil && source.walk.isAddressable && prefetch > 0
         var state = State()
         state.upcoming = source.start
         state.visited = source.visited
         if !state.visited.insert(PageMarks.key(of: source.start.request)).inserted {
             state.upcoming = nil
-            state.outcomes[0] = .failure(PageFailure(page: source.start, cause: .loop))
+            state.slots[0] = Slot(id: 0, page: source.start, outcome: .failure(.loop))
         }
         if let limit = source.pageLimit { state.end = max(limit, 0) }
         self.state = Locked(state)
@@ -96,26 +146,26 @@ final class PageFeed<Content: Sendable>: Sendable {
 
     /// The next page in order; nil after the last, and after a failure.
     ///
-    /// - Throws: What kept the page from coming. Cancelling the task ends everything that is under way.
+    /// - Throws: What kept the page from coming. Cancelling the task cancels everything that is in flight.
     func next() async throws(PageFailure) -> Delivery? {
         let position = state.withLock { state in
             state.demanded += 1
             return state.delivered
         }
-        if source.prefetch > 0 {
+        if prefetch > 0 {
             pump()
             await wait(for: position)
-        } else {
-            await loadHere(position)
+        } else if let (id, page) = begin(position) {
+            await load(page, id, position)
         }
         return try take(position)
     }
 
-    /// Cancels what is under way.
+    /// Cancels what is in flight.
     func cancel() {
         let (tasks, waiter) = state.withLock { state in
             state.isCancelled = true
-            return (Array(state.tasks.values), state.takeWaiter())
+            return (state.slots.values.compactMap(\.task), state.takeWaiter())
         }
         for task in tasks { task.cancel() }
         waiter?.resume()
@@ -123,106 +173,155 @@ final class PageFeed<Content: Sendable>: Sendable {
 
     // MARK: - Loading
 
-    private func loadHere(_ position: Int) async {
-        let page = state.withLock { state -> Page? in
-            guard position < state.end, !state.isCancelled else { return nil }
-            defer { state.upcoming = nil }
-            return state.upcoming
+    /// Takes the page that is to be loaded in the caller's task.
+    private func begin(_ position: Int) -> (id: UInt64, page: Page)? {
+        state.withLock { state in
+            guard position < state.end, !state.isCancelled, let page = state.upcoming else { return nil }
+            let id = state.makeID()
+            state.slots[position] = Slot(id: id, page: page)
+            state.started = position + 1
+            state.upcoming = nil
+            return (id, page)
         }
-        if let page { await load(page, position) }
     }
 
-    private func load(_ page: Page, _ position: Int) async {
+    private func load(_ page: Page, _ id: UInt64, _ position: Int) async {
         let outcome: Outcome
         do throws(LoadingError) {
-            outcome = .piece(page, try await source.load(page))
+            outcome = .piece(try await source.load(page))
         } catch {
-            outcome = .failure(PageFailure(page: page, cause: .loading(error)))
+            outcome = .failure(.loading(error))
         }
-        finish(outcome, position)
+        finish(outcome, id, position)
     }
 
     /// Starts as many pages as may be started now.
     private func pump() {
         state.withLock { state in
-            while !state.isCancelled, state.started < state.end, state.started < state.demanded + source.prefetch,
-                let page = state.upcoming
+            while !state.isCancelled, state.started < state.end, state.started - state.demanded < prefetch,
+                let page = state.upcoming, state.started <= state.frontier || state.started < state.guessEnd
             {
                 let position = state.started
+                let id = state.makeID()
                 state.started += 1
-                state.upcoming = nil
-                if isParallel, let stride = state.stride {
-                    state.upcoming = source.walk.page(1, after: page, stride: stride)
-                }
+                state.upcoming = isParallel ? state.stride.flatMap { source.walk.guess(after: page, stride: $0) } : nil
                 // Owned by this object: `cancel()` ends it.
-                state.tasks[position] = Task { await self.load(page, position) }
+                let task = Task { await self.load(page, id, position) }
+                state.slots[position] = Slot(id: id, page: page, task: task)
             }
         }
     }
 
-    private func finish(_ outcome: Outcome, _ position: Int) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.tasks[position] = nil
-            state.outcomes[position] = outcome
-            if case .piece(let page, let piece) = outcome {
-                if !isParallel {
-                    follow(page, piece, position, &state)
-                } else if state.stride == nil {
-                    // A server may give less than it was asked for; then its word counts.
-                    let stride = piece.facts.itemCount.flatMap { $0 > 0 ? $0 : nil } ?? max(page.size, 1)
-                    state.stride = stride
-                    state.upcoming = source.walk.page(1, after: page, stride: stride)
-                    if let total = source.walk.total(piece.facts), let before = page.itemsBefore {
-                        let pages = (max(total - before, 1) + stride - 1) / stride
-                        state.end = min(state.end, position + pages)
-                    }
-                }
-            } else if !isParallel {
-                state.end = min(state.end, position + 1)
-            }
-            return state.takeWaiter()
+    private func finish(_ outcome: Outcome, _ id: UInt64, _ position: Int) {
+        let isWanted = state.withLock { state in
+            guard state.slots[position]?.id == id else { return false }
+            state.slots[position]?.task = nil
+            state.slots[position]?.outcome = outcome
+            return true
         }
-        waiter?.resume()
-        if source.prefetch > 0 { pump() }
+        guard isWanted else { return }
+        followAll()
+        state.withLock { $0.takeWaiter() }?.resume()
+        if prefetch > 0 { pump() }
     }
 
-    /// Finds what comes after a page.
+    // MARK: - Following
+
+    /// Finds the successors of all pages that are there and certain, in order.
     ///
-    /// Called with the lock held.
-    private func follow(_ page: Page, _ piece: Piece, _ position: Int, _ state: inout State) {
-        do throws(PageFailure.Cause) {
-            let next =
-                if let next = source.next { try next(page, piece) } else {
-                    try source.walk.next(after: page, piece.facts)
-                }
-            guard let next else {
-                state.end = min(state.end, position + 1)
-                return
+    /// The paginator may be a closure of the caller's, so it runs outside the lock; one task at a time follows.
+    private func followAll() {
+        while let (position, page, piece) = takeFollowing() {
+            let next: Result<Page?, PageFailure.Cause>
+            do throws(PageFailure.Cause) {
+                next = .success(try successor(of: page, piece))
+            } catch {
+                next = .failure(error)
             }
-            state.following[position] = next
-            guard state.visited.insert(PageMarks.key(of: next.request)).inserted else {
-                // The page that revealed the circle is delivered first (PA-04).
-                state.outcomes[position + 1] = .failure(PageFailure(page: next, cause: .loop))
-                return
+            let dropped = state.withLock { state in
+                state.isFollowing = false
+                return settle(next, after: page, piece, position, &state)
             }
-            state.upcoming = next
-        } catch {
-            state.outcomes[position + 1] = .failure(PageFailure(page: page, cause: error))
+            for task in dropped { task.cancel() }
         }
+    }
+
+    private func takeFollowing() -> (position: Int, page: Page, piece: Piece)? {
+        state.withLock { state in
+            guard !state.isFollowing, let slot = state.slots[state.frontier] else { return nil }
+            guard case .piece(let piece) = slot.outcome else { return nil }
+            state.isFollowing = true
+            return (state.frontier, slot.page, piece)
+        }
+    }
+
+    private func successor(of page: Page, _ piece: Piece) throws(PageFailure.Cause) -> Page? {
+        if let next = source.next { return try next(page, piece) }
+        return try source.walk.next(after: page, piece.facts)
+    }
+
+    /// Notes what comes after a page, and drops the guesses that were wrong.
+    ///
+    /// - Returns: What is to be cancelled.
+    private func settle(
+        _ next: Result<Page?, PageFailure.Cause>,
+        after page: Page,
+        _ piece: Piece,
+        _ position: Int,
+        _ state: inout State
+    ) -> [Task<Void, Never>] {
+        state.frontier = position + 1
+        switch next {
+        case .success(nil):
+            state.end = min(state.end, state.frontier)
+            return state.drop(from: state.frontier)
+        case .failure(let cause):
+            let dropped = state.drop(from: state.frontier)
+            // The page itself is delivered first.
+            state.slots[state.frontier] = Slot(id: state.makeID(), page: page, outcome: .failure(cause))
+            return dropped
+        case .success(let next?):
+            state.following[position] = next
+            // Counted pages lead in no circle.
+            if !source.walk.isAddressable || source.next != nil,
+                !state.visited.insert(PageMarks.key(of: next.request)).inserted
+            {
+                let dropped = state.drop(from: state.frontier)
+                state.slots[state.frontier] = Slot(id: state.makeID(), page: next, outcome: .failure(.loop))
+                return dropped
+            }
+            estimate(from: next, piece, &state)
+            guard state.slots[state.frontier]?.page.request.url == next.request.url else {
+                let dropped = state.drop(from: state.frontier)
+                state.upcoming = next
+                return dropped
+            }
+            // The guess was right about the request; how many items are before it may have been another guess.
+            state.slots[state.frontier]?.page = next
+            return []
+        }
+    }
+
+    /// Guesses from a page how long those after it are, and how many there are.
+    private func estimate(from next: Page, _ piece: Piece, _ state: inout State) {
+        guard isParallel else { return }
+        let stride = piece.facts.itemCount.flatMap { $0 > 0 ? $0 : nil } ?? max(next.size, 1)
+        state.stride = stride
+        state.guessEnd = .max
+        guard let total = source.walk.total(piece.facts), let before = next.itemsBefore, total > before else { return }
+        let (pages, rest) = (total - before).quotientAndRemainder(dividingBy: stride)
+        let (end, overflow) = state.frontier.addingReportingOverflow(pages + (rest > 0 ? 1 : 0))
+        if !overflow { state.guessEnd = end }
     }
 
     // MARK: - Delivering
 
     private func wait(for position: Int) async {
         await withTaskCancellationHandler {
-            while true {
-                let isReady = state.withLock { state in
-                    state.outcomes[position] != nil || position >= state.end || state.isCancelled
-                }
-                if isReady { return }
+            while !state.withLock({ $0.isReady(position) }) {
                 await withCheckedContinuation { continuation in
                     let isLate = state.withLock { state in
-                        if state.outcomes[position] != nil || position >= state.end || state.isCancelled { return true }
+                        guard !state.isReady(position) else { return true }
                         state.waiter = continuation
                         return false
                     }
@@ -235,51 +334,31 @@ final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private func take(_ position: Int) throws(PageFailure) -> Delivery? {
-        let (outcome, isCancelled) = state.withLock { state in
-            (state.outcomes.removeValue(forKey: position), state.isCancelled)
-        }
-        switch outcome {
-        case nil:
-            guard isCancelled, Task.isCancelled else { return nil }
-            let page = state.withLock { $0.upcoming } ?? source.start
-            throw PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
-        case .failure(let failure):
-            finishDelivery(at: position)
-            throw failure
-        case .piece(let page, let piece):
-            return try deliver(page, piece, position)
-        }
-    }
-
-    private func deliver(_ page: Page, _ piece: Piece, _ position: Int) throws(PageFailure) -> Delivery {
-        var next: Page?
-        if isParallel {
-            // Only now, in order, the end counts: pages beyond it may have been loaded in vain.
-            do throws(PageFailure.Cause) {
-                next = try source.walk.next(after: page, piece.facts)
-            } catch {
-                finishDelivery(at: position)
-                throw PageFailure(page: page, cause: error)
+        let (slot, next, isLast, lost) = state.withLock { state -> (Slot?, Page?, Bool, Page?) in
+            let page = state.slots[position]?.page ?? (position == state.started ? state.upcoming : nil)
+            let isCut = state.isCancelled && position < state.end && Task.isCancelled
+            guard state.isCertain(position), let slot = state.slots[position] else {
+                return (nil, nil, false, isCut ? page ?? source.start : nil)
             }
-            if next == nil { finishDelivery(at: position + 1) }
+            state.slots[position] = nil
+            switch slot.outcome {
+            case .piece: state.delivered = position + 1
+            default: state.end = position
+            }
+            let next = state.following.removeValue(forKey: position)
+            return (slot, next, next == nil && state.slots[position + 1] == nil, nil)
         }
-        let total = source.walk.total(piece.facts)
-        let isLast = state.withLock { state in
-            state.delivered = position + 1
-            if !isParallel { next = state.following.removeValue(forKey: position) }
-            return next == nil && state.outcomes[position + 1] == nil
+        switch slot?.outcome {
+        case nil:
+            guard let lost else { return nil }
+            throw PageFailure(page: lost, cause: .loading(.cancelled(ErrorContext(lost.request))))
+        case .failure(let cause):
+            throw PageFailure(page: slot?.page ?? source.start, cause: cause)
+        case .piece(let piece):
+            let page = slot?.page ?? source.start
+            let total = source.walk.total(piece.facts)
+            source.meter?.add(items: piece.facts.itemCount ?? 0, bytes: piece.byteCount, total: total)
+            return Delivery(page: page, next: next, isLast: isLast, total: total, piece: piece)
         }
-        source.meter?.add(items: piece.facts.itemCount ?? 0, bytes: piece.byteCount, total: total)
-        return Delivery(page: page, next: next, isLast: isLast, total: total, piece: piece)
-    }
-
-    /// Ends the feed at a position and cancels what was started beyond it.
-    private func finishDelivery(at position: Int) {
-        let tasks = state.withLock { state in
-            state.end = min(state.end, position)
-            state.outcomes = state.outcomes.filter { $0.key < position }
-            return state.tasks.filter { $0.key >= position }.map(\.value)
-        }
-        for task in tasks { task.cancel() }
     }
 }

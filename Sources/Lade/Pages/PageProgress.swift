@@ -62,7 +62,7 @@ public final class PageMeter: EventSink {
     func add(items: Int, bytes: Int, total: Int?) {
         change { state in
             state.progress.pages += 1
-            state.progress.items += items
+            state.progress.items = state.progress.items.addingSaturated(items)
             state.progress.bytes += Int64(bytes)
             state.progress.total = total ?? state.progress.total
         }

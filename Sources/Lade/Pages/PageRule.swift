@@ -21,6 +21,15 @@ public enum PageRule: Sendable, Hashable {
         }
     }
 
+    /// The query item that it sets, if it sets one.
+    var query: String? {
+        switch self {
+        case .bodyCursor(_, let query), .headerCursor(_, let query), .pageNumber(let query, _), .offset(let query):
+            query
+        case .link, .body: nil
+        }
+    }
+
     /// Whether the pages can be asked for out of order.
     var isAddressable: Bool {
         switch self {
@@ -52,10 +61,23 @@ public enum PageTotal: Sendable, Hashable {
     case header(String)
 }
 
+extension PageTotal: CustomStringConvertible {
+    /// The place in a few words.
+    public var description: String {
+        switch self {
+        case .body(let pointer): "body \(pointer)"
+        case .header(let name): "header \(name)"
+        }
+    }
+}
+
 /// What happens when the next page lies on another origin than the first (pages PA-05).
 public enum OtherOrigins: Sendable, Hashable {
-    /// It is fetched, without the header fields that carry credentials or cookies.
+    /// It is fetched without credentials: no decorator that may add one, and of the header fields only those that say what is
+    /// wanted (`Accept`, `Accept-Language`, `User-Agent` …). A request with a body is refused.
     case withoutCredentials
+    /// The same, and a body is sent, too.
+    case withBody
     /// It is refused.
     case refused
 }

@@ -83,14 +83,17 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
 
     fileprivate let pages: PageSequence<Value>
     fileprivate let items: @Sendable (Value) -> [Item]
-    fileprivate var isNew: (@Sendable (Item, inout Set<Int>) -> Bool)?
+    fileprivate var makeFilter: (@Sendable () -> (Item) -> Bool)?
 
     /// The same without items whose identity came up before, on whatever page (pages PA-06).
     ///
-    /// The hashes of all identities are kept while the sequence is walked: 16 bytes or so for each item.
+    /// All identities are kept while the sequence is walked.
     public func unique<ID: Hashable & SendableMetatype>(by identity: @escaping @Sendable (Item) -> ID) -> ItemSequence {
         var copy = self
-        copy.isNew = { item, seen in seen.insert(identity(item).hashValue).inserted }
+        copy.makeFilter = {
+            var seen: Set<ID> = []
+            return { seen.insert(identity($0)).inserted }
+        }
         return copy
     }
 
@@ -104,11 +107,12 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
         fileprivate var pages: PageSequence<Value>.AsyncIterator
         fileprivate let sequence: ItemSequence
         fileprivate var rest: ArraySlice<Item> = []
-        fileprivate var seen: Set<Int> = []
+        private let isNew: ((Item) -> Bool)?
 
         fileprivate init(pages: PageSequence<Value>.AsyncIterator, sequence: ItemSequence) {
             self.pages = pages
             self.sequence = sequence
+            isNew = sequence.makeFilter?()
         }
 
         /// The next item; nil after the last.
@@ -117,7 +121,7 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Item? {
             while true {
                 while let item = rest.popFirst() {
-                    if let isNew = sequence.isNew, !isNew(item, &seen) { continue }
+                    if let isNew, !isNew(item) { continue }
                     return item
                 }
                 guard let page = try await pages.next(isolation: actor) else { return nil }
@@ -146,8 +150,9 @@ extension Loader {
     /// - Parameters:
     ///   - endpoint: What the pages are of.
     ///   - size: How many items a page is to have; 0 leaves it to the service.
-    ///   - prefetch: How many pages are loaded beyond the one asked for; none by default. At most one more than that is
-    ///     in memory. Pages that are found by number or offset are loaded in parallel, and delivered in order.
+    ///   - prefetch: How many pages are loaded beyond the one asked for; none by default, 64 at most. At most one more
+    ///     than that is in memory. Pages that are found by number or offset are loaded in parallel, on the guess that all
+    ///     are as long as those before them, and delivered in order; where the guess was wrong they are loaded again.
     ///   - pageLimit: How many pages are delivered at most; nil for all.
     ///   - start: The page to begin with, from an earlier walk; nil for the first. It brings its own size.
     ///   - meter: Is told of every page delivered.
@@ -182,7 +187,7 @@ extension PagedEndpoint {
         var source = PageSource<Value>(
             walk: walk,
             start: parts.start,
-            load: { (page) async throws(LoadingError) in
+            load: { @concurrent (page) async throws(LoadingError) in
                 let loaded = try await load(self.endpoint(of: page))
                 return PagePiece(
                     content: loaded.value,
@@ -196,7 +201,7 @@ extension PagedEndpoint {
                 try self.next(after: page, piece.content, piece.facts, walk)
             }
         }
-        source.prefetch = max(prefetch, 0)
+        source.prefetch = prefetch
         source.pageLimit = pageLimit
         source.meter = meter
         return PageSequence(source)

@@ -53,38 +53,42 @@ struct PageWalk: Sendable {
     /// Whether any page can be asked for without the one before.
     var isAddressable: Bool { rules.count == 1 && rules[0].isAddressable }
 
-    /// How many items there are on all pages, as an answer says.
+    /// How many items there are on all pages, as an answer says; nil for what is no number from 0 on.
     func total(_ facts: Facts) -> Int? {
-        switch total {
-        case .body: facts.scalars.last.flatMap { $0?.count }
-        case .header(let name): facts.response.headers[name].flatMap { Int($0) }
-        case nil: nil
-        }
+        let total: Int? =
+            switch total {
+            case .body: facts.scalars.last.flatMap { $0?.count }
+            case .header(let name): facts.response.headers[name].flatMap { Int($0) }
+            case nil: nil
+            }
+        return total.flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// A page by its distance from another, for addressable pages with `stride` items each.
-    func page(_ distance: Int, after page: Page, stride: Int) -> Page {
-        var request = first.request
-        let number = page.number + distance
-        let itemsBefore = page.itemsBefore.map { $0 + distance * stride }
+    /// The page after another that was not loaded yet, for addressable pages, supposing that it has `stride` items.
+    ///
+    /// It may be wrong; ``next(after:_:)`` is right once the page is there. Nil where the numbers do not suffice.
+    func guess(after page: Page, stride: Int) -> Page? {
+        let itemsBefore = page.itemsBefore.flatMap { $0.adding(stride) }
+        let value: Int?
         switch rules.first {
-        case .pageNumber(let query, let first):
-            request.url = request.url.settingQuery(query, String(first + number))
-        case .offset(let query):
-            request.url = request.url.settingQuery(query, String(itemsBefore ?? number * stride))
-        case .link, .body, .bodyCursor, .headerCursor, nil: break
+        case .pageNumber(_, let first): value = page.number.adding(1).flatMap(first.adding)
+        case .offset: value = itemsBefore
+        case .link, .body, .bodyCursor, .headerCursor, nil: value = nil
         }
-        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
+        guard let value, let number = page.number.adding(1), let query = rules.first?.query else { return nil }
+        return Page(size: page.size, number: number, request: changed(query, String(value)), itemsBefore: itemsBefore)
     }
 
     /// The page after one that was loaded; nil after the last.
     func next(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Page? {
         // An empty page is the end, whatever it says comes next (PA-03).
         guard facts.itemCount != 0 else { return nil }
-        let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.map { $0 + count } }
+        let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
         if let total = total(facts), let itemsBefore, itemsBefore >= total { return nil }
-        guard let request = try request(after: page, facts, itemsBefore) else { return nil }
-        return Page(size: page.size, number: page.number + 1, request: request, itemsBefore: itemsBefore)
+        guard let request = try request(after: page, facts, itemsBefore), let number = page.number.adding(1) else {
+            return nil
+        }
+        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
     }
 
     private func request(
@@ -98,13 +102,13 @@ struct PageWalk: Sendable {
             switch rule {
             case .link(let relation):
                 guard let url = try Self.linked(relation, facts.response) else { continue }
-                return try moved(to: url)
+                return try moved(to: url, from: facts.response.request)
             case .body:
                 guard case .string(let target) = scalar, !target.isEmpty else { continue }
-                guard let url = URL(string: target, relativeTo: facts.response.request.url)?.absoluteURL else {
+                guard let url = URL(reference: target, against: facts.response.request.url) else {
                     throw .invalidTarget(target.escapedForDisplay(limit: 120))
                 }
-                return try moved(to: url)
+                return try moved(to: url, from: facts.response.request)
             case .bodyCursor(_, let query):
                 guard let cursor = scalar?.text else { continue }
                 return changed(query, cursor)
@@ -113,9 +117,11 @@ struct PageWalk: Sendable {
                 return changed(query, cursor)
             case .pageNumber(let query, let first):
                 guard facts.itemCount != nil else { throw Self.uncounted }
-                return changed(query, String(first + page.number + 1))
+                guard let value = page.number.adding(1).flatMap(first.adding) else { throw Self.tooLarge(query) }
+                return changed(query, String(value))
             case .offset(let query):
-                guard let itemsBefore else { throw Self.uncounted }
+                guard facts.itemCount != nil, page.itemsBefore != nil else { throw Self.uncounted }
+                guard let itemsBefore else { throw Self.tooLarge(query) }
                 return changed(query, String(itemsBefore))
             }
         }
@@ -125,6 +131,10 @@ struct PageWalk: Sendable {
     private static var uncounted: PageFailure.Cause {
         let reason = "pages that are counted end with an empty one, so it must be known how many items a page has"
         return .loading(.invalidSetting(name: "itemCount", reason: reason, ErrorContext()))
+    }
+
+    private static func tooLarge(_ query: String) -> PageFailure.Cause {
+        .invalidTarget("\(query) above \(Int.max)")
     }
 
     private func changed(_ query: String, _ value: String) -> Request {
@@ -150,35 +160,55 @@ struct PageWalk: Sendable {
         return url
     }
 
-    /// The first page's request at another address, which the server has named.
-    func moved(to url: URL) throws(PageFailure.Cause) -> Request {
-        var request = first.request
-        request.url = url
-        return try vetted(request)
+    /// The first page's request at another address, which the server has named in an answer to `request`.
+    func moved(to url: URL, from request: Request? = nil) throws(PageFailure.Cause) -> Request {
+        var next = first.request
+        next.url = url
+        if let request { next.keepSecrets(of: request) }
+        next = try vetted(next)
+        guard next[LeadsToOtherOrigin.self] else { return next }
+        for field in next.headers where !Self.harmlessNames.contains(field.name.lowercased()) {
+            next.headers.remove(field.name)
+        }
+        return next
     }
+
+    /// Fields that say what is wanted; any other of the app's own may be a credential, whatever its name.
+    private static let harmlessNames: Set<String> = [
+        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
+        "content-language", "content-type", "pragma", "prefer", "user-agent",
+    ]
 
     /// A request as far as it may go to where it goes: another origin sees no credentials (PA-05).
     func vetted(_ candidate: Request) throws(PageFailure.Cause) -> Request {
         var request = candidate
-        guard let scheme = request.url.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            (try? request.validate()) != nil
-        else {
-            throw .invalidTarget(request.url.redacted().escapedForDisplay(limit: 120))
+        guard request.isHTTP, (try? request.validate()) != nil, let origin = Origin(request.url) else {
+            throw .invalidTarget(Redaction(request).address(request.url.absoluteString).escapedForDisplay(limit: 120))
         }
-        guard !Self.isSameOrigin(request.url, original.url) else { return request }
-        guard otherOrigins == .withoutCredentials else { throw .otherOrigin }
-        for field in request.headers where field.carriesCredentials || field.name.lowercased() == "cookie" {
-            request.headers.remove(field.name)
-        }
+        let home = Origin(original.url)
+        guard origin != home else { return request }
+        guard otherOrigins != .refused else { throw .otherOrigin }
+        guard origin.isSecure || home?.isSecure != true else { throw .insecure }
+        guard !request.hasBody || otherOrigins == .withBody else { throw .bodyToOtherOrigin }
+        request.keepSecrets(of: original)
+        request.headers.removeCredentials()
+        request.headers.remove("Host")
         // A detour is made for the first page's host.
         request.destination = nil
+        request[LeadsToOtherOrigin.self] = true
         return request
     }
+}
 
-    static func isSameOrigin(_ one: URL, _ other: URL) -> Bool {
-        let scheme = one.scheme?.lowercased()
-        let standard = scheme == "https" ? 443 : 80
-        return scheme == other.scheme?.lowercased() && one.host()?.lowercased() == other.host()?.lowercased()
-            && one.port ?? standard == other.port ?? standard
+extension Int {
+    /// The sum; nil where it cannot be represented.
+    func adding(_ other: Int) -> Int? {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? nil : sum
+    }
+
+    /// The sum, or the largest number where it cannot be represented.
+    func addingSaturated(_ other: Int) -> Int {
+        adding(other) ?? .max
     }
 }

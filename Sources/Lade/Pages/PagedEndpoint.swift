@@ -75,10 +75,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
 
     /// The endpoint of one page.
     package func endpoint(of page: Page) -> Endpoint<Value> {
-        var single = endpoint.request { $0 = page.request }
-        // Decorators may sign, and another origin is to see no credentials (PA-05).
-        if !PageWalk.isSameOrigin(page.request.url, endpoint.request.url) { single.decorators = [] }
-        return single
+        endpoint.request { $0 = page.request }
     }
 
     func source(size: Int, from start: Page?) -> PageSourceParts {
@@ -103,7 +100,8 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     }
 
     func facts(_ value: Value, _ response: Response, _ walk: PageWalk) -> PageWalk.Facts {
-        var facts = PageWalk.Facts(response: response, itemCount: itemCount?(value))
+        // What counts may be a number of the server's, and none is below 0.
+        var facts = PageWalk.Facts(response: response, itemCount: (itemCount?(value)).map { max(0, $0) })
         guard !walk.pointers.isEmpty, let bytes = response.body.bytes else { return facts }
         var splitter = JSONSplitter(.init(list: nil, values: walk.pointers))
         // A body that is no JSON names no next page; whether it is one is for the endpoint's own processors to say.
@@ -124,10 +122,10 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
             return try walk.next(after: page, facts)
         case .target(let target):
             guard facts.itemCount != 0, let text = target(value), !text.isEmpty else { return nil }
-            guard let url = URL(string: text, relativeTo: facts.response.request.url)?.absoluteURL else {
+            guard let url = URL(reference: text, against: facts.response.request.url) else {
                 throw .invalidTarget(text.escapedForDisplay(limit: 120))
             }
-            request = try walk.moved(to: url)
+            request = try walk.moved(to: url, from: facts.response.request)
         case .closure(let next):
             let loaded = Paginator<Value>.Loaded(
                 original: endpoint.request,

@@ -72,7 +72,7 @@ extension Endpoint where Value == Data {
             guard case .object(let members) = value else {
                 throw ProcessingFault.wrongKind(expected: "an object", found: value.kind)
             }
-            return members
+            return members.dictionary
         }
     }
 

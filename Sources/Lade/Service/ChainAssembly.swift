@@ -19,7 +19,6 @@ struct ChainAssembly: Sendable {
     /// The links of an account's chain, outermost first.
     func links(for account: Account.Settings, jar: CookieJar?) -> [any Interceptor] {
         let budget = settings.retryBudget
-        let drawBudget = budget.map { budget in { @Sendable (key: ServiceKey) in budget.draw(for: key) } }
         var links: [any Interceptor] = []
         // 1 What sees each call once: the user's links, then the fields that every request gets, then decorators.
         links += settings.callInterceptors
@@ -34,23 +33,26 @@ struct ChainAssembly: Sendable {
         // 2 Deadline.
         links.append(DeadlineInterceptor(settings.deadlines))
         // 3 Redirect.
-        links.append(RedirectInterceptor(policy: settings.redirects, drawBudget: drawBudget))
-        // 4 Cookies.
-        if let jar { links.append(CookieInterceptor(jar: jar)) }
-        // 5 Cache; until there is one, nothing is stored.
+        links.append(RedirectInterceptor(policy: settings.redirects, budget: budget, keyRule: limiter.keyRule))
+        // 4 Cache; until there is one, nothing is stored.
         links.append(CacheModeInterceptor())
-        // 6 Retry.
+        // 5 Retry.
         links.append(
             RetryInterceptor(settings.retries, budget: budget, keyRule: limiter.keyRule, random: settings.random)
         )
-        // 7 Hosts.
-        links.append(HostsInterceptor(directory: settings.hosts, jar: jar))
-        // 8 Authorisation.
+        // 6 Hosts.
+        links.append(HostsInterceptor(directory: settings.hosts))
+        // 7 Authorisation.
         if !account.authorisers.isEmpty {
-            links.append(AuthorisationInterceptor(authorisers: account.authorisers, drawBudget: drawBudget))
+            links.append(
+                AuthorisationInterceptor(authorisers: account.authorisers, budget: budget, keyRule: limiter.keyRule)
+            )
         }
-        // 9 Rate limit, the last wait; what comes below is the exchange, which has what is left of the time.
+        // 8 Rate limit, the last wait.
         links.append(RateLimitInterceptor(limiter))
+        // 9 Cookies, below all that sends again and all that waits: each exchange has the newest. Then the exchange, which
+        // has what is left of the time.
+        if let jar { links.append(CookieInterceptor(jar: jar)) }
         links.append(ExchangeDeadlineInterceptor(settings.deadlines))
         // 10 What sees each exchange: the user's links, then the trace context.
         links += settings.attemptInterceptors

@@ -74,6 +74,8 @@ public final class Service: Sendable {
 
     /// Makes an account for somebody who has signed in.
     public func account(_ settings: Account.Settings) -> Account {
+        var settings = settings
+        if settings.identifier.isEmpty, settings.hasCredentials { settings.identifier = makeIdentity() }
         let jar = settings.cookies.makeJar()
         let chain = Chain(assembly.links(for: settings, jar: jar), transport: transport)
         return Account(service: self, settings: settings, jar: jar, chain: chain)
@@ -82,7 +84,8 @@ public final class Service: Sendable {
     /// Makes an account whose requests are authorised.
     ///
     /// - Parameters:
-    ///   - identifier: What tells its cached answers and cookies from those of others.
+    ///   - identifier: What tells its cached answers, announced quotas and cookies from those of others; generated when it
+    ///     is empty, so that it differs from run to run.
     ///   - authorisers: Who authorises its requests, in their order.
     /// - Returns: The account.
     public func account(identifier: String = "", authorisers: [any Authoriser]) -> Account {
@@ -115,6 +118,12 @@ public final class Service: Sendable {
     public func shutDown() async {
         group.close()
         await shutDownTransport?()
+    }
+
+    /// An identity that no other account has.
+    private func makeIdentity() -> String {
+        let digits = [settings.random.next(), settings.random.next()].map { String($0, radix: 16) }
+        return "account-" + digits.map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()
     }
 
     func nextCallID() -> Call.ID {

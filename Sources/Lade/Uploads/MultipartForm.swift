@@ -23,13 +23,19 @@ public struct MultipartForm: Sendable {
     private var pieces: [Piece] = []
 
     /// Makes an empty form; the boundary must occur in none of its parts.
-    public init(boundary: String) {
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a boundary that is no token of at most 70 characters (RFC 2046 §5.1.1).
+    public init(boundary: String) throws(LoadingError) {
+        guard !boundary.isEmpty, boundary.utf8.count <= 70, boundary.utf8.allSatisfy(\.isTokenCharacter) else {
+            let reason = "it is no token of at most 70 characters"
+            throw .invalidSetting(name: "boundary", reason: reason, ErrorContext())
+        }
         self.boundary = boundary
     }
 
-    /// Makes an empty form with a boundary that nobody can foresee: 128 random bits.
+    /// Makes an empty form with a boundary that cannot be foreseen: 128 random bits.
     public init(random: any RandomSource = SystemRandom()) {
-        self.init(boundary: "lade-" + [random.next(), random.next()].map { String($0, radix: 36) }.joined())
+        boundary = "lade-" + [random.next(), random.next()].map { String($0, radix: 36) }.joined()
     }
 
     /// Adds a field with a text.
@@ -44,7 +50,7 @@ public struct MultipartForm: Sendable {
     ///   - path: The file.
     ///   - fileName: What the server is told it is called; the last part of the path by default.
     ///   - contentType: What it is; `application/octet-stream` by default.
-    /// - Throws: `LoadingError.file` when there is nothing to be read.
+    /// - Throws: `LoadingError.file` when there is nothing to be read; the same as ``addBody(_:_:fileName:)``.
     public mutating func addFile(
         _ name: String,
         path: String,
@@ -52,12 +58,19 @@ public struct MultipartForm: Sendable {
         contentType: String? = nil
     ) throws(LoadingError) {
         let body = try RequestBody.file(path, contentType: contentType)
-        addBody(name, body, fileName: fileName ?? path.split(separator: "/").last.map(String.init) ?? path)
+        try addBody(name, body, fileName: fileName ?? path.split(separator: "/").last.map(String.init) ?? path)
     }
 
     /// Adds a part from memory.
-    public mutating func addData(_ name: String, _ data: Data, fileName: String, contentType: String? = nil) {
-        addBody(name, .bytes(data, contentType: contentType), fileName: fileName)
+    ///
+    /// - Throws: The same as ``addBody(_:_:fileName:)``.
+    public mutating func addData(
+        _ name: String,
+        _ data: Data,
+        fileName: String,
+        contentType: String? = nil
+    ) throws(LoadingError) {
+        try addBody(name, .bytes(data, contentType: contentType), fileName: fileName)
     }
 
     /// Adds a part from any body: bytes, a file, or chunks that are made while it is sent.
@@ -66,8 +79,10 @@ public struct MultipartForm: Sendable {
     ///   - name: The name of the field.
     ///   - body: The content; without a length of its own the whole form is sent without one.
     ///   - fileName: What the server is told it is called.
-    public mutating func addBody(_ name: String, _ body: RequestBody, fileName: String) {
+    /// - Throws: `LoadingError.invalidRequest` for a content type that no header field may have, as one with a line break.
+    public mutating func addBody(_ name: String, _ body: RequestBody, fileName: String) throws(LoadingError) {
         let type = body.contentType ?? "application/octet-stream"
+        if let fault = Headers([("Content-Type", type)]).fault { throw .invalidRequest(.header(fault), ErrorContext()) }
         add(name, head: "; filename=\"\(Self.quoted(fileName))\"\r\nContent-Type: \(type)", .body(body))
     }
 

@@ -26,6 +26,14 @@ extension RequestBody {
                 remaining -= Int64(piece.count)
                 try await write(Data(piece))
             }
+            guard remaining == 0 else {
+                let fault = FileFault(
+                    path: path,
+                    operation: .read,
+                    reason: "it has become shorter by \(remaining) bytes"
+                )
+                throw LoadingError.file(fault, ErrorContext())
+            }
         case .stream(let make):
             try await make(write)
         }

@@ -163,7 +163,7 @@ struct Demo: Sendable {
 
     private func destination() throws(CommandError) -> (path: String, folder: String?) {
         if let path = settings.path {
-            try FileSink.check(path, mayOverwrite: settings.mayOverwrite)
+            _ = try OutputFile(path, mayOverwrite: settings.mayOverwrite)
             return (path, nil)
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lade-demo-\(UUID().uuidString)")

@@ -1,4 +1,5 @@
 import Lade
+import LadeTesting
 
 /// What `lade demo` was asked for.
 struct DemoSettings: CommandSettings {
@@ -11,7 +12,12 @@ struct DemoSettings: CommandSettings {
 
     static let rows: [OptionRow<DemoSettings>] =
         [
-            .count("medias", .server, "How many medias there are (4000; 600 with --fast)") { $0.medias = $1 },
+            .count(
+                "medias",
+                .server,
+                "How many medias there are (4000; 600 with --fast)",
+                to: LocalCatalogue.Options.most
+            ) { $0.medias = $1 },
             .count("seed", .server, "What medias and pauses are made from (1)", from: 0) { $0.seed = UInt64($1) },
             .flag("fast", .server, "A few seconds instead of a quarter of a minute") { $0.isFast = true },
             .value(

@@ -18,7 +18,7 @@ struct CommandError: Error, Equatable {
 
     /// An operand for a command that takes none.
     static func unexpected(_ operand: String, of command: String) -> CommandError {
-        .usage("\(command) takes no “\(operand)”", advice: "“lade \(command) --help” shows what it takes.")
+        .usage("\(command) takes no “\(operand.asArgument)”", advice: "“lade \(command) --help” shows what it takes.")
     }
 
     /// Whoever read our output has left, which is a way of saying "enough" (CM-05).

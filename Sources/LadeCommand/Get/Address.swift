@@ -25,6 +25,14 @@ struct Address: Equatable {
         takeUser()
     }
 
+    /// The address as an error may show it: without user, password, query and fragment.
+    var shown: String {
+        guard let start = base.firstRange(of: "://"), let at = base[start.upperBound...].lastIndex(of: "@") else {
+            return base
+        }
+        return String(base[..<start.upperBound]) + base[base.index(after: at)...]
+    }
+
     /// The address as one text.
     var text: String {
         base + (query.map { "?\($0)" } ?? "") + (fragment.map { "#\($0)" } ?? "")
@@ -57,10 +65,9 @@ struct Address: Equatable {
             return "http://localhost" + (rest.first?.isNumber == true ? ":" : "") + rest
         }
         let authority = text.prefix { !"/?#".contains($0) }
-        let host = (authority.split(separator: "@").last ?? authority).lowercased()
-        let name = host.prefix { $0 != ":" }
-        let isHere =
-            name == "localhost" || name.hasSuffix(".localhost") || name.hasPrefix("127.") || host.hasPrefix("[::1]")
+        let host = authority.split(separator: "@").last ?? authority
+        let name = host.first == "[" ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
+        let isHere = NormalHost(String(name))?.isLoopback ?? false
         return (isHere ? "http://" : "https://") + text
     }
 
@@ -89,5 +96,13 @@ struct Address: Equatable {
             }
         }
         return result
+    }
+}
+
+extension String {
+    /// The argument as an error may show it: what stands before an at sign, and the query of an address, may be secrets.
+    var asArgument: String {
+        if contains("://") { return Address(self).shown }
+        return lastIndex(of: "@").map { "…" + self[$0...] } ?? self
     }
 }

@@ -27,7 +27,8 @@ struct Fetch: Sendable {
     }
 
     private func fetch() async throws(CommandError) -> ExitCode {
-        if let path = output.path { try FileSink.check(path, mayOverwrite: output.mayOverwrite) }
+        let file: OutputFile? =
+            if let path = output.path { try OutputFile(path, mayOverwrite: output.mayOverwrite) } else { nil }
         var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
         settings.connection.apply(to: &request)
         settings.policy.apply(to: &request)
@@ -46,9 +47,12 @@ struct Fetch: Sendable {
             // The loader is held until the body is written: a body ends with the loader it came by.
             let loader = account.makeLoader()
             defer { withExtendedLifetime(loader) {} }
-            var load = ResumableLoad(request, by: loader)
-            let response = try await head(of: &load, witness)
-            try await deliver(response, of: &load, witness)
+            switch file {
+            case .regular: try await download(request, by: loader, to: output.path, witness)
+            case nil where output.usesRemoteName: try await download(request, by: loader, to: nil, witness)
+            case .special(let device): try await stream(request, by: loader, to: device, witness)
+            case nil: try await stream(request, by: loader, to: nil, witness)
+            }
             await account.service.shutDown()
         } catch {
             await account.service.shutDown()
@@ -57,31 +61,69 @@ struct Fetch: Sendable {
         return .success
     }
 
-    private func head(of load: inout ResumableLoad, _ witness: Witness) async throws(CommandError) -> Response {
+    // MARK: - To a file
+
+    /// Downloads to a file, or to the name that the server gives.
+    private func download(
+        _ request: Request,
+        by loader: Loader,
+        to path: String?,
+        _ witness: Witness
+    ) async throws(CommandError) {
+        let line = showsProgress ? Locked(ProgressLine(console.talk, total: nil, time: context.time)) : nil
+        defer { line?.withLock { $0.end() } }
+        let options = options(for: request, line)
+        let download: Download
         do throws(LoadingError) {
-            return try await load.head()
+            download =
+                if let path { try await loader.download(request, to: path, options: options) } else {
+                    try await loader.download(request, into: "", options: options)
+                }
+        } catch .unacceptableStatus(let status, _) where output.ignoresStatus && status.code >= 400 {
+            // Its body is not wanted, and the status is none to complain of.
+            return
+        } catch {
+            throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite) ?? witness.failure(error)
+        }
+        guard path == nil, !output.isSilent else { return }
+        console.talk.write("lade: Saved as \(download.path.escapedForDisplay()).\n")
+    }
+
+    private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {
+        var options = Download.Options()
+        options.mayOverwrite = output.mayOverwrite
+        options.lengthLimit = output.maximumSize.map(Int64.init)
+        // A file is no place for the page of an error, unless every status is a success.
+        options.acceptableStatuses = output.ignoresStatus ? 100..<(output.failsWithoutBody ? 400 : 1_000) : 100..<300
+        if output.includesHead || request.method == .head { options.prologue = { Data(Self.head(of: $0).utf8) } }
+        if let line { options.progress = { received, total in line.withLock { $0.show(received, of: total) } } }
+        return options
+    }
+
+    // MARK: - To the standard output, or to a device
+
+    private func stream(
+        _ request: Request,
+        by loader: Loader,
+        to device: Descriptor?,
+        _ witness: Witness
+    ) async throws(CommandError) {
+        // What a device could not keep shows when it is written to; closing it adds nothing.
+        defer { try? device?.close() }
+        var load = ResumableLoad(request, by: loader)
+        let response: Response
+        do throws(LoadingError) {
+            response = try await load.head()
         } catch {
             throw witness.failure(error)
         }
-    }
-
-    private func deliver(
-        _ response: Response,
-        of load: inout ResumableLoad,
-        _ witness: Witness
-    ) async throws(CommandError) {
-        if var sink = try sink(for: response) {
-            do throws(CommandError) {
-                try await begin(response, in: &sink)
-                if writesBody(of: response) { try await copy(response, of: &load, to: &sink, witness) }
-                try await sink.finish()
-            } catch {
-                sink.abandon()
-                throw error
+        if device == nil || isAccepted(response) {
+            var sink = sink(for: response, device)
+            try await begin(response, in: &sink)
+            if writesBody(of: response) {
+                try await copy(response, of: &load, to: &sink, witness, isDevice: device != nil)
             }
-            if output.usesRemoteName, !output.isSilent, let file = sink as? FileSink {
-                console.talk.write("lade: Saved as \(file.path.escapedForDisplay()).\n")
-            }
+            try await sink.finish()
         }
         try checkStatus(of: response, witness)
     }
@@ -104,16 +146,8 @@ struct Fetch: Sendable {
         try await sink.writeHead(Self.head(of: response))
     }
 
-    /// Where the answer goes; nil when it goes nowhere, because a file is no place for the page of an error.
-    private func sink(for response: Response) throws(CommandError) -> (any BodySink)? {
-        if output.path != nil || output.usesRemoteName {
-            guard isAccepted(response) else { return nil }
-            return try FileSink(
-                output.path ?? FileName.suggested(by: response),
-                mayOverwrite: output.mayOverwrite,
-                interruption: context.interruption
-            )
-        }
+    private func sink(for response: Response, _ device: Descriptor?) -> any BodySink {
+        if let device { return PipeSink(device) }
         guard console.isOutputTerminal else { return PipeSink(console.output) }
         let type = response.headers["Content-Type"]
         return TerminalSink(console, TerminalText.Kind(contentType: type, isColoured: console.usesColour))
@@ -123,11 +157,12 @@ struct Fetch: Sendable {
         _ response: Response,
         of load: inout ResumableLoad,
         to sink: inout any BodySink,
-        _ witness: Witness
+        _ witness: Witness,
+        isDevice: Bool
     ) async throws(CommandError) {
-        let length = Self.length(of: response)
-        try check(length ?? 0, announced: length, response, witness)
-        var progress = showsProgress(of: sink) ? ProgressLine(console.talk, total: length, time: context.time) : nil
+        try check(load.length ?? 0, announced: load.length, response, witness)
+        let isShown = showsProgress && !isDevice && console.output.isRegularFile
+        var progress = isShown ? ProgressLine(console.talk, total: load.length, time: context.time) : nil
         defer { progress?.end() }
         var received: Int64 = 0
         while !sink.isSated, let piece = try await next(of: &load, for: sink, witness) {
@@ -136,16 +171,13 @@ struct Fetch: Sendable {
                 received += Int64(chunk.count)
                 try check(received, announced: nil, response, witness)
                 try await sink.write(chunk)
-                progress?.add(chunk.count)
+                progress?.show(received, of: load.length)
             case .anew(let response):
                 // It is in the place of an answer that was to be kept.
                 try checkStatus(of: response, witness)
-                let length = Self.length(of: response)
-                try check(length ?? 0, announced: length, response, witness)
-                try await sink.beginAnew()
+                try check(load.length ?? 0, announced: load.length, response, witness)
                 try await begin(response, in: &sink)
                 received = 0
-                progress?.beginAnew(total: length)
             }
         }
     }
@@ -173,16 +205,7 @@ struct Fetch: Sendable {
         throw witness.failure(.bodyTooLarge(limit: limit, announced: announced, context))
     }
 
-    private func showsProgress(of sink: any BodySink) -> Bool {
-        guard console.isTalkTerminal, !output.isSilent, !output.isVerbose else { return false }
-        return sink is FileSink || console.output.isRegularFile
-    }
-
-    /// The length of the body as it will arrive; unknown when it is decoded on the way.
-    private static func length(of response: Response) -> Int64? {
-        guard response.request.method != .head, !response.headers.contains("Content-Encoding") else { return nil }
-        return response.headers["Content-Length"].flatMap { Int64($0) }
-    }
+    private var showsProgress: Bool { console.isTalkTerminal && !output.isSilent && !output.isVerbose }
 
     /// The head as HTTP/1.1 writes it, without the reason phrase, which no version since has.
     private static func head(of response: Response) -> String {

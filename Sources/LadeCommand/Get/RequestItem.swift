@@ -48,7 +48,7 @@ enum RequestItem: Equatable, Sendable {
         case .emptyHeader: self = .header(.set(name, ""))
         case .header:
             if ["http", "https"].contains(name.lowercased()), value.hasPrefix("//") {
-                throw .usage("more than one address: \(text)", advice: "Fetch one address at a time.")
+                throw .usage("more than one address: \(text.asArgument)", advice: "Fetch one address at a time.")
             }
             self = .header(value.isEmpty ? .remove(name) : .set(name, value))
         case .json:
@@ -97,8 +97,16 @@ enum RequestItem: Equatable, Sendable {
         return nil
     }
 
+    /// The error for an item that cannot be read; its value is not shown, for it may be a secret.
     private static func usage(_ text: String, _ fault: String) -> CommandError {
-        .usage("the item “\(text)” \(fault)", advice: "“lade get --help” lists the kinds of items.")
+        let name = text.prefix { !":=@; \t".contains($0) }
+        let separator = text[name.endIndex...].prefix { ":=@; \t".contains($0) }
+        // What has neither separator nor blank may be all secret.
+        let shown = separator.isEmpty ? String(name.prefix(2)) : String(name + separator)
+        return .usage(
+            "the item “\(shown)\(shown.count < text.count ? "…" : "")” \(fault)",
+            advice: "“lade get --help” lists the kinds of items."
+        )
     }
 }
 

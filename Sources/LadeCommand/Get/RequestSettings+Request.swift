@@ -49,7 +49,7 @@ extension RequestSettings {
         }
         for case .query(let name, let value) in items { address.addQueryItem(name, value) }
         guard let url = URL(string: address.text) else {
-            throw .usage("“\(address.base)” is no address", advice: "Write it as https://host/path.")
+            throw .usage("“\(address.shown)” is no address", advice: "Write it as https://host/path.")
         }
         return (url, address.user)
     }
@@ -149,11 +149,13 @@ extension RequestSettings {
             switch item {
             case .text(let name, let value), .json(let name, let value): form.addField(name, value)
             case .file(let name, let path):
-                form.addBody(
-                    name,
-                    try Self.body(ofFile: path, contentType: nil),
-                    fileName: path.split(separator: "/").last.map(String.init) ?? path
-                )
+                let body = try Self.body(ofFile: path, contentType: nil)
+                let fileName = path.split(separator: "/").last.map(String.init) ?? path
+                do throws(LoadingError) {
+                    try form.addBody(name, body, fileName: fileName)
+                } catch {
+                    throw CommandError(error)
+                }
             case .query, .header, .standardInput: break
             }
         }

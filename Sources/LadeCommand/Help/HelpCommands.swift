@@ -14,7 +14,7 @@ struct HelpSettings: CommandSettings {
 
     mutating func addOperand(_ operand: String) throws(CommandError) {
         guard topic == nil else {
-            throw .usage("more than one topic: “\(operand)”", advice: "Ask for one topic at a time.")
+            throw .usage("more than one topic: “\(operand.asArgument)”", advice: "Ask for one topic at a time.")
         }
         topic = operand
     }
@@ -50,7 +50,10 @@ extension Command {
         if let command = pages.table[topic] { return pages.page(of: command, isComplete: isComplete) }
         let topics = pages.table.commands.map(\.name) + [HelpSettings.exitCodes]
         let nearest = Suggestion.nearest(to: topic, among: topics).map { "; did you mean “\($0)”?" }
-        throw .usage("there is no help about “\(topic)”" + (nearest ?? ""), advice: "“lade --help” lists the commands.")
+        throw .usage(
+            "there is no help about “\(topic.asArgument)”" + (nearest ?? ""),
+            advice: "“lade --help” lists the commands."
+        )
     }
 }
 

@@ -12,16 +12,8 @@ protocol BodySink: Sendable {
     /// Takes the next piece; returns when there is room for another.
     mutating func write(_ chunk: Data) async throws(CommandError)
 
-    /// Forgets everything it was given, because the answer begins anew.
-    ///
-    /// Only while ``canBeginAnew``.
-    mutating func beginAnew() async throws(CommandError)
-
     /// Everything has arrived.
     mutating func finish() async throws(CommandError)
-
-    /// Nothing more will come, and it was not everything. Harmless after the end.
-    func abandon()
 
     /// Whether it makes no use of the rest.
     var isSated: Bool { get }
@@ -65,11 +57,7 @@ struct PipeSink: BodySink {
         if let error { throw .output(error) }
     }
 
-    func beginAnew() async throws(CommandError) {}
-
     func finish() async throws(CommandError) {}
-
-    func abandon() {}
 
     private static func write(_ chunk: Data, to descriptor: Descriptor) -> SystemError? {
         do throws(SystemError) {
@@ -115,11 +103,7 @@ struct TerminalSink: BodySink {
         try await pipe.write(Data(text.text(of: chunk).utf8))
     }
 
-    func beginAnew() async throws(CommandError) {}
-
     mutating func finish() async throws(CommandError) {
         try await pipe.write(Data(text.end().utf8))
     }
-
-    func abandon() {}
 }

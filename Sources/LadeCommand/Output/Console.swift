@@ -18,7 +18,9 @@ struct Console: Sendable {
     /// Takes data and nothing else.
     var output = Descriptor.standardOutput
     /// Takes everything that is said to the user.
-    var talk = LineLog(.standardError)
+    var talk: LineLog
+    /// What is never said.
+    let secrets = SecretMask()
     /// Whether the data goes to a person.
     var isOutputTerminal: Bool
     /// Whether what is said goes to a person.
@@ -28,6 +30,7 @@ struct Console: Sendable {
 
     /// The console of the process.
     init() {
+        talk = LineLog(.standardError, hiding: secrets)
         isOutputTerminal = output.isTerminal
         isTalkTerminal = Descriptor.standardError.isTerminal
         let isUnwanted = Self.environment("NO_COLOR")?.isEmpty == false || Self.environment("TERM") == "dumb"

@@ -4,16 +4,22 @@
 final class LineLog: Sendable {
     private let descriptor: Descriptor
     private let queue = BlockingQueue(label: "lade.log")
+    private let secrets: SecretMask?
 
     /// Makes a log that writes to a descriptor.
-    init(_ descriptor: Descriptor) {
+    ///
+    /// - Parameters:
+    ///   - descriptor: Where the lines go.
+    ///   - secrets: What no line shows.
+    init(_ descriptor: Descriptor, hiding secrets: SecretMask? = nil) {
         self.descriptor = descriptor
+        self.secrets = secrets
     }
 
     /// Writes a text after everything that was written before.
     func write(_ text: String) {
         // A log that cannot be written is no reason to fail, and there is no other place to say so.
-        queue.enqueue { [descriptor] in try? descriptor.write(text.utf8) }
+        queue.enqueue { [descriptor, text = secrets?.masked(text) ?? text] in try? descriptor.write(text.utf8) }
     }
 
     /// Waits until everything is written.

@@ -9,6 +9,8 @@ struct ProgressLine {
     private var isShown = false
     private var total: Int64?
     private var received: Int64 = 0
+    /// What was there before the line began, which counts for no rate.
+    private var resumed: Int64 = 0
 
     // Quicker downloads never show a line, and no line changes faster than it can be read.
     private static let delay = Duration.milliseconds(500)
@@ -23,21 +25,20 @@ struct ProgressLine {
         lastShown = start.advanced(by: Self.delay - Self.interval)
     }
 
-    /// Counts what arrived, and shows it now and then.
-    mutating func add(_ count: Int) {
-        received += Int64(count)
+    /// Counts from what an earlier download has left.
+    mutating func resume(at received: Int64) {
+        (resumed, self.received) = (received, received)
+    }
+
+    /// Shows now and then how much has arrived; fewer bytes than before mean that the body begins anew.
+    mutating func show(_ received: Int64, of total: Int64?) {
+        if received < self.received { (start, resumed) = (time.now, 0) }
+        (self.received, self.total) = (received, total)
         let now = time.now
         guard lastShown.duration(to: now) >= Self.interval else { return }
         lastShown = now
         isShown = true
         talk.write("\r\(text(at: now))\u{1B}[K")
-    }
-
-    /// Counts from nothing again, because the body begins anew.
-    mutating func beginAnew(total: Int64?) {
-        received = 0
-        start = time.now
-        self.total = total
     }
 
     /// Removes the line.
@@ -48,11 +49,18 @@ struct ProgressLine {
 
     /// What the line says.
     func text(at now: Instant) -> String {
-        let seconds = start.duration(to: now).inSeconds
-        let rate = seconds > 0 ? Int64(Double(received) / seconds) : 0
+        let rate = Self.rate(received - resumed, in: start.duration(to: now))
         var text = Self.bytes(received)
-        if let total, total > 0 { text += " of \(Self.bytes(total)), \(min(100, received * 100 / total)) %" }
+        if let total, total > 0 {
+            text += " of \(Self.bytes(total)), \(Int(min(100, Double(received) / Double(total) * 100))) %"
+        }
         return text + ", \(Self.bytes(rate))/s"
+    }
+
+    /// How many bytes come in a second, whatever the numbers are.
+    static func rate(_ count: Int64, in time: Duration) -> Int64 {
+        let rate = time > .zero ? Double(count) / time.inSeconds : 0
+        return rate < 1e18 ? Int64(rate) : .max
     }
 
     /// A number of bytes in the unit that leaves few digits: 999 B, 1.5 kB, 20 MB.

@@ -74,15 +74,18 @@ struct PagesRun: Sendable {
         }
     }
 
-    /// The lines without what could control a terminal (CM-02).
+    /// The lines without what could control a terminal, or show text in another order than it has (CM-02).
     ///
-    /// JSON lets DEL and the control characters from U+0080 on stand in a string; as escapes they mean the same.
+    /// JSON lets DEL, the control characters from U+0080 on and bidirectional controls stand in a string; as escapes they
+    /// mean the same.
     static func shown(_ lines: Data) -> [UInt8] {
         let text = String(decoding: lines, as: UTF8.self)
         var shown = ""
         for scalar in text.unicodeScalars {
-            if (0x7F...0x9F).contains(scalar.value) {
-                shown += "\\u00" + String(scalar.value, radix: 16)
+            if scalar.value >= 0x7F, scalar.rewritesDisplay || [0x2028, 0x2029, 0xFEFF].contains(scalar.value) {
+                // All of them have four digits or fewer.
+                let digits = String(scalar.value, radix: 16)
+                shown += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             } else {
                 shown.unicodeScalars.append(scalar)
             }
@@ -209,11 +212,11 @@ final class PagesLine: Sendable {
 
     /// What the line says.
     func text(_ progress: PageProgress, at now: Instant) -> String {
-        let seconds = max(start.duration(to: now).inSeconds, 0.001)
+        let elapsed = max(start.duration(to: now), .milliseconds(1))
         var text = "\(progress.pages) pages, \(progress.items)"
         if let total = progress.total { text += " of \(total)" }
         text += " items, \(ProgressLine.bytes(progress.bytes)), "
-        text += "\(ProgressLine.bytes(Int64(Double(progress.bytes) / seconds)))/s"
+        text += "\(ProgressLine.bytes(ProgressLine.rate(progress.bytes, in: elapsed)))/s"
         if let waiting = progress.waiting { text += ", waiting for \(waiting)".escapedForDisplay(limit: 60) }
         return text
     }

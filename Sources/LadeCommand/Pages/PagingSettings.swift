@@ -16,6 +16,7 @@ struct PagingSettings: Sendable {
     var journalPath: String?
     var restarts = false
     var staysOnOrigin = false
+    var sendsBodyElsewhere = false
 
     /// The options that fill this in.
     static let rows: [OptionRow<PagingSettings>] = [
@@ -45,7 +46,7 @@ struct PagingSettings: Sendable {
         },
         .count("max-pages", .paging, "Stop after so many pages") { $0.pageLimit = $1 },
         .count("max-items", .paging, "Stop after so many items") { $0.itemLimit = $1 },
-        .count("prefetch", .paging, "Fetch so many pages ahead (0)", from: 0) { $0.prefetch = $1 },
+        .count("prefetch", .paging, "Fetch so many pages ahead (0; 64 at most)", from: 0) { $0.prefetch = $1 },
         .value("identity", "/POINTER", .paging, "Where in an item its identity is, to count repeats") {
             settings,
             value throws(CommandError) in
@@ -53,6 +54,9 @@ struct PagingSettings: Sendable {
         },
         .flag("unique", .paging, "With --identity: leave out what comes twice") { $0.dropsDuplicates = true },
         .flag("same-origin", .paging, "Refuse a next page on another origin") { $0.staysOnOrigin = true },
+        .flag("cross-origin-body", .paging, "Send the body to a next page on another origin, too") {
+            $0.sendsBodyElsewhere = true
+        },
         .value(
             "out",
             letter: "o",
@@ -78,6 +82,9 @@ struct PagingSettings: Sendable {
             let option = restarts ? "--restart" : "--state"
             throw .usage("\(option) without --out", advice: "Only a file can be resumed: name one with --out.")
         }
+        if staysOnOrigin, sendsBodyElsewhere {
+            throw .usage("--cross-origin-body with --same-origin", advice: "Choose one of them.")
+        }
         if dropsDuplicates, identity == nil {
             throw .usage("--unique without --identity", advice: "Say what makes an item the same: --identity /id.")
         }
@@ -96,7 +103,7 @@ struct PagingSettings: Sendable {
         harvest.pageLimit = pageLimit
         harvest.itemLimit = itemLimit
         harvest.prefetch = prefetch
-        harvest.otherOrigins = staysOnOrigin ? .refused : .withoutCredentials
+        harvest.otherOrigins = staysOnOrigin ? .refused : sendsBodyElsewhere ? .withBody : .withoutCredentials
         return harvest
     }
 

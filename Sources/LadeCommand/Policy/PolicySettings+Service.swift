@@ -39,7 +39,8 @@ extension PolicySettings {
     /// - Throws: A usage error when there is no secret to be had.
     func authorisers(
         for request: Request,
-        askingBy prompt: PasswordPrompt
+        askingBy prompt: PasswordPrompt,
+        hiding secrets: SecretMask? = nil
     ) async throws(CommandError) -> [any Authoriser] {
         guard let authorisation else { return [] }
         guard !request.headers.contains("Authorization") else {
@@ -47,6 +48,7 @@ extension PolicySettings {
         }
         let question = Self.question(for: authorisation, request).escapedForDisplay()
         let secret = try await SecretReader(source: secretSource, prompt: prompt).secret(asking: question)
+        secrets?.add([secret])
         let scopes = scopes
         return try CommandError.translating { () throws(LoadingError) in
             var scope = CredentialScope(origins: [Origin(request.url)].compactMap(\.self))
@@ -85,9 +87,7 @@ extension PolicySettings {
 extension URL {
     /// Whether the address names this machine, so that nobody can read along.
     fileprivate var isOnThisMachine: Bool {
-        let host = host(percentEncoded: false)?.lowercased() ?? ""
-        return host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host == "[::1]"
-            || (host.hasPrefix("127.") && host.split(separator: ".").count == 4 && host.allSatisfy { $0 != ":" })
+        host(percentEncoded: true).flatMap { NormalHost($0) }?.isLoopback ?? false
     }
 }
 
@@ -104,17 +104,28 @@ extension CommandContext {
     ) async throws(CommandError) -> Account {
         let prompt = PasswordPrompt(interruption: interruption)
         var accountSettings = Account.Settings()
-        accountSettings.authorisers = try await policy.authorisers(for: request, askingBy: prompt)
+        console.secrets.add(Redaction.secrets(of: request))
+        accountSettings.authorisers = try await policy.authorisers(
+            for: request,
+            askingBy: prompt,
+            hiding: console.secrets
+        )
         accountSettings.cookies = .off
         var settings = Service.Settings()
         settings.transport = try connection.transportSettings()
+        if case .proxy(let proxy) = settings.transport.proxy, let password = proxy.credentials?.password {
+            console.secrets.add([password])
+        }
         settings.observers = observers
         settings.time = time
         settings.userAgent = nil
         settings.languages = .none
         // Whether a status is a success is decided once its body has been shown. Not by the request: what it accepts is
         // never tried again.
-        if work == .call { settings.acceptableStatuses = 100..<1_000 }
+        if work == .call {
+            settings.acceptableStatuses = 100..<1_000
+            settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)]
+        }
         try policy.apply(to: &settings, for: work)
         let service = try CommandError.translating { [settings] () throws(LoadingError) in try makeService(settings) }
         return service.account(accountSettings)

@@ -196,7 +196,7 @@ struct PolicySettings: Sendable {
 
     private mutating func addHost(_ text: String) throws(CommandError) {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            throw .usage("--host: “\(text)” names no host", advice: "Write it as NAME=ADDRESS,ADDRESS:PORT.")
+            throw .usage("--host: “\(text.asArgument)” names no host", advice: "Write it as NAME=ADDRESS,ADDRESS:PORT.")
         }
         var addresses: [HostAddress] = []
         for part in text[text.index(after: equals)...].split(separator: ",", omittingEmptySubsequences: false) {
@@ -246,8 +246,8 @@ extension Rate {
         let burst = parts.count > 1 ? Int(parts[1]) : 1
         for (unit, seconds) in units where parts[0].hasSuffix(unit) {
             let digits = parts[0].dropLast(unit.count)
-            guard digits.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }), let count = Double(digits), count > 0,
-                let burst, burst > 0
+            guard digits.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }), let count = Double(digits),
+                (1e-6...1e9).contains(count / seconds), let burst, (1...1_000_000).contains(burst)
             else { break }
             self = .perSecond(count / seconds, burst: burst)
             return

@@ -14,16 +14,26 @@ struct ServeSettings: CommandSettings {
             settings.options.endpoint = .ipv4(port: port)
         },
         .duration("for", .server, "Stop after so long (30s, 5m)") { $0.duration = $1 },
-        .count("medias", .server, "How many medias there are (20000)") { $0.options.medias = $1 },
-        .count("shows", .server, "How many shows there are (240)") { $0.options.shows = $1 },
+        .count("medias", .server, "How many medias there are (20000)", to: LocalCatalogue.Options.most) {
+            $0.options.medias = $1
+        },
+        .count("shows", .server, "How many shows there are (240)", to: LocalCatalogue.Options.most) {
+            $0.options.shows = $1
+        },
         .count("seed", .server, "What everything is made from (1)", from: 0) { $0.options.seed = UInt64($1) },
-        .count("max-size", .server, "The most items of a page (100)") { $0.options.maximumPageSize = $1 },
+        .count("max-size", .server, "The most items of a page (100)", to: LocalCatalogue.Options.most) {
+            $0.options.maximumPageSize = $1
+        },
         .duration("latency", .server, "Hold every answer back") { $0.options.latency = $1 },
         .value("rate", "N/s", .server, "Answer so many requests a second, then 429") {
             settings,
             value throws(CommandError) in
             let digits = value.hasSuffix("/s") ? String(value.dropLast(2)) : value
-            settings.options.requestsPerSecond = try Quantity.count(digits, of: "--rate")
+            settings.options.requestsPerSecond = try Quantity.count(
+                digits,
+                of: "--rate",
+                to: LocalCatalogue.Options.most
+            )
         },
         .flag("token", .server, "Want a bearer token (client lade, demo-secret)") {
             $0.options.requiresToken = true
@@ -49,6 +59,11 @@ struct ServeSettings: CommandSettings {
     mutating func addOperand(_ operand: String) throws(CommandError) {
         throw .unexpected(operand, of: "serve")
     }
+}
+
+extension LocalCatalogue.Options {
+    /// The most of anything that a catalogue is asked to have.
+    static let most = 10_000_000
 }
 
 extension Command {

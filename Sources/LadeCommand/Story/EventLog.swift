@@ -13,12 +13,12 @@ final class EventLog: EventSink {
     private let log: LineLog
     private let start: Instant
 
-    /// Opens the file and adds to its end, so that nothing is overwritten (CM-06).
+    /// Opens the file and adds to its end, so that nothing is overwritten (CM-06); a new one is for its owner alone.
     ///
     /// - Throws: A local error when it cannot be opened.
-    init(_ path: String, start: Instant) throws(CommandError) {
+    init(_ path: String, start: Instant, hiding secrets: SecretMask? = nil) throws(CommandError) {
         do throws(SystemError) {
-            log = LineLog(try .open(path, O_WRONLY | O_CREAT | O_APPEND))
+            log = LineLog(try .open(path, O_WRONLY | O_CREAT | O_APPEND, mode: 0o600), hiding: secrets)
         } catch {
             throw .file(path, "written", error)
         }

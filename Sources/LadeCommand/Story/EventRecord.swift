@@ -131,7 +131,7 @@ struct EventRecord {
 
     private static func headers(_ headers: Headers) -> String {
         let fields = headers.map { field in
-            "[\(JSONText.string(field.name)),\(JSONText.string(field.carriesCredentials ? "<redacted>" : field.value))]"
+            "[\(JSONText.string(field.name)),\(JSONText.string(field.redactedValue))]"
         }
         return "[" + fields.joined(separator: ",") + "]"
     }

@@ -17,7 +17,7 @@ struct Witness: Sendable {
         hasHostList = !policy.hosts.isEmpty
         story = output.isVerbose ? Story(context.console.talk) : nil
         if let path = output.eventsPath {
-            log = try EventLog(path, start: context.time.now)
+            log = try EventLog(path, start: context.time.now, hiding: context.console.secrets)
         } else {
             log = nil
         }

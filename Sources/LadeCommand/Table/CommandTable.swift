@@ -43,11 +43,12 @@ struct CommandTable: Sendable {
 
     private func unknownCommand(_ name: String) -> CommandError {
         if name.contains("://") {
-            return .usage("“\(name)” is no command", advice: "“\(program) get \(name)” fetches it.")
+            let shown = name.asArgument
+            return .usage("“\(shown)” is no command", advice: "“\(program) get \(shown)” fetches it.")
         }
         let nearest = Suggestion.nearest(to: name, among: commands.map(\.name))
         return .usage(
-            "there is no command “\(name)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
+            "there is no command “\(name.asArgument)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
             advice: "“\(program) --help” lists the commands."
         )
     }
@@ -64,7 +65,10 @@ struct ProgramSettings: CommandSettings {
     ]
 
     mutating func addOperand(_ operand: String) throws(CommandError) {
-        throw .usage("“\(operand)” comes after an option; the command goes first", advice: "“lade --help” lists them.")
+        throw .usage(
+            "“\(operand.asArgument)” comes after an option; the command goes first",
+            advice: "“lade --help” lists them."
+        )
     }
 
     func validate() throws(CommandError) {

@@ -8,12 +8,13 @@ extension OptionRow {
         details: String = "",
         isCommon: Bool = true,
         from least: Int = 1,
+        to most: Int = .max,
         store: @escaping @Sendable (inout Settings, Int) -> Void
     ) -> OptionRow {
         value(name, "N", section, summary, details: details, isCommon: isCommon) {
             settings,
             value throws(CommandError) in
-            store(&settings, try Quantity.count(value, of: "--\(name)", from: least))
+            store(&settings, try Quantity.count(value, of: "--\(name)", from: least, to: most))
         }
     }
 

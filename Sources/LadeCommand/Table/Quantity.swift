@@ -1,23 +1,30 @@
 /// Reads the quantities that options take.
 enum Quantity {
-    /// A length of time: `30`, `1.5s`, `200ms`, `2m`, `1h`; seconds without a unit.
+    /// A length of time: `30`, `1.5s`, `200ms`, `2m`, `1h`; seconds without a unit, a hundred years at most.
     ///
     /// - Throws: A usage error that names the option.
     static func duration(_ text: String, of option: String) throws(CommandError) -> Duration {
         let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("", 1)]
         for (unit, seconds) in units where text.hasSuffix(unit) {
             guard let number = number(text.dropLast(unit.count)), number > 0 else { break }
-            return .milliseconds(Int64(min(number * seconds * 1_000, 1e15)))
+            // What is longer counts as a hundred years, whose nanoseconds fit into 64 bits.
+            return .milliseconds(Int64(min(number * seconds * 1_000, 3_155_760_000_000)))
         }
         throw .usage("\(option): “\(text)” is no length of time", advice: "Write it as 30s, 1.5s, 200ms, 2m or 1h.")
     }
 
-    /// A whole number from the least one on.
+    /// A whole number from the least one to the most.
     ///
     /// - Throws: A usage error that names the option.
-    static func count(_ text: String, of option: String, from least: Int = 1) throws(CommandError) -> Int {
-        guard let count = Int(text), count >= least else {
-            throw .usage("\(option): “\(text)” is no number from \(least)", advice: "Write it in digits.")
+    static func count(
+        _ text: String,
+        of option: String,
+        from least: Int = 1,
+        to most: Int = .max
+    ) throws(CommandError) -> Int {
+        guard let count = Int(text), count >= least, count <= most else {
+            let bounds = most == .max ? "from \(least)" : "from \(least) to \(most)"
+            throw .usage("\(option): “\(text)” is no number \(bounds)", advice: "Write it in digits.")
         }
         return count
     }
@@ -45,20 +52,26 @@ enum Quantity {
     ///
     /// - Throws: A usage error that names the option.
     static func hostAndPort(_ text: String, of option: String) throws(CommandError) -> (host: String, port: Int?) {
+        guard !text.contains("@") else {
+            throw .usage("\(option): “\(text.asArgument)” has a user", advice: "Write it as host or host:8080.")
+        }
         var host = text[...]
         var port: Int?
         let colon = text.lastIndex(of: ":")
         let isBareAddress = text.filter { $0 == ":" }.count > 1 && !text.hasPrefix("[")
         if let colon, !isBareAddress, text[colon...].contains("]") == false {
             guard let number = Int(text[text.index(after: colon)...]), (1...65_535).contains(number) else {
-                throw .usage("\(option): “\(text)” has no port from 1 to 65535", advice: "Write it as host:8080.")
+                throw .usage(
+                    "\(option): “\(text.asArgument)” has no port from 1 to 65535",
+                    advice: "Write it as host:8080."
+                )
             }
             port = number
             host = text[..<colon]
         }
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else {
-            throw .usage("\(option): “\(text)” names no host", advice: "Write it as host or host:8080.")
+            throw .usage("\(option): “\(text.asArgument)” names no host", advice: "Write it as host or host:8080.")
         }
         return (String(host), port)
     }

@@ -1,14 +1,15 @@
 import LadeCore
 
-/// Whether anything is being loaded, for an indicator: a count of running requests and who wants to know.
+/// Whether anything is being loaded, for an indicator: a count of what runs, and a handler that is notified.
 ///
 /// ```swift
+/// settings.observers.append(NetworkActivity.shared)
 /// NetworkActivity.shared.enable { isActive in indicator.isVisible = isActive }
 /// ```
 ///
-/// Request handles count themselves in ``shared`` unless they are given another. Source: brief `srg-network.txt`,
-/// `requests-pages-queues.md` §7.
-public final class NetworkActivity: Sendable {
+/// As an observer of a service it counts each of its calls, from its start until its response is there or it has failed.
+/// Request handles count themselves in ``shared`` unless they are given another, also without that.
+public final class NetworkActivity: EventSink {
     /// The activity of the whole program.
     public static let shared = NetworkActivity()
 
@@ -17,7 +18,7 @@ public final class NetworkActivity: Sendable {
         var handler: (@MainActor @Sendable (Bool) -> Void)?
         /// Tells handlers apart: what was on its way to one is not for the next.
         var generation: UInt64 = 0
-        /// What the handler was told last.
+        /// What the handler was notified of last.
         var told = false
     }
 
@@ -67,24 +68,34 @@ public final class NetworkActivity: Sendable {
         change(by: -1)
     }
 
-    private func change(by step: Int) {
-        let news = state.withLock { state -> (isActive: Bool, generation: UInt64)? in
-            let wasActive = state.count > 0
-            state.count += step
-            let isActive = state.count > 0
-            return isActive == wasActive || state.handler == nil ? nil : (isActive, state.generation)
+    /// Counts the calls of a service.
+    public func record(_ event: Event, of call: Call) {
+        switch event {
+        case .callStarted: increase()
+        case .callFinished, .callFailed: decrease()
+        default: break
         }
-        guard let news else { return }
-        MainDelivery.run { [self] in tell(news.isActive, to: news.generation) }
     }
 
+    private func change(by step: Int) {
+        let generation = state.withLock { state -> UInt64? in
+            let wasActive = state.count > 0
+            state.count += step
+            return (state.count > 0) == wasActive || state.handler == nil ? nil : state.generation
+        }
+        guard let generation else { return }
+        MainDelivery.run { [self] in deliver(to: generation) }
+    }
+
+    /// Notifies the handler of the present state, which may be another than that of the change.
     @MainActor
-    private func tell(_ isActive: Bool, to generation: UInt64) {
-        let handler = state.withLock { state -> (@MainActor @Sendable (Bool) -> Void)? in
-            // A handler that came meanwhile, or was given the present state meanwhile, knows.
-            guard state.generation == generation, state.told != isActive else { return nil }
+    private func deliver(to generation: UInt64) {
+        let (handler, isActive) = state.withLock { state -> ((@MainActor @Sendable (Bool) -> Void)?, Bool) in
+            let isActive = state.count > 0
+            // A handler that came meanwhile, or received the present state meanwhile, knows.
+            guard state.generation == generation, state.told != isActive else { return (nil, isActive) }
             state.told = isActive
-            return state.handler
+            return (state.handler, isActive)
         }
         handler?(isActive)
     }

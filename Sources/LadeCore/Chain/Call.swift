@@ -23,17 +23,17 @@ public struct Call: Sendable {
     /// When the whole call must have ended; nil for never.
     public var deadline: Instant? {
         get { course.deadline }
-        set { course = Course(deadline: newValue, ledger: course.ledger, scope: course.scope) }
+        set { course = Course(newValue, course.ledger, course.scope, course.redaction) }
     }
     /// Where its time went; nil when nobody keeps the book.
     public var ledger: StageLedger? {
         get { course.ledger }
-        set { course = Course(deadline: course.deadline, ledger: newValue, scope: course.scope) }
+        set { course = Course(course.deadline, newValue, course.scope, course.redaction) }
     }
     /// What ends the call from outside of its task; nil when only the task's cancellation does.
     public var scope: CallScope? {
         get { course.scope }
-        set { course = Course(deadline: course.deadline, ledger: course.ledger, scope: newValue) }
+        set { course = Course(course.deadline, course.ledger, newValue, course.redaction) }
     }
 
     /// Makes a call.
@@ -63,7 +63,7 @@ public struct Call: Sendable {
 
     /// Sets the deadline and the account book at once.
     package mutating func set(deadline: Instant?, ledger: StageLedger?) {
-        course = Course(deadline: deadline, ledger: ledger, scope: course.scope)
+        course = Course(deadline, ledger, course.scope, course.redaction)
     }
 
     /// The account it is made for.
@@ -73,28 +73,39 @@ public struct Call: Sendable {
     /// Where its randomness comes from.
     public var random: any RandomSource { context.random }
 
-    /// Tells every sink what happened; costs nothing when there is none.
+    /// Reports to every sink what happened, without secrets; costs nothing when there is none.
     public func record(_ event: @autoclosure () -> Event) {
         guard !context.events.isEmpty else { return }
-        let event = event()
+        let event = event().redacted(course.redaction ?? .standard)
         for sink in context.events { sink.record(event, of: self) }
     }
 
     /// Whether anybody listens to ``record(_:)``.
     public var isObserved: Bool { !context.events.isEmpty }
 
-    /// What bounds the call, and what it is booked in.
+    /// The call as a request's exchange has it: what a server repeats of the request is not shown by events.
+    @usableFromInline
+    func carrying(_ request: Request) -> Call {
+        guard isObserved else { return self }
+        var call = self
+        call.course = Course(course.deadline, course.ledger, course.scope, Redaction(request))
+        return call
+    }
+
+    /// What bounds the call, what it is booked in, and what must not be shown of it.
     private final class Course: Sendable {
-        static let none = Course(deadline: nil, ledger: nil, scope: nil)
+        static let none = Course(nil, nil, nil, nil)
 
         let deadline: Instant?
         let ledger: StageLedger?
         let scope: CallScope?
+        let redaction: Redaction?
 
-        init(deadline: Instant?, ledger: StageLedger?, scope: CallScope?) {
+        init(_ deadline: Instant?, _ ledger: StageLedger?, _ scope: CallScope?, _ redaction: Redaction?) {
             self.deadline = deadline
             self.ledger = ledger
             self.scope = scope
+            self.redaction = redaction
         }
     }
 

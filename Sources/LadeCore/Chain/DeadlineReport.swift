@@ -81,6 +81,8 @@ public struct DeadlineReport: Sendable, Hashable {
     public var stages: StageTimes
     /// The wait that could not have ended before the deadline, when that is why the call was given up early.
     public var impossibleWait: StageTimes.Entry?
+    /// Whether an exchange was in progress when the time was over; false when the call waited for something else.
+    public var endedExchange = false
 
     /// Makes a report.
     public init(limit: Duration, elapsed: Duration, stages: StageTimes, impossibleWait: StageTimes.Entry? = nil) {

@@ -43,7 +43,9 @@ public struct Next: Sendable {
     /// Sends a request down the rest of the chain.
     @inlinable
     public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
-        guard index < links.interceptors.count else { return try await links.transport.send(request, call: call) }
+        guard index < links.interceptors.count else {
+            return try await links.transport.send(request, call: call.carrying(request))
+        }
         let below = Next(links: links, index: index + 1, call: call)
         return try await links.interceptors[index].intercept(request, next: below)
     }

@@ -9,6 +9,8 @@ public enum RequestFault: Sendable, Hashable {
     case header(Headers.Fault)
     /// A `Content-Length` that is not the length of the body.
     case contentLength(written: String, actual: Int64)
+    /// A field that frames messages or belongs to the connection, by its name; the transport alone writes those.
+    case framingField(String)
     /// A scheme the transport does not speak.
     case unsupportedScheme(String)
     /// A body that was to be sent again and cannot be.
@@ -95,8 +97,12 @@ public struct MalformedResponse: Sendable, Hashable {
         case unaskedUpgrade
         /// The content coding of the body cannot be decoded (RFC 9110 §8.4).
         case contentCoding
-        /// The framing of HTTP/2 (RFC 9113).
+        /// The framing of HTTP/2, or a head that HTTP/2 forbids (RFC 9113).
         case http2Framing
+        /// Bytes that arrived before the request was sent.
+        case beforeRequest
+        /// The connection of a body without a length ended without the close_notify of TLS (RFC 9112 §9.8).
+        case closeNotify
         /// It is not HTTP at all.
         case notHTTP
         /// One that the platform below the transport does not name.
@@ -108,10 +114,24 @@ public struct MalformedResponse: Sendable, Hashable {
     /// The offending line, cut and with control characters shown escaped; nil when there is none to show.
     public let excerpt: String?
 
-    /// Makes a fault; `excerpt` is escaped and cut here.
+    /// Makes a fault; `excerpt` is escaped and cut here, and loses what may be a secret.
     public init(_ rule: Rule, excerpt: String? = nil) {
         self.rule = rule
-        self.excerpt = excerpt?.escapedForDisplay(limit: 120)
+        let shown = excerpt.map { excerpt in
+            switch rule {
+            case .fieldName, .fieldValue, .foldedField,
+                .lineEnd where !excerpt.begins(with: "HTTP/"):
+                Redaction.malformedField(excerpt)
+            default: Redaction.standard.line(excerpt)
+            }
+        }
+        self.excerpt = shown?.escapedForDisplay(limit: 120)
+    }
+
+    /// Makes the fault with an excerpt that is redacted already.
+    init(_ rule: Rule, redacted excerpt: String?) {
+        self.rule = rule
+        self.excerpt = excerpt
     }
 }
 

@@ -2,6 +2,7 @@ extension LoadingError: CustomStringConvertible {
     /// One plain sentence: what happened, to which request.
     public var description: String {
         let request = context.description
+        let sentence = context.redaction.text(sentence)
         return request.isEmpty ? "\(sentence)." : "\(request): \(sentence)."
     }
 
@@ -50,6 +51,7 @@ extension RequestFault: CustomStringConvertible {
         case .method(let token): "“\(token)” cannot be used as a method"
         case .header(let fault): fault.description
         case .contentLength(let written, let actual): "Content-Length is “\(written)” but the body has \(actual) bytes"
+        case .framingField(let name): "The header field “\(name)” is the transport's to write"
         case .unsupportedScheme(let scheme): "The scheme “\(scheme)” is not supported"
         case .bodyNotReplayable: "The body cannot be sent a second time"
         case .bodyReadTwice: "A streamed body was read a second time"
@@ -123,6 +125,8 @@ extension MalformedResponse: CustomStringConvertible {
             case .unaskedUpgrade: "it switches protocols unasked"
             case .contentCoding: "its content coding cannot be decoded"
             case .http2Framing: "its HTTP/2 framing is malformed"
+            case .beforeRequest: "it began before the request was sent"
+            case .closeNotify: "its connection ended without the close_notify of TLS"
             case .notHTTP: "it is not HTTP"
             case .unspecified: "the platform does not say how"
             }

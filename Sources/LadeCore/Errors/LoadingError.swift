@@ -143,8 +143,8 @@ public struct ErrorContext: Sendable {
     public init(_ request: Request) {
         storage = Storage()
         storage.method = request.method
-        storage.makeURL = request.url
-        storage.secretQueryNames = request.secretQueryNames
+        // Without what its body holds in memory.
+        storage.asked = (request.url, request.headers, request.secretQueryNames, request.secretValues)
     }
 
     /// The method of the request.
@@ -155,7 +155,16 @@ public struct ErrorContext: Sendable {
 
     /// The address of the request, without secrets.
     public var url: String? {
-        storage.makeURL?.redacted(secretQueryNames: storage.secretQueryNames)
+        storage.asked.map { redaction.address($0.url.absoluteString) }
+    }
+
+    /// What must not be shown of the call.
+    package var redaction: Redaction {
+        guard let (url, headers, names, values) = storage.asked else { return .standard }
+        var request = Request(url, headers: headers)
+        request.secretQueryNames = names
+        request.secretValues = values
+        return Redaction(request)
     }
 
     /// The status of the answer, when one had arrived.
@@ -164,11 +173,14 @@ public struct ErrorContext: Sendable {
         set { change { $0.status = newValue } }
     }
 
-    /// The headers of the answer, when they had arrived.
+    /// The headers of the answer, when they had arrived; see ``redactedHeaders`` for what may be logged.
     public var headers: Headers {
         get { storage.headers }
         set { change { $0.headers = newValue } }
     }
+
+    /// The headers of the answer without secrets, also those of the request that the server has repeated.
+    public var redactedHeaders: Headers { redaction.headers(storage.headers) }
 
     /// The beginning of the answer's body, as far as it was kept.
     public var body: Data? {
@@ -196,7 +208,7 @@ public struct ErrorContext: Sendable {
 
     /// What a lower layer said, for the log.
     public var detail: String? {
-        get { storage.detail }
+        get { storage.detail.map(redaction.text) }
         set { change { $0.detail = newValue } }
     }
 
@@ -210,8 +222,7 @@ public struct ErrorContext: Sendable {
         static let empty = Storage()
 
         var method: Method?
-        var makeURL: URL?
-        var secretQueryNames: Set<String> = []
+        var asked: (url: URL, headers: Headers, secretQueryNames: Set<String>, secretValues: [Secret])?
         var status: Status?
         var headers = Headers()
         var body: Data?
@@ -224,8 +235,7 @@ public struct ErrorContext: Sendable {
 
         init(copying other: Storage) {
             method = other.method
-            makeURL = other.makeURL
-            secretQueryNames = other.secretQueryNames
+            asked = other.asked
             status = other.status
             headers = other.headers
             body = other.body

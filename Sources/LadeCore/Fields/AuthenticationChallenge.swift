@@ -32,27 +32,33 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     public static func parse(_ value: String) -> [AuthenticationChallenge] {
         var cursor = FieldCursor(value, field: "challenge")
         var found: [AuthenticationChallenge] = []
+        // The challenge that is being read; its parameters grow in place, for a server may send very many.
+        var (scheme, token): (String?, String?) = (nil, nil)
+        var parameters: [FieldParameter] = []
+        func close() {
+            guard let scheme else { return }
+            found.append(AuthenticationChallenge(scheme: scheme, token: token, parameters: parameters))
+            parameters = []
+        }
         while true {
             cursor.skipEmptyMembers()
-            guard !cursor.isAtEnd else { return found }
+            guard !cursor.isAtEnd else {
+                close()
+                return found
+            }
             guard let name = cursor.lowercasedToken() else {
                 cursor.skip(to: .comma)
                 continue
             }
             let hasSpace = cursor.next?.isFieldWhitespace == true
             cursor.skipWhitespace()
-            if cursor.next == UInt8(ascii: "="), let last = found.popLast() {
-                found.append(last.adding(parameter(name, &cursor)))
+            if cursor.next == UInt8(ascii: "="), scheme != nil {
+                if let parameter = parameter(name, &cursor) { parameters.append(parameter) }
             } else {
-                let token = hasSpace ? token68(&cursor) : nil
-                found.append(AuthenticationChallenge(scheme: name, token: token, parameters: []))
+                close()
+                (scheme, token) = (name, hasSpace ? token68(&cursor) : nil)
             }
         }
-    }
-
-    private func adding(_ parameter: FieldParameter?) -> AuthenticationChallenge {
-        guard let parameter else { return self }
-        return AuthenticationChallenge(scheme: scheme, token: token, parameters: parameters + [parameter])
     }
 
     private static func parameter(_ name: String, _ cursor: inout FieldCursor) -> FieldParameter? {
@@ -73,10 +79,12 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         var ahead = cursor
         let range = ahead.take { $0 != UInt8(ascii: ",") && !$0.isFieldWhitespace }
         let text = ahead.text(range)
-        let body = text.prefix { $0 != "=" }
+        let body = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         ahead.skipWhitespace()
         let endsHere = ahead.isAtEnd || ahead.next == UInt8(ascii: ",")
-        guard !text.isEmpty, endsHere, text.dropFirst(body.count).allSatisfy({ $0 == "=" }) else { return nil }
+        guard !text.isEmpty, endsHere, text.utf8.dropFirst(body.count).allSatisfy({ $0 == UInt8(ascii: "=") }) else {
+            return nil
+        }
         cursor = ahead
         return text
     }

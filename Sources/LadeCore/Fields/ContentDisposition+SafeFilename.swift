@@ -30,7 +30,7 @@ extension ContentDisposition {
             }
         }
         var safe = trimmed(kept[...])
-        if safe.first == "-" { safe = "_" + safe.dropFirst() }
+        if safe.utf8.first == UInt8(ascii: "-") { safe = "_" + String(safe.unicodeScalars.dropFirst()) }
         if isDeviceName(safe) { safe = "_" + safe }
         if safe.utf8.count > safeFilenameLimit { safe = trimmed(shortened(safe).unicodeScalars[...]) }
         return safe.isEmpty ? nil : safe
@@ -58,7 +58,7 @@ extension ContentDisposition {
 
     /// Windows reserves these in any case, with any extension, and with superscript digits too.
     private static func isDeviceName(_ name: String) -> Bool {
-        let stem = name.prefix { $0 != "." }.asciiLowercased
+        let stem = String(name.unicodeScalars.prefix { $0 != "." }).asciiLowercased
         var scalars = Array(stem.unicodeScalars.prefix(8))
         while scalars.last == " " { scalars.removeLast() }
         var text = String.UnicodeScalarView()

@@ -81,9 +81,7 @@ public struct Link: Sendable, Hashable {
 
     /// The target as an absolute URL; `nil` if it is none, even against the URL it came from.
     public func resolved(against base: URL) -> URL? {
-        guard target.isEmpty else { return URL(string: target, relativeTo: base)?.absoluteURL }
-        // An empty reference is the base without its fragment (RFC 3986 §5.2.2); `URL` itself refuses it.
-        return URL(string: String(base.absoluteString.prefix { $0 != "#" }))
+        URL(reference: target, against: base)
     }
 
     private static func isTarget(_ target: String) -> Bool {

@@ -182,12 +182,25 @@ package struct HeaderBlock: @unchecked Sendable {
         return memory.withBytes { Self.text($0, memory.mark(position).value) }
     }
 
+    /// The value of the field at a position, which there must be, as it was received.
+    func octets(at position: Int) -> [UInt8] {
+        guard let memory else { preconditionFailure("an empty section has no field") }
+        let range = memory.mark(position).value
+        return memory.withBytes { Array($0[Int(range.lowerBound)..<Int(range.upperBound)]) }
+    }
+
     /// The field at a position, which there must be.
     func field(at position: Int) -> Headers.Field {
         guard let memory else { preconditionFailure("an empty section has no field") }
         let mark = memory.mark(position)
-        return memory.withBytes {
-            Headers.Field(uncheckedName: Self.text($0, mark.name), value: Self.text($0, mark.value))
+        return memory.withBytes { bytes in
+            let value = bytes[Int(mark.value.lowerBound)..<Int(mark.value.upperBound)]
+            let text = String(validating: value, as: UTF8.self)
+            return Headers.Field(
+                uncheckedName: Self.text(bytes, mark.name),
+                value: text ?? Self.text(bytes, mark.value),
+                octets: text == nil ? Array(value) : nil
+            )
         }
     }
 

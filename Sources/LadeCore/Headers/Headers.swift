@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The fields of a header or trailer section: ordered, repeatable, case-insensitive by name, case-preserving.
 ///
 /// Names must be tokens and values must not contain CR, LF, NUL or other control characters but the tab (RFC 9110 §5.1,
@@ -17,13 +11,33 @@ public struct Headers: Sendable, Hashable {
         public let name: String
         /// The value without surrounding white space.
         public let value: String
-        // Set by whoever knows that the value is a secret, whatever its name says.
+        // Set for a value that is known to be a secret, whatever its name says.
         fileprivate var isMarkedSecret = false
+        // The value as it is sent, where that is no UTF-8.
+        fileprivate var sentOctets: [UInt8]?
+        /// The octets of the value, where they are no UTF-8 and ``value`` is not what goes over the wire.
+        package var unusualOctets: [UInt8]? { sentOctets }
+
+        /// The octets of the value: what goes over the wire.
+        package var octets: [UInt8] { sentOctets ?? Array(value.utf8) }
+
+        /// Whether name and value are the same octets.
+        public static func == (lhs: Field, rhs: Field) -> Bool {
+            lhs.name.isSpelled(like: rhs.name) && lhs.value.isSpelled(like: rhs.value)
+                && lhs.isMarkedSecret == rhs.isMarkedSecret && lhs.sentOctets == rhs.sentOctets
+        }
+
+        /// Feeds name and value into a hasher.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+            hasher.combine(value)
+        }
 
         /// Makes a field from parts known to be valid.
-        package init(uncheckedName name: String, value: String) {
+        package init(uncheckedName name: String, value: String, octets: [UInt8]? = nil) {
             self.name = name
             self.value = value
+            sentOctets = octets
         }
     }
 
@@ -135,6 +149,15 @@ public struct Headers: Sendable, Hashable {
         }
     }
 
+    /// The values of every field of that name as the octets that were received, in order.
+    package func octets(_ name: String) -> [[UInt8]] {
+        switch storage {
+        case .fields(let fields): fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
+        case .block(let block): (0..<block.count).filter { block.isNamed(name, at: $0) }.map(block.octets)
+        case .refused(let refused): refused.fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.octets)
+        }
+    }
+
     /// The values of every field of that name joined by a comma and a space (RFC 9110 §5.2), or nil without any.
     ///
     /// `Set-Cookie` must not be joined (RFC 9110 §5.3); use ``all(_:)`` for it.
@@ -170,6 +193,7 @@ public struct Headers: Sendable, Hashable {
         count == other.count
             && zip(fields, other.fields).allSatisfy { mine, theirs in
                 mine.name.isSpelled(like: theirs.name) && mine.value.isSpelled(like: theirs.value)
+                    && mine.sentOctets == theirs.sentOctets
             }
     }
 
@@ -202,6 +226,17 @@ public struct Headers: Sendable, Hashable {
         // The fault names the field only, so the secret cannot show there either.
         guard var field = checked(name, secret.reveal()) else { return }
         field.isMarkedSecret = true
+        remove(name)
+        change { $0.append(field) }
+    }
+
+    /// Replaces every field of that name by one whose value is a secret, sent octet by octet.
+    package mutating func set(_ name: String, secretOctets octets: [UInt8]) {
+        if let text = String(validating: octets, as: UTF8.self) { return set(name, secret: Secret(text)) }
+        let text = octets.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) }
+        guard var field = checked(name, text) else { return }
+        field.isMarkedSecret = true
+        field.sentOctets = octets
         remove(name)
         change { $0.append(field) }
     }
@@ -325,32 +360,19 @@ extension Headers: CustomReflectable, CustomDebugStringConvertible {
 }
 
 extension Headers.Field {
-    /// Whether the field's value is a credential that logs, errors and events must not show.
-    public var carriesCredentials: Bool {
-        isMarkedSecret || Self.credentialNames.contains { name.equalsIgnoringASCIICase($0) }
-    }
+    /// Whether the field's value is a credential that logs, errors and events must not show, and that goes to no other origin.
+    ///
+    /// True for a value that was set as a `Secret`, and for the names of common credentials: `Authorization`, `Cookie`,
+    /// `X-Api-Key`, and every name that ends as one does (`-Token`, `-Key`, `-Secret`, `-Password`, `-Signature` …).
+    public var carriesCredentials: Bool { isMarkedSecret || CredentialNames.contains(name) }
 
-    private static let credentialNames = [
-        "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
-        "X-Amz-Security-Token", "X-CSRF-Token", "Authentication-Info", "X-Authentication-Provider",
-    ]
-}
-
-extension Headers.Field {
-    /// The value as logs may show it: addresses carry tokens in their query.
-    private var shownValue: String {
-        guard Self.addressNames.contains(where: name.equalsIgnoringASCIICase),
-            value.contains(where: { "?@#".contains($0) })
-        else { return value }
-        return URL(string: value)?.redacted() ?? value.prefix { !"?@#".contains($0) } + "…"
-    }
-
-    private static let addressNames = ["Location", "Content-Location", "Referer"]
+    /// The value as logs may show it: `<redacted>` for a credential; addresses in it without user names and secret query items.
+    public var redactedValue: String { Redaction.standard.value(of: self) }
 }
 
 extension Headers.Field: CustomStringConvertible, CustomReflectable {
-    /// The field as a line; a credential is shown as `<redacted>`, an address without its secrets.
-    public var description: String { "\(name): \(carriesCredentials ? "<redacted>" : shownValue)" }
+    /// The field as a line, with ``redactedValue``.
+    public var description: String { "\(name): \(redactedValue)" }
 
     /// A mirror that shows no credentials.
     public var customMirror: Mirror { Mirror(self, children: ["field": description]) }

@@ -47,7 +47,11 @@ public struct LocalTransport: Transport {
             }
             bytes = decoded
         }
-        return try response(request, bytes, contentType: type.isEmpty ? "text/plain;charset=US-ASCII" : type)
+        // Without a type, the parameters are those of text (RFC 2397 §2).
+        let written = String(decoding: type.percentDecodedBytes, as: UTF8.self)
+        let known = written.isEmpty ? ";charset=US-ASCII" : written
+        let whole = known.utf8.first == UInt8(ascii: ";") ? "text/plain" + known : known
+        return try response(request, bytes, contentType: whole)
     }
 
     private func file(_ request: Request) async throws(LoadingError) -> Response {

@@ -28,7 +28,13 @@ public struct Request: Sendable {
     /// The method; GET by default.
     public var method: Method
     /// The absolute address.
-    public var url: URL
+    ///
+    /// A host that is written in an unusual way is replaced by its normal form: `ex%61mple.org` by `example.org`, `0x7f.1` by
+    /// `127.0.0.1`, `[1:0::]` by `[1::]`. So the host that is dialled is the one that origins, cookies and pins are compared
+    /// with. Path and query are sent as they are written.
+    public var url: URL {
+        didSet { url = url.withNormalHost }
+    }
     /// The header section; see ``Headers/fault`` for what happens to invalid fields.
     public var headers: Headers
     /// How long the stages may take.
@@ -45,7 +51,7 @@ public struct Request: Sendable {
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) {
         self.method = method
-        self.url = url
+        self.url = url.withNormalHost
         self.headers = headers
         options = .standard
         if body != nil { self.body = body }
@@ -55,7 +61,8 @@ public struct Request: Sendable {
     /// Makes a request from the text of an address.
     ///
     /// - Throws: ``LoadingError/invalidRequest(_:_:)`` when the text is no absolute URL with a host where its scheme
-    ///   needs one, or its port is out of range.
+    ///   needs one, its host has no normal form, its port is out of range, or it has a user name: credentials belong into an
+    ///   authoriser, which knows to which origins they may go.
     public init(
         _ method: Method,
         _ address: String,
@@ -64,7 +71,8 @@ public struct Request: Sendable {
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) throws(LoadingError) {
         guard let url = URL(string: address, encodingInvalidCharacters: false) else {
-            throw .invalidRequest(.url(address.escapedForDisplay(), reason: "it cannot be parsed"), ErrorContext())
+            let shown = Redaction.standard.unparsable(address).escapedForDisplay()
+            throw .invalidRequest(.url(shown, reason: "it cannot be parsed"), ErrorContext())
         }
         self.init(method, url, headers: headers, body: body, delivery: delivery)
         try validate()
@@ -98,18 +106,67 @@ public struct Request: Sendable {
         if let port = parts.port, !(1...65_535).contains(port) {
             throw urlFault("port \(port) is not within 1 to 65535")
         }
-        if scheme != .other, parts.hostIsEmpty { throw urlFault("it has no host") }
-        if method == .connect { throw .invalidRequest(.method("CONNECT"), ErrorContext(self)) }
-        if hasBody, let written = headers["Content-Length"], let length = body?.length, written != String(length) {
-            throw .invalidRequest(.contentLength(written: written, actual: length), ErrorContext(self))
+        if scheme != .other {
+            if parts.hostIsEmpty { throw urlFault("it has no host") }
+            if parts.hasUserInformation { throw urlFault("it has a user name, which belongs into an authoriser") }
+            if !parts.hostIsPlain { try validateHost(parts) }
         }
+        if method == .connect { throw .invalidRequest(.method("CONNECT"), ErrorContext(self)) }
+        if let fault = framingFault { throw .invalidRequest(fault, ErrorContext(self)) }
+    }
+
+    /// The first field that would frame the message otherwise than its body does, or change the connection (RFC 9112 §6,
+    /// RFC 9110 §7.6.1 and §7.8).
+    ///
+    /// Such a request could be two for the server (request smuggling), or be followed by another protocol.
+    private var framingFault: RequestFault? {
+        for field in headers {
+            switch field.name.utf8.count {
+            case 14 where field.name.equalsIgnoringASCIICase("content-length"):
+                guard hasBody else {
+                    guard field.value == "0" else { return .contentLength(written: field.value, actual: 0) }
+                    continue
+                }
+                // A body says its own length.
+                guard let length = body?.length else { return .framingField(field.name) }
+                guard field.value == String(length) else {
+                    return .contentLength(written: field.value, actual: length)
+                }
+            case 17 where field.name.equalsIgnoringASCIICase("transfer-encoding"),
+                7 where field.name.equalsIgnoringASCIICase("upgrade"),
+                14 where field.name.equalsIgnoringASCIICase("http2-settings"):
+                return .framingField(field.name)
+            case 10 where field.name.equalsIgnoringASCIICase("connection"):
+                let harmless = ["", "close", "keep-alive", "te"]
+                for option in field.value.split(separator: ",") {
+                    let name = option.filter { $0 != " " && $0 != "\t" }.lowercased()
+                    guard harmless.contains(name) else { return .framingField(field.name) }
+                }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    @inline(never)
+    private func validateHost(_ parts: AddressParts) throws(LoadingError) {
+        let host = url.absoluteString.utf8.dropFirst(parts.host.lowerBound).prefix(parts.host.count)
+        guard NormalHost(bytes: host) == nil else { return }
+        throw urlFault("“\(String(decoding: host, as: UTF8.self).escapedForDisplay(limit: 64))” cannot be a host")
+    }
+
+    /// Keeps what another request of the same call carries from being shown.
+    package mutating func keepSecrets(of other: Request) {
+        let known = Set(secretValues)
+        let more = Redaction.secrets(of: other).filter { !known.contains($0) }
+        if !more.isEmpty { secretValues += more }
     }
 
     /// Whether the address is one of HTTP, looked up without making a string of its scheme.
     package var isHTTP: Bool { AddressParts.isHTTP(url.absoluteString) }
 
     private func urlFault(_ reason: String) -> LoadingError {
-        .invalidRequest(.url(url.redacted(), reason: reason), ErrorContext(self))
+        .invalidRequest(.url(url.redacted(secretQueryNames: secretQueryNames), reason: reason), ErrorContext(self))
     }
 }
 
@@ -128,7 +185,9 @@ extension Request {
             get { idleTime.duration }
             set { idleTime = StoredDuration(newValue) }
         }
-        /// From the start of the exchange to the end of its body; nil by default.
+        /// From when the exchange may use a connection to the end of its body; nil by default.
+        ///
+        /// The wait for a free connection before that is bounded by ``Call/deadline`` alone.
         public var whole: Duration? {
             get { wholeTime.duration }
             set { wholeTime = StoredDuration(newValue) }
@@ -269,6 +328,14 @@ extension Request {
         set { change { $0.secretQueryNames = newValue } }
     }
 
+    /// Secrets that errors and events must not show wherever a server repeats them, beside those that the request carries.
+    ///
+    /// A secret of less than six bytes is not searched for. Redirects and next pages keep the secrets of the requests before.
+    public var secretValues: [Secret] {
+        get { options.secretValues }
+        set { change { $0.secretValues = newValue } }
+    }
+
     /// The value of a typed tag that travels with the request and back with the response, and is never sent.
     public subscript<Tag: RequestTag>(_ tag: Tag.Type) -> Tag.Value {
         get {
@@ -301,6 +368,7 @@ extension Request {
         @exclusivity(unchecked) var acceptableStatuses: Range<Int>?
         @exclusivity(unchecked) var sourceIdentifier: String?
         @exclusivity(unchecked) var secretQueryNames: Set<String> = []
+        @exclusivity(unchecked) var secretValues: [Secret] = []
         @exclusivity(unchecked) var tags: [ObjectIdentifier: any Sendable] = [:]
 
         init() {}
@@ -317,6 +385,7 @@ extension Request {
             acceptableStatuses = other.acceptableStatuses
             sourceIdentifier = other.sourceIdentifier
             secretQueryNames = other.secretQueryNames
+            secretValues = other.secretValues
             tags = other.tags
         }
     }
@@ -337,7 +406,7 @@ public protocol RequestTag {
 
 extension Request: CustomStringConvertible, CustomReflectable {
     /// The method and the address without secrets.
-    public var description: String { "\(method) \(url.redacted(secretQueryNames: secretQueryNames))" }
+    public var description: String { "\(method) \(Redaction(self).address(url.absoluteString))" }
 
     /// A mirror that shows no secrets.
     public var customMirror: Mirror { Mirror(self, children: ["request": description, "headers": headers]) }

@@ -48,6 +48,14 @@ public struct TLSSettings: Sendable {
         case unsafelyAcceptEveryCertificate
     }
 
+    /// Which certificate must have a pinned key.
+    public enum PinScope: Sendable, Hashable {
+        /// The server's own.
+        case leaf
+        /// Any of the chain by which it is trusted, an authority's too.
+        case chain
+    }
+
     /// Whether the system's authorities are trusted; true by default.
     public var trustsSystemAuthorities = true
     /// Authorities that are trusted besides.
@@ -58,6 +66,10 @@ public struct TLSSettings: Sendable {
     public var clientIdentity: ClientIdentity?
     /// Pinned keys per host; see ``PinSet``.
     public var pins = PinSet()
+    /// Which certificate must have a pinned key; the server's own by default.
+    ///
+    /// libcurl compares the key of the server's own certificate only: `LadeCurl` refuses ``PinScope/chain``.
+    public var pinScope = PinScope.leaf
     /// The least version accepted; TLS 1.2 by default.
     public var minimumVersion = Version.tls1_2
     /// How a certificate is judged; fully by default.
@@ -68,6 +80,8 @@ public struct TLSSettings: Sendable {
 }
 
 /// Public keys that the certificates of hosts must have (SHA-256 of the SubjectPublicKeyInfo, RFC 7469 §2.4).
+///
+/// ``TLSSettings/pinScope`` says which certificate is meant.
 public struct PinSet: Sendable, Hashable {
     /// Why a pin cannot be used.
     public enum Fault: Error, Hashable, Sendable {
@@ -87,9 +101,14 @@ public struct PinSet: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - pins: Base64 of the SHA-256 of each key accepted, with or without the prefix `sha256/`; have a backup.
-    ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name beats a pattern.
-    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for a text that is no such hash.
+    ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name beats a pattern. Case,
+    ///     percent escapes and a dot at the end make no difference.
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for a text that is no such hash, or no host.
     public mutating func pin(_ pins: [String], for pattern: String) throws(LoadingError) {
+        guard let key = Self.key(pattern) else {
+            let shown = pattern.escapedForDisplay(limit: 64)
+            throw .invalidSetting(name: "pin for \(shown)", reason: "“\(shown)” cannot be a host", .init())
+        }
         var checked: [String] = []
         for pin in pins {
             let hash = pin.hasPrefix("sha256/") ? String(pin.dropFirst(7)) : pin
@@ -102,14 +121,23 @@ public struct PinSet: Sendable, Hashable {
             }
             checked.append(hash)
         }
-        pinsByPattern[pattern.lowercased()] = checked
+        pinsByPattern[key] = checked
     }
 
     /// The pins that hold for a host, in base64; nil when none do.
+    ///
+    /// For a text that cannot be a host the list is empty while anything is pinned: no key is good for it.
     public func pins(for host: String) -> [String]? {
-        let host = host.lowercased()
+        guard !pinsByPattern.isEmpty else { return nil }
+        guard let host = Self.key(host) else { return [] }
         if let exact = pinsByPattern[host] { return exact }
         guard let dot = host.firstIndex(of: ".") else { return nil }
         return pinsByPattern["*" + host[dot...]]
+    }
+
+    /// A host or a pattern in the normal form of hosts.
+    private static func key(_ pattern: String) -> String? {
+        guard pattern.hasPrefix("*.") else { return NormalHost(pattern)?.text }
+        return NormalHost(String(pattern.dropFirst(2))).map { "*." + $0.text }
     }
 }

@@ -54,6 +54,9 @@ public struct TransportSettings: Sendable {
         public static let spaceBeforeColon = Tolerances(rawValue: 1 << 3)
         /// `Content-Length` beside `Transfer-Encoding: chunked`, which then wins (TR-10).
         public static let lengthWithChunked = Tolerances(rawValue: 1 << 4)
+        /// The end of an HTTPS connection without the close_notify of TLS, as the end of a body without a length (RFC 9112
+        /// §9.8): such a body may have been cut by anyone between the server and here.
+        public static let missingCloseNotify = Tolerances(rawValue: 1 << 5)
     }
 
     /// Trust and identity.

@@ -19,6 +19,10 @@ package struct AddressParts: Sendable {
     package private(set) var host = 0..<0
     /// The UTF-8 offset at which path, query or fragment begin.
     package private(set) var authorityEnd = 0
+    /// Whether a user name stands before the host, be it empty.
+    package private(set) var hasUserInformation = false
+    /// Whether the host needs no change to be compared but for the case of its letters; see ``NormalHost/isPlain(_:)``.
+    package private(set) var hostIsPlain = false
 
     /// Looks at an address that `URL` has parsed.
     package init(_ address: String) {
@@ -51,6 +55,7 @@ package struct AddressParts: Sendable {
             case 0x40:
                 start = end + 1
                 portColon = nil
+                hasUserInformation = true
             case 0x3A: portColon = end
             case 0x5D: portColon = nil
             default: break
@@ -64,6 +69,7 @@ package struct AddressParts: Sendable {
         authorityEnd = end
         host = start..<(portColon ?? end)
         hostIsEmpty = host.isEmpty
+        hostIsPlain = NormalHost.isPlain(bytes[host])
         guard let portColon, portColon + 1 < end else { return }
         var value = 0
         for byte in bytes[(portColon + 1)..<end] {

@@ -43,6 +43,13 @@ extension Duration {
         return carry ? (seconds < 0 ? .min : .max) : sum
     }
 
+    /// So many seconds, saturated at the range of `Int64` nanoseconds (about 292 years); no time for what is no number.
+    package static func seconds(saturating seconds: Double) -> Duration {
+        guard !seconds.isNaN else { return .zero }
+        // The greatest and least numbers of seconds whose nanoseconds fit.
+        return .seconds(min(max(seconds, -9_223_372_036), 9_223_372_036))
+    }
+
     /// The duration in seconds as a floating-point number, for arithmetic on rates.
     package var inSeconds: Double {
         let (seconds, attoseconds) = components

@@ -35,6 +35,8 @@ struct CurlFailure {
     var expected: Int64?
     /// Whether the request had begun to be sent.
     var wasSent = false
+    /// Whether it had been sent over HTTP/2.
+    var isHTTP2 = false
 
     /// The error it becomes.
     func loadingError(_ context: ErrorContext) -> LoadingError {
@@ -55,6 +57,8 @@ struct CurlFailure {
         case CURLE_OPERATION_TIMEDOUT: return .timedOut(wasSent ? .whole : .connect, context)
         case CURLE_WEIRD_SERVER_REPLY: return weirdReply(context)
         case CURLE_PARTIAL_FILE: return incomplete(context)
+        // libcurl ends a stream of HTTP/2 so when the server has broken the rules of the connection.
+        case CURLE_GOT_NOTHING where isHTTP2: return .malformedResponse(MalformedResponse(.http2Framing), context)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_ABORTED_BY_CALLBACK:
             return lost(context)
         case CURLE_RECV_ERROR: return receiveError(context)
@@ -67,6 +71,9 @@ struct CurlFailure {
         case CURLE_SSL_CERTPROBLEM: return .invalidSetting(name: "client certificate", reason: message, context)
         case CURLE_SSL_CACERT_BADFILE: return .invalidSetting(name: "authority", reason: message, context)
         case CURLE_SSL_CRL_BADFILE: return .invalidSetting(name: "revocation list", reason: message, context)
+        // libcurl's word for a folded line with no field before it.
+        case CURLE_BAD_FUNCTION_ARGUMENT where wasSent:
+            return .malformedResponse(MalformedResponse(.foldedField), context)
         case CURLE_OUT_OF_MEMORY where wasSent && progress == .nothing || progress == .head:
             // A single header line above libcurl's own limit of 100 KiB ends this way.
             return .headTooLarge(.bytes(100 << 10), context)
@@ -123,6 +130,8 @@ struct CurlFailure {
             if connectStatus == 407 { return .proxy(.authenticationRequired(proxy: proxy), context) }
             return .proxy(.refused(proxy: proxy, status: Status(connectStatus)), context)
         }
+        if message.contains("Too large response headers") { return .headTooLarge(.bytes(300 << 10), context) }
+        if message.contains("mem_recv()") { return brokenHTTP2(context) }
         if message.contains("chunked-encoding") { return .malformedResponse(MalformedResponse(.chunk), context) }
         if isClientCertificateAlert { return .clientCertificateRequired(context) }
         return lost(context)
@@ -131,10 +140,22 @@ struct CurlFailure {
     private func http2Error(_ context: ErrorContext) -> LoadingError {
         // Refused before it was processed: the one reset that says so (RFC 9113 §8.7).
         let isRefused = message.contains("REFUSED_STREAM")
-        if code == CURLE_HTTP2, message.contains("PROTOCOL_ERROR") || message.contains("FRAME_SIZE") {
+        // nghttp2 resets a stream whose head or length is malformed with these codes; a server that has the same to say of
+        // the request is not asked again either.
+        let faults = ["PROTOCOL_ERROR", "FRAME_SIZE", "FLOW_CONTROL_ERROR", "COMPRESSION_ERROR"]
+        if faults.contains(where: message.contains) {
             return .malformedResponse(MalformedResponse(.http2Framing), context)
         }
         return .connectionLost(progress, isSafeToRepeat: isRefused, context)
+    }
+
+    /// nghttp2 has given up the connection.
+    private func brokenHTTP2(_ context: ErrorContext) -> LoadingError {
+        // libcurl fails its callback for a head above 128 KiB, and for nothing else that a server can bring about.
+        if progress == .nothing, message.contains("callback function failed") {
+            return .headTooLarge(.bytes(128 << 10), context)
+        }
+        return .malformedResponse(MalformedResponse(.http2Framing), context)
     }
 
     private func lost(_ context: ErrorContext) -> LoadingError {

@@ -54,13 +54,19 @@ extension EasyHandle {
         }
         lade_easy_set_bytes_callback(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             EasyHandle.with(context) { transfer, loop in
-                transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
+                transfer.received(raw: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
             }
         }
-        lade_easy_set_prereq(raw) { context, _, _, _, _ in
+        lade_easy_set_prereq(raw) { context, remote, local, remotePort, localPort in
             EasyHandle.with(context) { transfer, loop in
-                guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
-                loop.beginIdling(transfer)
+                loop.noteMoving(transfer)
+                guard transfer.mayBeSent(), let remote, let local,
+                    loop.maySend(
+                        transfer,
+                        on: ConnectionEnds(remote: remote, local: local, remotePort: remotePort, localPort: localPort)
+                    )
+                else { return CURL_PREREQFUNC_ABORT }
+                loop.noteConnected(transfer)
                 return CURL_PREREQFUNC_OK
             }
         }
@@ -72,26 +78,47 @@ extension EasyHandle {
         }
         lade_easy_set_resolver_start(raw) { _, _, context in
             EasyHandle.with(context) { transfer, loop in
+                loop.noteMoving(transfer)
                 transfer.connectStarted = transfer.connectStarted ?? loop.now
                 return 0
             }
         }
     }
 
-    /// Makes sure that a connection on which bytes follow the last chunk is not used again (TR-19).
+    /// The connection is closed after the exchange.
+    func forbidReuse() {
+        setup = nil
+        set(CURLOPT_FORBID_REUSE, true)
+    }
+
+    /// Makes sure that a connection on which bytes follow an answer without a body is not used again (TR-19).
     ///
-    /// libcurl throws such bytes away and keeps the connection; the only sign of them is a line it writes for people.
-    /// What it writes is turned on for chunked answers alone, as it costs time.
+    /// libcurl throws away what it has read of such bytes and keeps the connection; the only sign of them is a line in its
+    /// log. The log is turned on for answers without a body alone, as it costs time.
     func watchForSurplus() {
         setup = nil
         set(CURLOPT_VERBOSE, true)
         lade_easy_set_debug(raw) { easy, kind, text, count, _ in
             guard kind == CURLINFO_TEXT, let text, let easy else { return 0 }
             let line = UnsafeRawBufferPointer(start: text, count: count)
-            if line.starts(with: "Leftovers after chunking".utf8) {
-                lade_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1)
-            }
+            if line.starts(with: "Excess found".utf8) { lade_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
             return 0
+        }
+    }
+
+    /// Makes sure that the end of a connection that ends a body was announced by TLS (RFC 9112 §9.8).
+    ///
+    /// libcurl 7.88 takes the end of TCP for the end of TLS. It calls this callback after each read, the last one included.
+    func watchForCloseNotify() {
+        setup = nil
+        set(CURLOPT_NOPROGRESS, false)
+        set(pointer: CURLOPT_XFERINFODATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+        lade_easy_set_progress(raw) { context, _, _, _, _ in
+            EasyHandle.with(context) { transfer, _ in
+                guard case .running(let handle) = transfer.phase, TLSSession(handle)?.hasEnded == true else { return 0 }
+                transfer.ending = .announced
+                return 0
+            }
         }
     }
 
@@ -123,20 +150,27 @@ extension CurlLoop {
         _ address: UnsafeMutablePointer<curl_sockaddr>?,
         for transfer: Transfer
     ) -> curl_socket_t {
+        noteMoving(transfer)
         transfer.connectStarted = transfer.connectStarted ?? now
         guard let address = address?.pointee else { return CURL_SOCKET_BAD }
-        #if os(Linux)
+        #if canImport(Glibc)
             let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+        #elseif canImport(Musl)
+            let type = address.socktype | SOCK_CLOEXEC
         #else
             let type = address.socktype
         #endif
         let descriptor = socket(address.family, type, address.`protocol`)
-        if descriptor >= 0 { poller.opened(descriptor) }
+        if descriptor >= 0 {
+            poller.opened(descriptor)
+            connections.opened(descriptor, isUnix: address.family == AF_UNIX)
+        }
         return descriptor
     }
 
     fileprivate func closeSocket(_ descriptor: curl_socket_t) -> Int32 {
         poller.closing(descriptor)
+        connections.closing(descriptor)
         return close(descriptor)
     }
 }

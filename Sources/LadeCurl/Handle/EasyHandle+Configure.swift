@@ -15,6 +15,8 @@ extension EasyHandle {
         var hasBody: Bool
         /// The connection must be a new one.
         var isFresh: Bool
+        /// Whether it waits for a connection that is being made, which it may be able to share.
+        var awaitsSharing: Bool
 
         var request: Request { transfer.request }
 
@@ -26,7 +28,8 @@ extension EasyHandle {
                 host: transfer.hostIdentity,
                 version: request.version,
                 isStreamed: transfer.isStreamed,
-                isDecoding: transfer.isDecoding
+                isDecoding: transfer.isDecoding,
+                awaitsSharing: awaitsSharing
             )
         }
     }
@@ -38,8 +41,10 @@ extension EasyHandle {
         var version: Request.VersionPreference
         /// Streams get connections of their own, see ``CurlLoop``.
         var isStreamed: Bool
-        /// Whether libcurl asks for codings and decodes them.
+        /// Whether codings are asked for and decoded.
         var isDecoding: Bool
+        /// Whether it waits for a connection that is being made.
+        var awaitsSharing: Bool
     }
 
     /// Sets the options of an exchange, all of them unless the last one was of the same kind.
@@ -70,14 +75,16 @@ extension EasyHandle {
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+        // Chunks are parsed by ``ChunkParser``; libcurl still finds their end.
+        set(CURLOPT_HTTP_TRANSFER_DECODING, false)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         // Time-outs are the loop's own; libcurl's connect time-out (300 s) is only put out of the way.
         set(CURLOPT_CONNECTTIMEOUT, 86_400)
-        set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.inSeconds)))
+        set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.wholeNanoseconds / 1_000_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
-        // Says that it is to decode; the field is a line of ours, which libcurl need not put together for each exchange.
-        if plan.transfer.isDecoding { set(CURLOPT_ACCEPT_ENCODING, "") }
+        // Codings are taken off by ``ContentDecoder``: libcurl does not notice when a coded stream has no end.
+        set(CURLOPT_HTTP_CONTENT_DECODING, false)
         setVersion(plan)
         setMethodAndBody(plan)
         setHeaders(plan)
@@ -92,10 +99,7 @@ extension EasyHandle {
         case .http1_1: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         case .http2PriorKnowledge: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
         }
-        // A burst waits for the first connection to say whether it can be shared instead of opening one each.
-        if plan.transfer.isSecure, !plan.transfer.isStreamed, plan.request.version == .automatic {
-            set(CURLOPT_PIPEWAIT, true)
-        }
+        if plan.awaitsSharing { set(CURLOPT_PIPEWAIT, true) }
     }
 
     private func setMethodAndBody(_ plan: Plan) {
@@ -115,7 +119,12 @@ extension EasyHandle {
     private func setHeaders(_ plan: Plan) {
         let request = plan.request
         var lines: [String] = []
+        var octetLines: [[UInt8]] = []
         for field in request.headers where !field.name.equalsIgnoringASCIICase("Content-Length") {
+            if let octets = field.unusualOctets {
+                octetLines.append(Array("\(field.name): ".utf8) + octets)
+                continue
+            }
             // libcurl's own way to say that a field is there and empty.
             lines.append(field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value)
         }
@@ -128,15 +137,12 @@ extension EasyHandle {
         {
             lines.append("Content-Type: " + contentType)
         }
-        if plan.transfer.isDecoding, let line = Self.acceptEncoding { lines.append(line) }
+        if plan.transfer.isDecoding { lines.append(Self.acceptEncoding) }
         headers = request.headers
-        set(list: CURLOPT_HTTPHEADER, lines)
+        set(list: CURLOPT_HTTPHEADER, lines, octets: octetLines)
     }
 
-    private static let acceptEncoding: String? = {
-        let codings = CurlTransport.library.codings
-        return codings.isEmpty ? nil : "Accept-Encoding: " + codings.joined(separator: ", ")
-    }()
+    private static let acceptEncoding = "Accept-Encoding: " + CurlTransport.library.codings.joined(separator: ", ")
 
     private func setDestination(_ plan: Plan) {
         switch plan.request.destination {
@@ -169,8 +175,7 @@ extension EasyHandle {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host == "[::1]" || host.hasSuffix(".localhost")
-            || (host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == 0x2E || 0x30...0x39 ~= $0 })
+        NormalHost(host)?.isLoopback ?? false
     }
 
     private func setTLS(_ plan: Plan, _ handleSettings: HandleSettings) {

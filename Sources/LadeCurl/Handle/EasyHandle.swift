@@ -14,6 +14,8 @@ final class EasyHandle {
     var loop: Unmanaged<CurlLoop>?
     /// What the options are set for, when that can be used again.
     var setup: Setup?
+    /// Whether libcurl's log is read.
+    var isWatched = false
     private let errorText: UnsafeMutablePointer<CChar>
     /// The address in the form libcurl works with, and the text it was made from.
     private let parsed: OpaquePointer
@@ -94,11 +96,20 @@ final class EasyHandle {
     }
 
     /// Sets a list option; the list lives until the next reset, or until the option is set again.
-    func set(list option: CURLoption, _ values: [String]) {
+    ///
+    /// - Parameters:
+    ///   - option: The option.
+    ///   - values: Its texts.
+    ///   - octets: Further values, which are no UTF-8 and have no zero.
+    func set(list option: CURLoption, _ values: [String], octets: [[UInt8]] = []) {
         var list: UnsafeMutablePointer<curl_slist>?
         for value in values {
             // Out of memory is the only way this fails; what was appended so far stays valid.
             if let longer = curl_slist_append(list, value) { list = longer }
+        }
+        for value in octets {
+            let text = value.map { CChar(bitPattern: $0) } + [0]
+            if let longer = curl_slist_append(list, text) { list = longer }
         }
         lade_easy_set_list(raw, option, list)
         if let old = lists.firstIndex(where: { $0.option == option }) {
@@ -115,6 +126,10 @@ final class EasyHandle {
     /// The exchange is over.
     func putDown() {
         carried = nil
+        if isWatched {
+            set(CURLOPT_VERBOSE, false)
+            isWatched = false
+        }
     }
 
     func long(_ info: CURLINFO) -> Int {

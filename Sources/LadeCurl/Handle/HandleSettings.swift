@@ -30,6 +30,10 @@ struct HandleSettings: Sendable {
             try Self.checkPEM(identity.keyFile ?? identity.certificateFile, "PRIVATE KEY", setting: "client key")
         }
         if case .proxy(let proxy) = settings.proxy { try Self.check(proxy) }
+        guard settings.tls.pinScope == .leaf else {
+            let reason = "libcurl compares the key of the server's own certificate only"
+            throw .invalidSetting(name: "tls.pinScope", reason: reason, ErrorContext())
+        }
     }
 
     private static func checkLimits(_ settings: TransportSettings) throws(LoadingError) {

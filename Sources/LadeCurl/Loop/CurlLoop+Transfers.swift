@@ -5,18 +5,15 @@ import LadeCore
 extension CurlLoop {
     func start(_ transfer: Transfer) {
         if case .finished = transfer.phase {
-            // Given up in the turn in which its place came up: the place goes on to the next.
-            admitted += admission.end(host: transfer.hostNumber)
+            // Cancelled in the turn in which a connection became free for it: that goes to the next.
+            admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
             return
         }
-        if case .waiting = transfer.phase {
-            let waited = Duration.nanoseconds(now - transfer.submitted)
-            transfer.call.record(.waitEnded(.connection(host: transfer.host), after: waited))
-        }
+        if case .waiting = transfer.phase { endWait(transfer) }
         guard let handle = idleHandles.popLast() ?? EasyHandle(share: share) else {
             let error = LoadingError.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "", transfer.context)
             transfer.finish(error, metrics: Metrics(), on: self)
-            admitted += admission.end(host: transfer.hostNumber)
+            admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
             return
         }
         transfer.phase = .running(handle)
@@ -25,65 +22,53 @@ extension CurlLoop {
         transfer.index = running.count
         running.append(transfer)
         if transfer.isStreamed, transfer.isSecure { streamsByHost[transfer.hostNumber, default: 0] += 1 }
-        transfer.call.record(
-            .exchangeStarted(
-                method: transfer.request.method,
-                url: transfer.request.url.redacted(secretQueryNames: transfer.request.secretQueryNames)
-            )
-        )
-        if transfer.isSecure, handleSettings.settings.tls.verification == .unsafelyAcceptEveryCertificate {
-            transfer.call.record(.certificateCheckSkipped(host: transfer.host))
-        }
-        send(transfer, handle, isFresh: false)
+        send(transfer, handle)
     }
 
-    private func send(_ transfer: Transfer, _ handle: EasyHandle, isFresh: Bool) {
+    private func send(_ transfer: Transfer, _ handle: EasyHandle) {
         transfer.prepareForSending()
         handle.carry(transfer, on: self)
-        handle.prepare(plan(transfer, isFresh: isFresh), handleSettings)
+        handle.prepare(plan(transfer), handleSettings)
         let result = curl_multi_add_handle(rawMulti, handle.raw)
         guard result == CURLM_OK else {
             let message = String(cString: curl_multi_strerror(result))
             return end(transfer, handle, .transport(code: Int(result.rawValue), message: message, transfer.context))
         }
+        handedOver.append(transfer)
         startPump(transfer)
-        nextExpiry = min(nextExpiry, expiry(transfer).at)
+        nextExpiry = min(nextExpiry, expiry(transfer))
     }
 
-    private func plan(_ transfer: Transfer, isFresh: Bool) -> EasyHandle.Plan {
+    private func plan(_ transfer: Transfer) -> EasyHandle.Plan {
         let request = transfer.request
-        guard transfer.hasBody || request.method != .get else {
-            return EasyHandle.Plan(
-                transfer: transfer,
-                bodyLength: nil,
-                hasBody: false,
-                isFresh: isFresh || needsOwnConnection(transfer)
-            )
-        }
-        let hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
-        var length = request.body?.length
+        var plan = EasyHandle.Plan(
+            transfer: transfer,
+            bodyLength: nil,
+            hasBody: false,
+            isFresh: transfer.needsFreshConnection || needsOwnConnection(transfer),
+            awaitsSharing: transfer.isSecure && !transfer.isStreamed && request.version == .automatic
+                && admission.awaitsSharing(host: transfer.hostNumber)
+        )
+        guard transfer.hasBody || request.method != .get else { return plan }
+        plan.hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
+        plan.bodyLength = request.body?.length
         if request.body == nil {
             // RFC 9110 §8.6: a method that is expected to have content says so when it has none.
-            length = request.method == .post || request.method == .put || request.method == .patch ? 0 : nil
+            plan.bodyLength = request.method == .post || request.method == .put || request.method == .patch ? 0 : nil
         } else if request.body?.trailers != nil {
-            length = nil
+            plan.bodyLength = nil
         }
-        return EasyHandle.Plan(
-            transfer: transfer,
-            bodyLength: length,
-            hasBody: hasBody,
-            isFresh: isFresh || needsOwnConnection(transfer)
-        )
+        return plan
     }
 
     /// libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of its
-    /// own: an idle one of its kind when no stream is under way to that host, a new one otherwise.
+    /// own: an idle one of its kind when no stream to that host is in flight, a new one otherwise.
     private func needsOwnConnection(_ transfer: Transfer) -> Bool {
         transfer.isStreamed && streamsByHost[transfer.hostNumber, default: 0] > 1
     }
 
     private func startPump(_ transfer: Transfer) {
-        guard transfer.hasBody, let body = transfer.request.body else { return }
+        guard transfer.hasBody, transfer.pipe == nil, let body = transfer.request.body else { return }
         let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
         switch body.content {
         case .bytes: return
@@ -111,6 +96,30 @@ extension CurlLoop {
         }
     }
 
+    // MARK: - Sockets
+
+    /// libcurl asks for events of a socket on behalf of a transfer, which therefore uses it.
+    func noteUse(of socket: Int32, by easy: UnsafeMutableRawPointer?) {
+        var context: UnsafeMutableRawPointer?
+        // A handle of libcurl's own has no context.
+        guard let easy, lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, context != nil else {
+            return
+        }
+        EasyHandle.with(context) { transfer, _ in
+            if let use = transfer.socket, use.socket == socket, poller.isCurrent(use) { return }
+            guard let use = poller.use(socket) else { return }
+            releaseSocket(of: transfer)
+            transfer.socket = use
+        }
+    }
+
+    private func releaseSocket(of transfer: Transfer) {
+        guard let use = transfer.socket.take() else { return }
+        poller.release(use, now: now)
+    }
+
+    // MARK: - Endings
+
     /// The version of an answer tells how many calls the host's connections can carry at once.
     func learned(_ version: HTTPVersion, transfer: Transfer) {
         guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
@@ -120,25 +129,49 @@ extension CurlLoop {
 
     func ended(_ transfer: Transfer, _ code: CURLcode) {
         guard case .running(let handle) = transfer.phase else { return }
+        if transfer.needsOtherConnection {
+            // Nothing was sent, whatever the method.
+            curl_multi_remove_handle(rawMulti, handle.raw)
+            releaseSocket(of: transfer)
+            transfer.needsFreshConnection = true
+            return send(transfer, handle)
+        }
+        if transfer.isCompleteAtHead { return end(transfer, handle, nil) }
+        if transfer.isUnproven { return }
         if let failure = transfer.failure { return end(transfer, handle, failure) }
-        if code == CURLE_OK { return end(transfer, handle, nil) }
+        if code == CURLE_OK {
+            guard needsProof(transfer) else { return end(transfer, handle, shortfall(transfer, handle)) }
+            transfer.isUnproven = true
+            return unproven.append(transfer)
+        }
         let wasStopped = code == CURLE_ABORTED_BY_CALLBACK && transfer.sendings > 1
         // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
+        // The rest of the request could not be sent: the server has answered and wants no more of it.
+        if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR, isAnswered(transfer, handle) {
+            return end(transfer, handle, nil)
+        }
         // A stream that the server reset on purpose says so with its error number; a lost connection has none.
         let isLostHTTP2 =
             (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE)
             && !handle.message.contains("(err ")
+        // Neither has one whose bytes break the rules of HTTP/2: without an error libcurl ends it for that reason alone.
+        let isBrokenHTTP2 =
+            transfer.isHTTP2
+            && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR && handle.message.contains("mem_recv()"))
         let isDead =
             wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
             || isLostHTTP2
         // Not with trailers: see `end` for what a handle that sent some would do.
         let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
-        if isDead, transfer.wasReused, transfer.progress == .nothing, canRepeat {
+        if isDead, !isBrokenHTTP2, transfer.wasReused, transfer.progress == .nothing, canRepeat {
             transfer.wasRepeated = true
             transfer.call.record(.exchangeRepeated(onFreshConnection: true))
             curl_multi_remove_handle(rawMulti, handle.raw)
-            return send(transfer, handle, isFresh: true)
+            releaseSocket(of: transfer)
+            // libcurl does not use the HTTP/2 connection again; its streams share the next one.
+            transfer.needsFreshConnection = !transfer.isHTTP2
+            return send(transfer, handle)
         }
         // On a connection that was not reused libcurl repeats for one reason only: REFUSED_STREAM.
         if wasStopped, !transfer.wasReused {
@@ -147,27 +180,78 @@ extension CurlLoop {
         end(transfer, handle, failure(transfer, handle, code).loadingError(transfer.context))
     }
 
+    /// What is missing of an answer that libcurl takes for complete.
+    private func shortfall(_ transfer: Transfer, _ handle: EasyHandle) -> LoadingError? {
+        var isComplete = transfer.chunks?.isComplete ?? true
+        if transfer.ending == .unannounced {
+            if handleSettings.settings.tolerances.contains(.missingCloseNotify) {
+                transfer.call.record(.malformationTolerated(MalformedResponse(.closeNotify)))
+            } else {
+                isComplete = false
+            }
+        }
+        return isComplete ? nil : incomplete(transfer, handle)
+    }
+
+    func incomplete(_ transfer: Transfer, _ handle: EasyHandle) -> LoadingError {
+        .incompleteBody(received: handle.offset(CURLINFO_SIZE_DOWNLOAD_T), expected: nil, transfer.context)
+    }
+
+    /// Whether the answer is here whole by its own framing, whatever became of the request.
+    private func isAnswered(_ transfer: Transfer, _ handle: EasyHandle) -> Bool {
+        guard let head = transfer.head, transfer.hasBody, !transfer.isHTTP2 else { return false }
+        if transfer.request.method == .head || head.status == 204 || head.status == 304 { return true }
+        if let chunks = transfer.chunks { return chunks.isComplete }
+        return head.contentLength.map { $0 == handle.offset(CURLINFO_SIZE_DOWNLOAD_T) } ?? false
+    }
+
+    /// The server has said that it will end a connection.
+    func noteGoAway(_ socket: Int32) {
+        connections.willEnd(socket)
+        for transfer in running where transfer.sentOn == socket { transfer.wasEndingConnection = true }
+        for transfer in unproven where transfer.sentOn == socket { transfer.wasEndingConnection = true }
+    }
+
     private func failure(_ transfer: Transfer, _ handle: EasyHandle, _ code: CURLcode) -> CurlFailure {
         var failure = CurlFailure(code: code, message: handle.message, host: transfer.host, progress: transfer.progress)
         failure.verifyResult = handle.long(CURLINFO_SSL_VERIFYRESULT)
         failure.systemError = Int32(truncatingIfNeeded: handle.long(CURLINFO_OS_ERRNO))
         failure.proxyCode = handle.long(CURLINFO_PROXY_ERROR)
         failure.connectStatus = handle.long(CURLINFO_HTTP_CONNECTCODE)
-        if case .proxy(let proxy) = handleSettings.settings.proxy { failure.proxy = "\(proxy.host):\(proxy.port)" }
+        if let proxy = transfer.proxy(of: handleSettings.settings) { failure.proxy = "\(proxy.host):\(proxy.port)" }
         failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         failure.expected = transfer.head?.contentLength
         failure.wasSent = transfer.sendings > 0
+        failure.isHTTP2 = transfer.isHTTP2
         return failure
     }
 
     func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {
+        announce(transfer)
         let metrics = transfer.metrics(handle)
+        let isConnectFailure = error?.isCancellation == false && transfer.isMoving && transfer.sendings == 0
+        detach(transfer, handle)
+        transfer.finish(error, metrics: metrics, on: self)
+        if isConnectFailure { admitted += admission.noteConnection(isMade: false, host: transfer.hostNumber) }
+        admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
+        nextExpiry = min(nextExpiry, now + idleLife)
+    }
+
+    /// Whether libcurl forgets the fields that it has freed: since 8.2 for certain.
+    private static let clearsFields = (curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0) >= 0x08_02_00
+
+    /// Takes a transfer and its handle away from libcurl.
+    func detach(_ transfer: Transfer, _ handle: EasyHandle) {
         curl_multi_remove_handle(rawMulti, handle.raw)
+        releaseSocket(of: transfer)
         handle.putDown()
         // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
         // writes its first chunk's size before the start of the buffer.
         let isReusable = !transfer.hasBody || transfer.request.body?.trailers == nil
-        if idleHandles.count < 256, isReusable { idleHandles.append(handle) }
+        // libcurl 7.88 frees the header fields of an exchange and keeps a pointer to the last one. A folded line right after
+        // the status line of the handle's next answer over HTTP/1 is appended there, before the header callback is called.
+        let keepsNoField = Self.clearsFields || transfer.vetting.bytes == 0
+        if idleHandles.count < 256, isReusable, keepsNoField { idleHandles.append(handle) }
         let last = running.removeLast()
         if last !== transfer {
             running[transfer.index] = last
@@ -176,51 +260,6 @@ extension CurlLoop {
         if transfer.isStreamed, transfer.isSecure {
             let left = streamsByHost[transfer.hostNumber, default: 1] - 1
             streamsByHost[transfer.hostNumber] = left > 0 ? left : nil
-        }
-        transfer.finish(error, metrics: metrics, on: self)
-        admitted += admission.end(host: transfer.hostNumber)
-        nextExpiry = min(nextExpiry, now + idleLife)
-    }
-
-    // MARK: - Time-outs
-
-    /// The next moment at which a transfer may have taken too long, and what for.
-    private func expiry(_ transfer: Transfer) -> (at: Int64, phase: TimeoutPhase) {
-        let limits = transfer.limits
-        var next = (at: Int64.max, phase: TimeoutPhase.whole)
-        func consider(_ limit: Int64, since start: Int64, _ phase: TimeoutPhase) {
-            let (at, overflow) = start.addingReportingOverflow(limit)
-            if !overflow, at < next.at { next = (at, phase) }
-        }
-        consider(limits.whole, since: transfer.started, .whole)
-        if transfer.sendings == 0 {
-            // Waiting for a connection inside libcurl (its limits, a shared one being opened) is not connecting.
-            consider(limits.connect, since: transfer.connectStarted ?? now, .connect)
-        } else if transfer.stream?.isPaused != true {
-            consider(limits.idle, since: transfer.lastActivity, .idle)
-        }
-        return next
-    }
-
-    /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
-    ///
-    /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
-    func beginIdling(_ transfer: Transfer) {
-        transfer.lastActivity = now
-        nextExpiry = min(nextExpiry, expiry(transfer).at)
-    }
-
-    func expire() {
-        nextExpiry = poller.shutIdle(before: now - idleLife).map { $0 + idleLife } ?? .max
-        for transfer in running {
-            guard case .running(let handle) = transfer.phase else { continue }
-            let (at, phase) = expiry(transfer)
-            guard at <= now else {
-                nextExpiry = min(nextExpiry, expiry(transfer).at)
-                continue
-            }
-            let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
-            end(transfer, handle, .timedOut(isLookingUp ? .nameLookup : phase, transfer.context))
         }
     }
 }

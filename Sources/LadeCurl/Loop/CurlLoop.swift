@@ -23,6 +23,7 @@ import Synchronization
 final class CurlLoop: @unchecked Sendable {
     let inbox: Inbox
     let pool = BufferPool()
+    let decoders = DecoderPool()
     let handleSettings: HandleSettings
 
     /// The time of this turn, in nanoseconds of the monotonic clock.
@@ -33,7 +34,15 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) private var deliveries: [[Waiter]] = [[], [], [], []]
     private let lanes = Delivery.Lane.priorities.map { Delivery(priority: $0) }
 
+    let clock: LoopClock
     let poller: Poller
+    @exclusivity(unchecked) var connections = ConnectionTable()
+    /// Exchanges whose requests went out over HTTP/2 in this turn.
+    @exclusivity(unchecked) var sentOverHTTP2: [Transfer] = []
+    /// Exchanges that libcurl takes for complete and that are not proven to be; see ``proveStreams()``.
+    @exclusivity(unchecked) var unproven: [Transfer] = []
+    /// How many lines and pieces of bodies libcurl has handed over.
+    @exclusivity(unchecked) var receivedPieces = 0
     /// How long a connection is kept without use, in nanoseconds.
     let idleLife: Int64
     private let multi: OpaquePointer
@@ -42,10 +51,14 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var running: [Transfer] = []
     @exclusivity(unchecked) private var unpublished: [Transfer] = []
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
-    /// Got a slot and are started when the turn settles.
+    /// The calls that may use a connection and are started when the turn settles.
     @exclusivity(unchecked) var admitted: [Transfer] = []
     @exclusivity(unchecked) var idleHandles: [EasyHandle] = []
     @exclusivity(unchecked) var streamsByHost: [Int: Int] = [:]
+    /// The transfers that libcurl was given and has not been called for since.
+    @exclusivity(unchecked) var handedOver: [Transfer] = []
+    /// The transfers that wait for a connection, by the deadline of their call.
+    @exclusivity(unchecked) var deadlines = ExpiryQueue<Transfer>()
     /// When libcurl wants to be called; nil for never, the least value for at once.
     @exclusivity(unchecked) private var timer: Int64?
     /// Before this no time-out of ours can have passed.
@@ -67,7 +80,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     /// Makes the multi handle; the thread is started by ``start()``.
-    init(_ handleSettings: HandleSettings) throws(LoadingError) {
+    init(_ handleSettings: HandleSettings, clock: LoopClock = LoopClock()) throws(LoadingError) {
         guard Self.isLibraryReady, let multi = curl_multi_init() else {
             throw .transport(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl did not start", ErrorContext())
         }
@@ -78,7 +91,8 @@ final class CurlLoop: @unchecked Sendable {
             throw .transport(code: Int(error.errno), message: "no poller could be made", ErrorContext())
         }
         self.handleSettings = handleSettings
-        idleLife = min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60)
+        self.clock = clock
+        idleLife = max(0, min(handleSettings.settings.connections.idleLife.wholeNanoseconds, 1 << 60))
         self.multi = OpaquePointer(multi)
         inbox = Inbox(wakeUpDescriptor: poller.wakeUpDescriptor)
         executor = LoopExecutor(inbox: inbox)
@@ -97,16 +111,17 @@ final class CurlLoop: @unchecked Sendable {
         lade_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, connections.streamsPerHost)
         lade_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, this)
         lade_multi_set_pointer(multi, CURLMOPT_TIMERDATA, this)
-        lade_multi_set_socket(multi) { _, socket, what, context, _ in
+        lade_multi_set_socket(multi) { easy, socket, what, context, _ in
             let loop = CurlLoop.from(context)
-            loop.poller.want(socket, what, now: loop.now)
+            loop.poller.want(socket, what)
+            if what != CURL_POLL_REMOVE { loop.noteUse(of: socket, by: easy) }
             return 0
         }
         lade_multi_set_timer(multi) { _, milliseconds, context in
             let loop = CurlLoop.from(context)
-            // “At once” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
+            // “Immediately” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
             loop.timer =
-                milliseconds < 0 ? nil : milliseconds == 0 ? .min : Monotonic.now() + Int64(milliseconds) * 1_000_000
+                milliseconds < 0 ? nil : milliseconds == 0 ? .min : loop.clock.now() + Int64(milliseconds) * 1_000_000
             return 0
         }
     }
@@ -123,25 +138,15 @@ final class CurlLoop: @unchecked Sendable {
         return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Starts the thread, which keeps the loop alive until it was stopped.
-    func start() throws(LoadingError) {
+    /// Starts the thread, which keeps the loop alive until it was stopped; without a thread the loop is closed.
+    func start(_ thread: (UnsafeMutableRawPointer) -> Int32 = { makeThread($0) }) throws(LoadingError) {
         let this = Unmanaged.passRetained(self).toOpaque()
-        #if canImport(Darwin)
-            var thread: pthread_t?
-            let result = pthread_create(&thread, nil, { loopThread($0) }, this)
-        #else
-            var thread = pthread_t()
-            let result = pthread_create(&thread, nil, { $0.flatMap(loopThread) }, this)
-        #endif
+        let result = thread(this)
         guard result == 0 else {
+            shutDown()
             Unmanaged<CurlLoop>.fromOpaque(this).release()
             throw .transport(code: Int(result), message: "no thread could be started", ErrorContext())
         }
-        #if canImport(Darwin)
-            if let thread { pthread_detach(thread) }
-        #else
-            pthread_detach(thread)
-        #endif
     }
 
     fileprivate func run() {
@@ -153,7 +158,7 @@ final class CurlLoop: @unchecked Sendable {
     // MARK: - A turn
 
     private func turn() -> Bool {
-        now = Monotonic.now()
+        now = clock.now()
         // A job of the executor submits while it runs: looked at once more, its request needs no wait of zero seconds.
         for _ in 0..<4 {
             let isStopped = inbox.drain(into: &messages)
@@ -171,21 +176,26 @@ final class CurlLoop: @unchecked Sendable {
         settle()
 
         let mayWait = mayWait()
-        poller.wait(isLook: !mayWait) { ready in
+        // Every callback goes by the time after the wait: what it notes as activity happened then.
+        poller.wait(isLook: !mayWait, woke: { now = clock.now() }) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
+            watchSent()
         }
         inbox.wakeUp()
-        now = Monotonic.now()
+        now = clock.now()
         fireTimer()
         if now >= nextExpiry { expire() }
         settle()
         return true
     }
 
-    /// Brings a turn to its end: what ended makes room for what waits, then everybody is told.
+    /// Brings a turn to its end: what ended makes room for what waits, then the waiting tasks are resumed.
     private func settle() {
         collectEnded()
+        proveStreams()
+        // What libcurl was given it runs immediately.
+        if timer != .min { takeBackQueued() }
         while !admitted.isEmpty {
             let transfers = admitted
             admitted = []
@@ -197,7 +207,7 @@ final class CurlLoop: @unchecked Sendable {
     /// Whether there is nothing to do until something happens; sets the timer for what happens by time.
     private func mayWait() -> Bool {
         guard wakeTime > now, inbox.fallAsleep() else { return false }
-        poller.wake(at: wakeTime)
+        poller.wake(at: clock.systemTime(wakeTime))
         return true
     }
 
@@ -210,9 +220,10 @@ final class CurlLoop: @unchecked Sendable {
         var still: Int32 = 0
         // CURL_SOCKET_TIMEOUT is -1.
         curl_multi_socket_action(rawMulti, -1, 0, &still)
+        watchSent()
     }
 
-    private func collectEnded() {
+    func collectEnded() {
         var left: Int32 = 0
         while let message = curl_multi_info_read(rawMulti, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
@@ -260,48 +271,6 @@ final class CurlLoop: @unchecked Sendable {
         }
     }
 
-    private func submit(_ transfer: Transfer) {
-        transfer.submitted = now
-        guard !transfer.isCancelled else {
-            return transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
-        }
-        transfer.hostNumber =
-            transfer.request.destination == nil
-            ? admission.host(of: transfer.address, upTo: transfer.parts.authorityEnd) { transfer.hostKey }
-            : admission.host(transfer.hostKey)
-        transfer.hostIdentity = admission.identity(host: transfer.hostNumber)
-        switch admission.request(transfer, host: transfer.hostNumber, priority: transfer.request.priority) {
-        case .start: start(transfer)
-        case .wait(let place):
-            transfer.phase = .waiting(place)
-            transfer.call.record(.waitStarted(.connection(host: transfer.host)))
-        }
-    }
-
-    private func cancel(_ transfer: Transfer) {
-        transfer.isCancelled = true
-        let error = LoadingError.cancelled(transfer.context)
-        switch transfer.phase {
-        case .new, .finished: break
-        case .waiting(let place):
-            admission.withdraw(from: place, host: transfer.hostNumber)
-            transfer.finish(error, metrics: Metrics(), on: self)
-        case .running(let handle): end(transfer, handle, error)
-        }
-    }
-
-    private func resume(_ transfer: Transfer, _ direction: LoopMessage.Direction) {
-        guard case .running(let handle) = transfer.phase else { return }
-        let bit = direction == .upload ? CURLPAUSE_SEND : CURLPAUSE_RECV
-        guard transfer.pauses & bit != 0 else { return }
-        transfer.pauses &= ~bit
-        beginIdling(transfer)
-        // May call the write callback before it returns, with the piece that was refused. What the callback finds wrong
-        // then comes back here, and nowhere else.
-        let code = curl_easy_pause(handle.raw, transfer.pauses)
-        if code != CURLE_OK { ended(transfer, code) }
-    }
-
     // MARK: - The end
 
     private func shutDown() {
@@ -335,4 +304,18 @@ final class CurlLoop: @unchecked Sendable {
 private func loopThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
     Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue().run()
     return nil
+}
+
+/// Makes the thread of a loop; the result is the system's error number, or 0.
+func makeThread(_ loop: UnsafeMutableRawPointer) -> Int32 {
+    #if canImport(Darwin)
+        var thread: pthread_t?
+        let result = pthread_create(&thread, nil, { loopThread($0) }, loop)
+        if result == 0, let thread { pthread_detach(thread) }
+    #else
+        var thread = pthread_t()
+        let result = pthread_create(&thread, nil, { $0.flatMap(loopThread) }, loop)
+        if result == 0 { pthread_detach(thread) }
+    #endif
+    return result
 }

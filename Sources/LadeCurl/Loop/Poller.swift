@@ -1,13 +1,22 @@
 #if os(Linux)
     import CCurl
-    import Glibc
+
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #endif
 
     /// Waits for sockets on behalf of a multi handle, by epoll, with lazy interest.
     ///
-    /// libcurl says REMOVE after each transfer and IN again when the pooled connection is reused. For sockets it opened
+    /// libcurl reports REMOVE after each transfer and IN again when the pooled connection is reused. For sockets it opened
     /// through us the kernel's registration is left alone while idle and `epoll_ctl` is called for net changes only,
-    /// which saves two system calls a request. Other descriptors (the resolver's) are closed behind our back, so their
+    /// which saves two system calls a request. Other descriptors (the resolver's) are closed without a callback, so their
     /// interest is applied immediately. Used by the loop thread alone.
+    ///
+    /// **A socket is idle while its connection is in libcurl's pool and no transfer uses it.** REMOVE does not say so:
+    /// libcurl reports it for a paused transfer too. A transfer uses the socket for which libcurl last asked on its behalf
+    /// (``use(_:)``), until it ends (``release(_:now:)``). Only idle sockets are ever shut.
     final class Poller {
         /// What happened to a socket, in libcurl's bits.
         struct Ready {
@@ -15,13 +24,31 @@
             var bits: Int32
         }
 
+        /// The use of a socket by a transfer.
+        ///
+        /// The number of a closed socket is given to the next one that is opened, the generation is not.
+        struct Use: Equatable {
+            let socket: Int32
+            fileprivate let generation: Int
+        }
+
         private struct Interest {
+            /// Which of the sockets with this number it is.
+            var generation = 0
+            /// The events that the kernel reports.
             var kernel: UInt32 = 0
+            /// The events that libcurl asks for.
             var wanted: UInt32 = 0
+            /// Whether it was opened through us.
             var isLazy = false
-            /// Since when no transfer uses the socket; nil while one does, and once it was shut.
+            /// How many transfers use it.
+            var users = 0
+            /// Since when it is idle; nil while a transfer uses it, before the first one does, and once it was shut.
             var idleSince: Int64?
             var isDirty = false
+
+            /// The next socket with the same number, closed as yet.
+            var successor: Interest { Interest(generation: generation + 1, isDirty: isDirty) }
         }
 
         private let epoll: Int32
@@ -70,17 +97,18 @@
         /// A socket was opened for libcurl.
         func opened(_ socket: Int32) {
             grow(to: socket)
-            interests[Int(socket)] = Interest(isLazy: true, isDirty: interests[Int(socket)].isDirty)
+            interests[Int(socket)] = interests[Int(socket)].successor
+            interests[Int(socket)].isLazy = true
         }
 
         /// A socket that was opened for libcurl is about to be closed.
         func closing(_ socket: Int32) {
             grow(to: socket)
-            interests[Int(socket)] = Interest(isDirty: interests[Int(socket)].isDirty)
+            interests[Int(socket)] = interests[Int(socket)].successor
         }
 
-        /// libcurl says what it wants to know about a socket.
-        func want(_ socket: Int32, _ what: Int32, now: Int64) {
+        /// libcurl asks for other events of a socket.
+        func want(_ socket: Int32, _ what: Int32) {
             grow(to: socket)
             let index = Int(socket)
             let wanted: UInt32 =
@@ -89,20 +117,48 @@
                 : (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0)
                     | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
             interests[index].wanted = wanted
-            interests[index].idleSince = wanted == 0 ? now : nil
             guard interests[index].isLazy else {
                 return applyEagerly(socket, wanted, isRemoval: what == CURL_POLL_REMOVE)
             }
-            if !interests[index].isDirty {
-                interests[index].isDirty = true
-                dirty.append(socket)
-            }
+            markDirty(index)
+        }
+
+        private func markDirty(_ index: Int) {
+            guard !interests[index].isDirty else { return }
+            interests[index].isDirty = true
+            dirty.append(Int32(index))
+        }
+
+        /// A transfer begins to use a socket; nil for a descriptor that was not opened through us.
+        func use(_ socket: Int32) -> Use? {
+            grow(to: socket)
+            let index = Int(socket)
+            guard interests[index].isLazy else { return nil }
+            interests[index].users += 1
+            interests[index].idleSince = nil
+            return Use(socket: socket, generation: interests[index].generation)
+        }
+
+        /// Whether a use is of the socket that has its number now.
+        func isCurrent(_ use: Use) -> Bool { interests[Int(use.socket)].generation == use.generation }
+
+        /// A transfer no longer uses a socket; harmless when the socket was closed meanwhile.
+        func release(_ use: Use, now: Int64) {
+            let index = Int(use.socket)
+            guard isCurrent(use) else { return }
+            interests[index].users -= 1
+            guard interests[index].users == 0 else { return }
+            interests[index].idleSince = now
+            // What the server sends while it is idle is noticed.
+            if interests[index].kernel == 0 { markDirty(index) }
         }
 
         /// Has the wait that is under way, or the next one, end at a moment at the latest.
         ///
         /// A timer that is set for an earlier moment stays: it is cheaper to wake once for nothing than to give the
         /// kernel a time for each wait, as most moments are moved on long before they come.
+        ///
+        /// - Parameter moment: By the system's clock.
         func wake(at moment: Int64) {
             guard moment < timerMoment else { return }
             timerMoment = moment
@@ -111,10 +167,11 @@
 
         /// Waits until something happens, and calls `body` for each socket that is ready.
         ///
-        /// Returns without waiting when nothing but a look is asked for.
-        func wait(isLook: Bool, _ body: (Ready) -> Void) {
+        /// Returns without waiting when nothing but a look is asked for. Calls `woke` after the wait, before anything else.
+        func wait(isLook: Bool, woke: () -> Void, _ body: (Ready) -> Void) {
             applyChanges()
             let count = epoll_wait(epoll, events.baseAddress, 256, isLook ? 0 : -1)
+            woke()
             guard count > 0 else { return }
             for event in events[..<Int(count)] {
                 let socket = event.data.fd
@@ -125,7 +182,8 @@
                 }
                 let index = Int(socket)
                 if index < interests.count, interests[index].isLazy, interests[index].wanted == 0 {
-                    // An idle pooled connection: data or a close came. libcurl looks at it before it reuses it.
+                    // Data or a close came, on an idle socket (libcurl looks at it before it reuses it) or on that of a
+                    // paused transfer (libcurl asks for it again when the transfer continues).
                     var none = epoll_event()
                     epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &none)
                     interests[index].kernel = 0
@@ -153,7 +211,7 @@
         func shutIdle(before moment: Int64) -> Int64? {
             var oldest: Int64?
             for index in interests.indices {
-                guard interests[index].isLazy, let since = interests[index].idleSince else { continue }
+                guard let since = interests[index].idleSince else { continue }
                 if since <= moment {
                     shutdown(Int32(index), Int32(SHUT_RDWR))
                     interests[index].idleSince = nil
@@ -170,10 +228,11 @@
                 let index = Int(socket)
                 interests[index].isDirty = false
                 let interest = interests[index]
-                guard interest.isLazy, interest.wanted != 0, interest.wanted != interest.kernel else { continue }
-                var event = epoll_event(events: interest.wanted, data: epoll_data_t(fd: socket))
+                let wanted = interest.idleSince == nil ? interest.wanted : interest.kernel == 0 ? EPOLLIN.rawValue : 0
+                guard interest.isLazy, wanted != 0, wanted != interest.kernel else { continue }
+                var event = epoll_event(events: wanted, data: epoll_data_t(fd: socket))
                 epoll_ctl(epoll, interest.kernel == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
-                interests[index].kernel = interest.wanted
+                interests[index].kernel = wanted
             }
             dirty.removeAll(keepingCapacity: true)
         }

@@ -20,8 +20,7 @@ final class BodyStream: ResponseBodySource {
 
     // Guarded by the lock. Sendable: chunks are values, the waiter is resumed once.
     private struct State {
-        var ready: [Data] = []
-        var head = 0
+        var ready = WaitingLine<Data>()
         /// Bytes ready, and those in the loop's slab.
         var bytes = 0
         var end = End.open
@@ -36,14 +35,7 @@ final class BodyStream: ResponseBodySource {
         }
 
         mutating func popFirst() -> Data? {
-            guard head < ready.count else { return nil }
-            let chunk = ready[head]
-            ready[head] = Data()
-            head += 1
-            if head == ready.count {
-                ready.removeAll(keepingCapacity: true)
-                head = 0
-            }
+            guard let chunk = ready.popFirst() else { return nil }
             bytes -= chunk.count
             return chunk
         }
@@ -116,7 +108,7 @@ final class BodyStream: ResponseBodySource {
         await withTaskCancellationHandler {
             await withResumption { continuation in
                 let isReady = state.withLock { state -> Bool in
-                    if state.head < state.ready.count { return true }
+                    if !state.ready.isEmpty { return true }
                     guard case .open = state.end else { return true }
                     state.waiter = continuation
                     return false
@@ -148,16 +140,7 @@ final class BodyStream: ResponseBodySource {
     ///
     /// Returns false when the reader is too far behind and the transfer must pause.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let isAccepted = state.withLock { state -> Bool in
-            guard state.bytes < highWater else {
-                // Somebody who is gone reads no more; the cancellation is on its way.
-                state.isPaused = true
-                return false
-            }
-            state.bytes += bytes.count
-            return true
-        }
-        guard isAccepted else { return false }
+        guard accepts(bytes.count) else { return false }
         if let full = slab, full.count + bytes.count > full.capacity {
             unpublished.append(full.finish())
             slab = nil
@@ -165,6 +148,37 @@ final class BodyStream: ResponseBodySource {
         if slab == nil { slab = PooledBytes(pool: pool, capacity: max(Self.slab, bytes.count)) }
         slab?.append(bytes)
         return true
+    }
+
+    /// Has bytes written straight into the slab, as many as it has room for.
+    ///
+    /// - Returns: How many were written, which is what `write` returned; nil when the reader is too far behind and the
+    ///   transfer must pause.
+    func append<Failure>(
+        _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    ) throws(Failure) -> Int? {
+        guard accepts(0) else { return nil }
+        if let full = slab, full.count == full.capacity {
+            unpublished.append(full.finish())
+            slab = nil
+        }
+        if slab == nil { slab = PooledBytes(pool: pool, capacity: Self.slab) }
+        let count = try slab?.append(atMost: Self.slab, write) ?? 0
+        state.withLock { $0.bytes += count }
+        return count
+    }
+
+    /// Counts bytes that are about to come, unless the reader is too far behind.
+    private func accepts(_ count: Int) -> Bool {
+        state.withLock { state in
+            guard state.bytes < highWater else {
+                // A reader that is gone reads no more; the cancellation is on its way.
+                state.isPaused = true
+                return false
+            }
+            state.bytes += count
+            return true
+        }
     }
 
     /// Whether the transfer waits for the reader.
@@ -181,7 +195,7 @@ final class BodyStream: ResponseBodySource {
         guard !unpublished.isEmpty else { return nil }
         defer { unpublished.removeAll(keepingCapacity: true) }
         return state.withLock { state in
-            state.ready += unpublished
+            for chunk in unpublished { state.ready.append(chunk) }
             return state.takeWaiter()
         }
     }

@@ -69,6 +69,18 @@ final class BufferPool: Sendable {
             defer { give(buffer) }
             return Data(bytes: start, count: count)
         }
+        guard Self.size(for: count) == buffer.count else {
+            // Little in a large buffer would hold memory that is counted nowhere, as a stream counts bytes.
+            let smaller = take(count)
+            smaller.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            give(buffer)
+            return handOver(smaller, count: count)
+        }
+        return handOver(buffer, count: count)
+    }
+
+    private func handOver(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Data {
+        guard let start = buffer.baseAddress else { return Data() }
         let owned = Owned(buffer: buffer)
         return Data(bytesNoCopy: start, count: count, deallocator: .custom { [self] _, _ in give(owned.buffer) })
     }
@@ -105,14 +117,30 @@ struct PooledBytes {
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         let needed = count + bytes.count
-        if needed > buffer.count {
-            let larger = pool.take(max(needed, buffer.count * 2))
-            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            pool.give(buffer)
-            buffer = larger
-        }
+        if needed > buffer.count { grow(to: needed) }
         UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyMemory(from: bytes)
         count = needed
+    }
+
+    /// Has at most so many bytes written to the end, into some room that is there or made for them.
+    ///
+    /// - Returns: How many were written, which is what `write` returned.
+    mutating func append<Failure>(
+        atMost most: Int,
+        _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    ) throws(Failure) -> Int {
+        if count == buffer.count { grow(to: count + 1) }
+        let end = min(buffer.count, count + most)
+        let written = try write(UnsafeMutableRawBufferPointer(rebasing: buffer[count..<end]))
+        count += written
+        return written
+    }
+
+    private mutating func grow(to needed: Int) {
+        let larger = pool.take(max(needed, buffer.count * 2))
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        pool.give(buffer)
+        buffer = larger
     }
 
     /// Hands the bytes over; the value must not be used afterwards.

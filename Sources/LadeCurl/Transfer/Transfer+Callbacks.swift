@@ -14,14 +14,12 @@ extension Transfer {
     /// Returns whether the exchange goes on.
     func received(line: UnsafeBufferPointer<UInt8>, on loop: CurlLoop) -> Bool {
         lastActivity = loop.now
+        loop.receivedPieces += 1
         let finding: HeadVetting.Finding
         do {
             finding = try vetting.take(line)
         } catch {
-            switch error {
-            case .malformed(let fault): failure = .malformedResponse(fault, context)
-            case .tooLarge(let limit): failure = .headTooLarge(limit, context)
-            }
+            failure = headError(error)
             return false
         }
         switch finding {
@@ -33,28 +31,58 @@ extension Transfer {
         }
     }
 
+    /// What a fault in a head, a trailer section or the chunks becomes.
+    func headError(_ fault: HeadVetting.Fault) -> LoadingError {
+        switch fault {
+        case .malformed(let fault): .malformedResponse(fault, context)
+        case .tooLarge(let limit): .headTooLarge(limit, context)
+        }
+    }
+
     private func received(head: HeadVetting.Head, on loop: CurlLoop) -> Bool {
         self.head = head
         for fault in vetting.tolerated { call.record(.malformationTolerated(fault)) }
         call.record(.headReceived(status: head.status, headers: head.headers, version: head.version))
         loop.learned(head.version, transfer: self)
-        if head.isChunked, case .running(let handle) = phase { handle.watchForSurplus() }
-        if head.status == 407, case .proxy(let proxy) = loop.handleSettings.settings.proxy, !isSecure {
+        if head.status == 407, !isSecure, let proxy = proxy(of: loop.handleSettings.settings), proxy.kind == .http,
+            case .running(let handle) = phase, handle.long(CURLINFO_PRIMARY_PORT) == proxy.port
+        {
             failure = .proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)"), context)
             return false
         }
         let hasBody = request.method != .head && head.status != 204 && head.status != 304
+        if case .running(let handle) = phase { prepareForBody(head, hasBody, handle, on: loop) }
+        if isDecoding, hasBody, let field = head.contentEncoding {
+            decoder = ContentDecoder(field: field, pool: loop.decoders)
+        }
         switch request.delivery {
         case .buffered(let limit):
             // A coded length says nothing about the decoded one.
-            let announced = head.contentEncoding == nil || !isDecoding ? head.contentLength : nil
+            let announced = decoder == nil ? head.contentLength : nil
             if hasBody, let announced, announced > Int64(limit) {
                 failure = .bodyTooLarge(limit: limit, announced: announced, context)
                 return false
             }
         case .streamed: startStream(head, on: loop)
         }
-        return true
+        // libcurl cannot send a body with HEAD but as an upload whose answer has a body too: it would wait for one.
+        let sendsBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
+        isCompleteAtHead = request.method == .head && sendsBody
+        return !isCompleteAtHead
+    }
+
+    /// Sets up what finds the end of the answer, and bytes after it.
+    private func prepareForBody(_ head: HeadVetting.Head, _ hasBody: Bool, _ handle: EasyHandle, on loop: CurlLoop) {
+        guard head.version <= .http1_1 else { return }
+        if !hasBody || head.contentLength == 0 {
+            handle.watchForSurplus()
+        } else if head.isChunked {
+            let settings = loop.handleSettings.settings
+            chunks = ChunkParser(tolerances: settings.tolerances, limits: settings.limits)
+        } else if isSecure, head.contentLength == nil {
+            ending = .unannounced
+            handle.watchForCloseNotify()
+        }
     }
 
     private func startStream(_ head: HeadVetting.Head, on loop: CurlLoop) {
@@ -78,8 +106,8 @@ extension Transfer {
     func received(body bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
         lastActivity = loop.now
         guard failure == nil, !isCancelled else { return 0 }
+        if let decoder { return received(coded: bytes, by: decoder, on: loop) }
         bodyBytes += Int64(bytes.count)
-        if isDecoding, head?.contentEncoding != nil, isBomb(loop.handleSettings.settings.limits) { return 0 }
         guard case .buffered(let limit) = request.delivery else { return received(streamed: bytes, on: loop) }
         guard bodyBytes <= Int64(limit) else {
             failure = .bodyTooLarge(limit: limit, announced: nil, context)
@@ -108,7 +136,6 @@ extension Transfer {
 
     private func isWholeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bytes.count <= BufferPool.smallest && bodyBytes == Int64(bytes.count) && head?.contentLength == bodyBytes
-            && head?.contentEncoding == nil
     }
 
     private func received(streamed bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
@@ -120,14 +147,6 @@ extension Transfer {
         }
         loop.markUnpublished(self)
         return bytes.count
-    }
-
-    private func isBomb(_ limits: TransportSettings.ResponseLimits) -> Bool {
-        guard bodyBytes > Int64(limits.decompressionFloor), case .running(let handle) = phase else { return false }
-        let coded = max(handle.offset(CURLINFO_SIZE_DOWNLOAD_T), head?.contentLength ?? 0, 1)
-        guard bodyBytes / coded >= Int64(limits.decompressionRatio) else { return false }
-        failure = .decompressionRatioExceeded(limit: limits.decompressionRatio, context)
-        return true
     }
 
     /// libcurl wants bytes of the request's body.

@@ -32,12 +32,25 @@ final class Transfer: @unchecked Sendable {
         let connect: Int64
         let idle: Int64
         let whole: Int64
+        /// What the call has left when the exchange is made, the wait for a connection included.
+        let deadline: Int64
 
-        init(_ timeouts: Request.Timeouts) {
+        init(_ timeouts: Request.Timeouts, _ call: Call) {
+            deadline = call.deadline.map { max(0, call.time.now.duration(to: $0).wholeNanoseconds) } ?? .max
             connect = timeouts.connectNanoseconds ?? .max
             idle = timeouts.idleNanoseconds ?? .max
             whole = timeouts.wholeNanoseconds ?? .max
         }
+    }
+
+    /// What is known about the end of a connection that ends a body.
+    enum Ending {
+        /// The body has an end of its own, or TLS has no part in it.
+        case irrelevant
+        /// No close_notify has come.
+        case unannounced
+        /// The server has sent close_notify.
+        case announced
     }
 
     /// Where the exchange stands.
@@ -82,8 +95,12 @@ final class Transfer: @unchecked Sendable {
     /// Position in the loop's list of running transfers.
     var index = 0
 
+    /// The socket over which it is sent; nil before libcurl has chosen one.
+    @exclusivity(unchecked) var socket: Poller.Use?
+
     // Clocks, in nanoseconds of the loop.
     var submitted: Int64 = 0
+    var waitStarted: Int64 = 0
     var started: Int64 = 0
     var connectStarted: Int64?
     @exclusivity(unchecked) var lastActivity: Int64 = 0
@@ -95,7 +112,23 @@ final class Transfer: @unchecked Sendable {
     var pauses: Int32 = 0
     /// How often libcurl was about to send the request.
     @exclusivity(unchecked) var sendings = 0
+    /// Whether libcurl resolves, connects or sends for it: it is not in libcurl's queue.
+    @exclusivity(unchecked) var isMoving = false
+    /// Whether the sinks were notified of its start.
+    var isAnnounced = false
+    /// Whether it needs a new connection, as the one before was lost.
+    var needsFreshConnection = false
     var wasReused = false
+    /// Whether bytes waited on the connection that was chosen for the request, which then was not sent.
+    var needsOtherConnection = false
+    /// Whether the request went out over HTTP/2.
+    var isHTTP2 = false
+    /// The socket that it went out on, when that is known.
+    var sentOn: Int32?
+    /// Whether libcurl takes the answer for complete and the loop does not yet; see ``CurlLoop/proveStreams()``.
+    var isUnproven = false
+    /// Whether the server has said that it will end the connection.
+    var wasEndingConnection = false
     var wasRepeated = false
 
     // The answer.
@@ -106,6 +139,16 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var wholeBody: Data?
     @exclusivity(unchecked) var bodyBytes: Int64 = 0
     @exclusivity(unchecked) var stream: BodyStream?
+    /// What takes the codings off the body, when it has some.
+    @exclusivity(unchecked) var decoder: ContentDecoder?
+    /// What takes the chunks off the body, when it has some.
+    @exclusivity(unchecked) var chunks: ChunkParser?
+    /// Bytes at the start of the next raw piece of the body that are parsed already; see ``received(raw:on:)``.
+    @exclusivity(unchecked) var skippedRawBytes = 0
+    /// Whether the answer is complete, although the exchange is broken off.
+    @exclusivity(unchecked) var isCompleteAtHead = false
+    /// How TLS ended, for a body that ends with its connection.
+    @exclusivity(unchecked) var ending = Ending.irrelevant
     /// Why a callback broke the exchange off; goes before what libcurl says.
     @exclusivity(unchecked) var failure: LoadingError?
 
@@ -128,7 +171,7 @@ final class Transfer: @unchecked Sendable {
         isSecure = parts.scheme == .https
         self.parts = parts
         hasBody = request.hasBody
-        limits = Limits(request.timeouts)
+        limits = Limits(request.timeouts, call)
         isStreamed = request.delivery == .streamed
         // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
         isDecoding =
@@ -167,6 +210,30 @@ final class Transfer: @unchecked Sendable {
         return vetting.bytes > 0 ? .head : .nothing
     }
 
+    /// Whether it is streamed over a connection of its own.
+    ///
+    /// An answer over HTTP/1.1 has one in any case; one over HTTP/2 without TLS shares its connection.
+    var kind: Admission<Transfer>.Kind {
+        isStreamed && (isSecure || request.version != .http2PriorKnowledge) ? .exclusive : .shared
+    }
+
+    /// The proxy of the settings, unless the request goes past it.
+    func proxy(of settings: TransportSettings) -> ProxySettings.Proxy? {
+        guard case .proxy(let proxy) = settings.proxy else { return nil }
+        if case .unixSocket = request.destination { return nil }
+        let host = host
+        let isExcepted = proxy.exceptions.contains { exception in
+            let name = exception.drop { $0 == "." }.lowercased()
+            return exception == "*" || host == name || host.hasSuffix("." + name)
+        }
+        return isExcepted ? nil : proxy
+    }
+
+    /// That the deadline of the call has passed.
+    var deadlineExceeded: LoadingError {
+        .deadlineExceeded(call.deadlineReport(at: call.time.now), context)
+    }
+
     /// What is known about the exchange, for errors.
     var context: ErrorContext {
         var context = ErrorContext(request)
@@ -201,9 +268,20 @@ final class Transfer: @unchecked Sendable {
     func prepareForSending() {
         sentBytes = 0
         sendings = 0
+        isMoving = false
         pauses = 0
         failure = nil
         head = nil
+        decoder = nil
+        chunks = nil
+        skippedRawBytes = 0
+        isCompleteAtHead = false
+        ending = .irrelevant
+        needsOtherConnection = false
+        isHTTP2 = false
+        sentOn = nil
+        isUnproven = false
+        wasEndingConnection = false
         bodyBytes = 0
         connectStarted = nil
     }
@@ -229,7 +307,7 @@ extension Transfer {
         metrics.responseHeadBytes = Int64(vetting.bytes)
         metrics.responseBodyBytes = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         metrics.decodedBodyBytes = bodyBytes
-        metrics.contentEncoding = isDecoding ? head?.contentEncoding : nil
+        metrics.contentEncoding = isDecoded ? head?.contentEncoding : nil
         metrics.version = head?.version
         metrics.isReusedConnection = sendings > 0 ? wasReused : nil
         if sendings > 0 {
@@ -245,6 +323,7 @@ extension Transfer {
     func finish(_ error: LoadingError?, metrics: Metrics, on loop: CurlLoop) {
         if case .finished = phase { return }
         phase = .finished
+        let error = error ?? codingShortfall
         pump?.cancel()
         pump = nil
         pipe?.close()
@@ -267,6 +346,7 @@ extension Transfer {
         let whole = wholeBody.take()
         guard let continuation = continuation.take() else {
             collected?.discard()
+            decoder = nil
             return
         }
         if let head, error == nil {
@@ -280,6 +360,7 @@ extension Transfer {
             collected?.discard()
             outcome = .failure(error ?? .malformedResponse(MalformedResponse(.notHTTP), context))
         }
+        decoder = nil
         settle(continuation, on: loop)
     }
 
@@ -298,8 +379,8 @@ extension Transfer {
     /// The answer with a head and a body.
     func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
         var headers = head.headers
-        if isDecoding, head.contentEncoding != nil {
-            // They describe the coded bytes, which nobody sees any more; the metrics have them.
+        if isDecoded {
+            // They describe the coded bytes, which are not handed on; the metrics keep what they said.
             headers.remove("Content-Encoding")
             headers.remove("Content-Length")
         }

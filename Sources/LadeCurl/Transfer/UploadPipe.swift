@@ -20,8 +20,7 @@ final class UploadPipe: Sendable {
     private static let highWater = 512 << 10
 
     private struct State {
-        var chunks: [Data] = []
-        var head = 0
+        var chunks = WaitingLine<Data>()
         var offset = 0
         var bytes = 0
         var accepted: Int64 = 0
@@ -38,8 +37,7 @@ final class UploadPipe: Sendable {
 
         mutating func copy(into buffer: UnsafeMutableRawBufferPointer) -> Int {
             var filled = 0
-            while filled < buffer.count, head < chunks.count {
-                let chunk = chunks[head]
+            while filled < buffer.count, let chunk = chunks.first {
                 let count = min(chunk.count - offset, buffer.count - filled)
                 chunk.withUnsafeBytes { source in
                     let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<(filled + count)])
@@ -48,13 +46,8 @@ final class UploadPipe: Sendable {
                 filled += count
                 offset += count
                 guard offset == chunk.count else { continue }
-                chunks[head] = Data()
-                head += 1
+                _ = chunks.popFirst()
                 offset = 0
-            }
-            if head == chunks.count {
-                chunks.removeAll(keepingCapacity: true)
-                head = 0
             }
             bytes -= filled
             return filled
@@ -152,8 +145,7 @@ final class UploadPipe: Sendable {
     func close() {
         state.withLock { state in
             state.isClosed = true
-            state.chunks = []
-            state.head = 0
+            state.chunks.removeAll()
             return state.takeWriter()
         }?.resume()
     }

@@ -60,8 +60,10 @@ public struct APIKeyAuthoriser: Authoriser {
         let address = text.prefix { $0 != "#" }
         let base = address.prefix { $0 != "?" }
         let query = base.endIndex < address.endIndex ? address[address.index(after: base.endIndex)...] : ""
-        let kept = query.split(separator: "&").filter { item in
-            String(decoding: item.prefix { $0 != "=" }.percentDecodedBytes, as: UTF8.self) != name
+        // Empty items, too: the query may be signed as it is written.
+        let written = query.isEmpty ? [] : query.split(separator: "&", omittingEmptySubsequences: false)
+        let kept = written.filter { item in
+            item.isEmpty || !item.prefix { $0 != "=" }.percentDecodedBytes.elementsEqual(name.utf8)
         }
         let items = kept.map(String.init) + ["\(name.formEncoded)=\(value.formEncoded)"]
         return URL(string: base + "?" + items.joined(separator: "&") + fragment) ?? url

@@ -8,16 +8,24 @@ public import LadeCore
 public struct AuthorisationInterceptor: Interceptor {
     /// Who authorises, in their order.
     public let authorisers: [any Authoriser]
-    private let drawBudget: (@Sendable (ServiceKey) -> Bool)?
+    private let budget: RetryBudget?
+    private let keyRule: ServiceKey.Rule
 
     /// Makes the link.
     ///
     /// - Parameters:
     ///   - authorisers: Who authorises, in their order.
-    ///   - drawBudget: Asked before each replay (PL-14); false makes the refusal the answer.
-    public init(authorisers: [any Authoriser], drawBudget: (@Sendable (ServiceKey) -> Bool)? = nil) {
+    ///   - budget: What each replay withdraws from (PL-14); an empty budget makes the refusal the answer. Nil for no such
+    ///     limit.
+    ///   - keyRule: Which requests share a budget.
+    public init(
+        authorisers: [any Authoriser],
+        budget: RetryBudget? = nil,
+        keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) }
+    ) {
         self.authorisers = authorisers
-        self.drawBudget = drawBudget
+        self.budget = budget
+        self.keyRule = keyRule
     }
 
     /// True: a call that is given up ends here as a cancelled task does.
@@ -33,10 +41,17 @@ public struct AuthorisationInterceptor: Interceptor {
         // Every one is told, also when nothing can be replayed: the next call profits.
         let willing = acting.filter { $0.wasRefused(authorised, by: response, in: context) }
         guard let replaying = willing.first, request.body?.isReplayable ?? true,
-            drawBudget?(ServiceKey(request)) ?? true
+            budget?.draw(for: keyRule(request)) ?? true
         else { return response }
         await response.discardBody(next.call)
-        let (replay, _) = try await authorise(request, from: first, context)
+        let replay: Request
+        do throws(LoadingError) {
+            (replay, _) = try await authorise(request, from: first, context)
+        } catch {
+            // The replay is not made: it has cost the service nothing.
+            if let budget { budget.giveBack(for: keyRule(request), budget.settings.retryCost) }
+            throw error
+        }
         next.call.record(.requestReplayed(authoriser: replaying.identifier))
         return try await next(replay)
     }

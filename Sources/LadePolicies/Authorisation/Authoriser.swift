@@ -112,6 +112,8 @@ public struct AuthorisationContext: Sendable {
 
     /// Sends a request past every authoriser: to a token endpoint, for example.
     ///
+    /// It carries no cookies of the account, and stores none.
+    ///
     /// - Parameters:
     ///   - request: The request.
     ///   - call: The call it is counted for: one of its own when it is to outlive the present one.
@@ -119,7 +121,9 @@ public struct AuthorisationContext: Sendable {
     /// - Throws: What the links below and the transport throw; `LoadingError.cancelled` when the task is cancelled or the
     ///   call is given up.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        try await route(request, call)
+        var request = request
+        request.leavesCookiesAlone = true
+        return try await route(request, call)
     }
 }
 

@@ -17,11 +17,13 @@ public struct RefreshSettings: Sendable, Hashable {
     public var limit = 5
     /// In what time ``limit`` refreshes are too many; 30 s by default.
     public var window = Duration.seconds(30)
-    /// How long a passing failure is remembered, 5 s by default.
+    /// How long the first passing failure is remembered, 5 s by default; twice as long for each further one in a row.
     ///
     /// Meanwhile every call that needs the refresh fails with it. A failure that only the user can mend is remembered
     /// until there are new credentials.
     public var failureMemory = Duration.seconds(5)
+    /// The longest time for which a passing failure is remembered, however many there were in a row; 5 min by default.
+    public var maximumFailureMemory = Duration.seconds(300)
 
     /// Makes the default settings.
     public init() {}
@@ -70,6 +72,8 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     private var refresh = 0
     private var starts: [Instant] = []
     private var failure: (version: Int, cause: AuthorisationFault.Cause, until: Instant?)?
+    /// How many refreshes have failed since the last that succeeded.
+    private var failuresInRow = 0
 
     init(_ settings: RefreshSettings) { self.settings = settings }
 
@@ -121,7 +125,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     mutating func invalidate() {
         refused = lastVersion
         // Somebody asks for another attempt: what failed before is no reason not to make it.
-        failure = nil
+        (failure, failuresInRow) = (nil, 0)
     }
 
     /// The refresh has new credentials.
@@ -135,13 +139,16 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     mutating func fail(_ cause: AuthorisationFault.Cause, isLasting: Bool, refresh: Int, now: Instant) {
         guard isAwaited(refresh) else { return }
         isRefreshing = false
-        failure = (lastVersion, cause, isLasting ? nil : now.advanced(by: settings.failureMemory))
+        // 5 s, 10 s, 20 s … 5 min.
+        let memory = min(settings.failureMemory * (1 << min(failuresInRow, 20)), settings.maximumFailureMemory)
+        failuresInRow += 1
+        failure = (lastVersion, cause, isLasting ? nil : now.advanced(by: memory))
     }
 
     /// The app brings credentials of its own, or takes them away; a refresh under way is for nothing.
     mutating func replace(with value: Value?, end: CredentialEnd, now: Instant, date: Date) {
         isRefreshing = false
-        failure = nil
+        (failure, failuresInRow) = (nil, 0)
         guard let value else {
             held = nil
             refused = lastVersion
@@ -152,7 +159,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
 
     private mutating func hold(_ value: Value, _ end: CredentialEnd, _ now: Instant, _ date: Date) {
         lastVersion += 1
-        failure = nil
+        (failure, failuresInRow) = (nil, 0)
         let life: Duration? =
             switch end {
             case .never: nil

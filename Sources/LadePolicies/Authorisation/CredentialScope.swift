@@ -52,10 +52,30 @@ public struct CredentialScope: Sendable, Hashable {
 
     private static func isBelow(_ folder: String, _ url: URL) -> Bool {
         let path = CookieStorage.path(of: url)
-        // A path that climbs is not what it says: the server may read `/private/../public` as either.
-        let plain = path.lowercased().replacing("%2e", with: ".")
-        let climbs = plain.contains("/../") || plain.hasSuffix("/..")
-        return !climbs && CookieStorage.matches(path: path, folder)
+        return !mayClimb(path) && CookieStorage.matches(path: path, folder)
+    }
+
+    /// Whether a server may read the path as one that leaves its folder: `/private/../public` in any disguise.
+    ///
+    /// Servers and the proxies before them differ in what they decode, how often, and whether they do so before they split
+    /// the path: `%2e`, `%2f`, `%5c`, the same encoded twice, backslashes, parameters (`..;x`), octets that some ignore
+    /// at the end of a name, and encodings of more octets than needed, which no valid path contains.
+    private static func mayClimb(_ path: String) -> Bool {
+        var bytes = Array(path.utf8)
+        // What is encoded more often than this is meant to hide something.
+        for round in 0... {
+            let decoded = bytes.percentDecodedOnce
+            if decoded == bytes { break }
+            guard round < 4 else { return true }
+            bytes = decoded
+        }
+        guard !bytes.contains(where: { $0 == 0xC0 || $0 == 0xC1 }) else { return true }
+        return bytes.split(omittingEmptySubsequences: true) { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+            .contains { segment in
+                var name = segment.prefix { $0 != UInt8(ascii: ";") }
+                while let last = name.last, last <= 0x20 || last == 0x7F { name.removeLast() }
+                return name.elementsEqual([UInt8(ascii: "."), UInt8(ascii: ".")])
+            }
     }
 
     /// Throws when a request would carry credentials without encryption and may not.
@@ -65,5 +85,36 @@ public struct CredentialScope: Sendable, Hashable {
         guard !allowsInsecure, AddressParts(request.url.absoluteString).scheme != .https else { return }
         let fault = AuthorisationFault(authoriser: authoriser, cause: .insecure)
         throw .authorisationFailed(fault, ErrorContext(request))
+    }
+}
+
+extension [UInt8] {
+    /// The octets with each `%XX` decoded, and nothing that this makes decoded again.
+    fileprivate var percentDecodedOnce: [UInt8] {
+        guard contains(UInt8(ascii: "%")) else { return self }
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(count)
+        var index = 0
+        while index < count {
+            if self[index] == UInt8(ascii: "%"), index + 2 < count, let high = Self.digit(self[index + 1]),
+                let low = Self.digit(self[index + 2])
+            {
+                decoded.append(high << 4 | low)
+                index += 3
+            } else {
+                decoded.append(self[index])
+                index += 1
+            }
+        }
+        return decoded
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
     }
 }

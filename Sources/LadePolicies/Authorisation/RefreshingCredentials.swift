@@ -36,7 +36,8 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// Makes new credentials.
     ///
     /// It gets the last ones, if there were any, and a context with a call of its own. `LoadingError.authorisationFailed`
-    /// says that only the user can help; every other error passes.
+    /// says that only the user can help; every other error passes. One that has not returned by
+    /// ``RefreshSettings/deadline`` is cancelled and abandoned: what it gives later is not used.
     public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws(LoadingError) -> Fresh
 
     private enum Outcome: Sendable {
@@ -55,8 +56,13 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         var last: Value?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
         var lastWaiter: UInt64 = 0
-        /// The refresh under way; cancelled when nobody can want its result any more.
-        var task: Task<Void, Never>?
+        /// The refresh in progress and its deadline; cancelled when the result is no longer awaited.
+        var tasks: [Task<Void, Never>] = []
+
+        mutating func takeTasks() -> [Task<Void, Never>] {
+            defer { tasks = [] }
+            return tasks
+        }
 
         mutating func takeWaiters() -> [CheckedContinuation<Outcome, Never>] {
             defer { waiters.removeAll() }
@@ -70,6 +76,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// How they are renewed.
     public let settings: RefreshSettings
     private let makeNew: Refresh?
+    private let onFresh: (@Sendable (Value) async -> Void)?
     private let locked: Locked<State>
 
     /// Makes credentials.
@@ -79,20 +86,40 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     ///   - initial: What is known already; nil lets the first call get them.
     ///   - settings: How they are renewed.
     ///   - refresh: Makes new ones; nil when they cannot be renewed.
-    public init(
+    public convenience init(
         identifier: String,
         initial: Fresh? = nil,
         settings: RefreshSettings = RefreshSettings(),
         refresh: Refresh?
     ) {
+        self.init(identifier: identifier, initial: initial, settings: settings, onFresh: nil, refresh: refresh)
+    }
+
+    /// Makes credentials.
+    ///
+    /// - Parameters:
+    ///   - identifier: Whose they are, for events and errors.
+    ///   - initial: What is known already; nil lets the first call get them.
+    ///   - settings: How they are renewed.
+    ///   - onFresh: Receives what a refresh has made before it is used; not called for what came after ``forget()`` or
+    ///     ``replace(with:)``.
+    ///   - refresh: Makes new ones; nil when they cannot be renewed.
+    init(
+        identifier: String,
+        initial: Fresh?,
+        settings: RefreshSettings,
+        onFresh: (@Sendable (Value) async -> Void)?,
+        refresh: Refresh?
+    ) {
         self.identifier = identifier
         self.settings = settings
+        self.onFresh = onFresh
         makeNew = refresh
         locked = Locked(State(machine: CredentialMachine(settings), pending: initial))
     }
 
     deinit {
-        locked.withLock { $0.task }?.cancel()
+        for task in locked.withLock({ $0.takeTasks() }) { task.cancel() }
     }
 
     // MARK: - Calls
@@ -133,7 +160,10 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     /// Learns that a server refused a version; returns whether ``current(in:)`` would give another.
     public func refuse(version: Int) -> Bool {
-        guard makeNew != nil else { return locked.withLock { version < ($0.machine.held?.version ?? 0) } }
+        guard makeNew != nil else {
+            // What the program has brought meanwhile is in force from the next use on.
+            return locked.withLock { $0.pending != nil || version < ($0.machine.held?.version ?? 0) }
+        }
         locked.withLock { $0.machine.refuse(version) }
         return true
     }
@@ -164,12 +194,11 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        let (task, waiters) = locked.withLock { state in
+        let (tasks, waiters) = locked.withLock { state in
             body(&state)
-            defer { state.task = nil }
-            return (state.task, state.takeWaiters())
+            return (state.takeTasks(), state.takeWaiters())
         }
-        task?.cancel()
+        for task in tasks { task.cancel() }
         for waiter in waiters { waiter.resume(returning: .changed) }
     }
 
@@ -247,77 +276,73 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     // MARK: - The refresh
 
-    /// Starts the one refresh.
+    /// Starts the one refresh, and beside it what ends it at its deadline.
     ///
-    /// Its task is owned by these credentials, which cancel it when they go away.
+    /// The tasks are owned by these credentials, which cancel them when they are deallocated. They are not children of one
+    /// group: a source that ignores its cancellation would keep the group, and the refresh with it, for ever.
     private func start(_ refresh: Int, _ context: AuthorisationContext) {
         guard let makeNew else { return }
         let last = locked.withLock { $0.last }
         let call = Call(id: context.call.id, like: context.call)
         let own = AuthorisationContext(call: call, like: context)
-        let (identifier, deadline) = (identifier, call.time.now.advanced(by: settings.deadline))
+        let (start, onFresh) = (call.time.now, onFresh)
+        let deadline = start.advanced(by: settings.deadline)
         call.record(.refreshStarted(authoriser: identifier))
-        let start = call.time.now
-        let task = Task(executorPreference: TaskExecutors.current) { [weak self] in
-            let result = await Self.run(until: deadline, own) { () async throws(LoadingError) in
-                try await makeNew(last, own)
+        let work = Task(executorPreference: TaskExecutors.current) { [weak self] in
+            do throws(LoadingError) {
+                let fresh = try await makeNew(last, own)
+                // Checked after the last wait before it: a user who has signed out is told nothing.
+                if let onFresh, self?.isAwaited(refresh) == true { await onFresh(fresh.value) }
+                self?.finish(.success(fresh), of: refresh, call, start)
+            } catch {
+                self?.finish(.failure(error), of: refresh, call, start)
             }
-            let duration = start.duration(to: call.time.now)
-            switch result {
-            case .success: call.record(.refreshFinished(authoriser: identifier, after: duration))
-            case .failure(let error): call.record(.refreshFailed(authoriser: identifier, error))
+        }
+        let timer = Task(executorPreference: TaskExecutors.current) { [weak self] in
+            do throws(LoadingError) {
+                try await call.time.sleep(until: deadline)
+            } catch {
+                return
             }
-            self?.finish(result, of: refresh, call.time)
+            self?.finish(.failure(.timedOut(.whole, ErrorContext())), of: refresh, call, start)
         }
         let isAwaited = locked.withLock { state in
             let isAwaited = state.machine.isAwaited(refresh)
-            if isAwaited { state.task = task }
+            if isAwaited { state.tasks = [work, timer] }
             return isAwaited
         }
-        // It has ended already, or somebody brought other credentials meanwhile.
-        if !isAwaited { task.cancel() }
+        guard !isAwaited else { return }
+        // It has ended already, or other credentials were brought meanwhile.
+        work.cancel()
+        timer.cancel()
     }
 
-    private static func run(
-        until deadline: Instant,
-        _ context: AuthorisationContext,
-        _ body: @escaping @Sendable () async throws(LoadingError) -> Fresh
-    ) async -> Result<Fresh, LoadingError> {
-        await withTaskGroup(of: Result<Fresh, LoadingError>.self) { group in
-            group.addTask {
-                do throws(LoadingError) { return .success(try await body()) } catch { return .failure(error) }
-            }
-            group.addTask {
-                do throws(LoadingError) {
-                    try await context.call.time.sleep(until: deadline)
-                    return .failure(.timedOut(.whole, ErrorContext()))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            let first = await group.next() ?? .failure(.cancelled(ErrorContext()))
-            group.cancelAll()
-            return first
-        }
-    }
+    private func isAwaited(_ refresh: Int) -> Bool { locked.withLock { $0.machine.isAwaited(refresh) } }
 
-    private func finish(_ result: Result<Fresh, LoadingError>, of refresh: Int, _ time: any TimeSource) {
-        let (now, date) = (time.now, time.date)
-        let (waiters, outcome) = locked.withLock { state -> ([CheckedContinuation<Outcome, Never>], Outcome) in
-            // Whoever replaced the credentials has told the waiters.
-            guard state.machine.isAwaited(refresh) else { return ([], .changed) }
-            state.task = nil
+    /// Takes the first end of a refresh; any further one, and that of a refresh that is no longer awaited, has no effect.
+    private func finish(_ result: Result<Fresh, LoadingError>, of refresh: Int, _ call: Call, _ start: Instant) {
+        let (now, date) = (call.time.now, call.time.date)
+        let (tasks, waiters, outcome) = locked.withLock {
+            state -> ([Task<Void, Never>], [CheckedContinuation<Outcome, Never>], Outcome?) in
+            guard state.machine.isAwaited(refresh) else { return ([], [], nil) }
             switch result {
             case .success(let fresh):
                 state.last = fresh.value
                 state.machine.succeed(fresh.value, end: fresh.end, refresh: refresh, now: now, date: date)
-                return (state.takeWaiters(), .changed)
+                return (state.takeTasks(), state.takeWaiters(), .changed)
             case .failure(let error):
                 let (cause, isLasting) = Self.cause(of: error)
                 state.machine.fail(cause, isLasting: isLasting, refresh: refresh, now: now)
-                return (state.takeWaiters(), .failed(cause))
+                return (state.takeTasks(), state.takeWaiters(), .failed(cause))
             }
         }
+        guard let outcome else { return }
+        let duration = start.duration(to: now)
+        switch result {
+        case .success: call.record(.refreshFinished(authoriser: identifier, after: duration))
+        case .failure(let error): call.record(.refreshFailed(authoriser: identifier, error))
+        }
+        for task in tasks { task.cancel() }
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 

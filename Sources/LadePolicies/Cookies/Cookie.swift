@@ -8,10 +8,18 @@ public import LadeCore
 /// A cookie as a jar keeps it (RFC 6265bis §5.5).
 public struct Cookie: Sendable, Hashable {
     /// The name; may be empty.
-    public var name: String
+    ///
+    /// Octets of a server that are no UTF-8 read as ISO-8859-1, and are sent back as they were received.
+    public var name: String {
+        get { pair.name }
+        set { pair.nameOctets = Array(newValue.utf8) }
+    }
     /// The value, which is a secret as a password is.
-    public var value: Secret
-    /// The host it belongs to, in lower case, without a leading dot.
+    public var value: Secret {
+        get { pair.value }
+        set { pair.valueOctets = Array(newValue.reveal().utf8) }
+    }
+    /// The host it belongs to, in its normal form: in lower case, without a dot at either end.
     public var domain: String
     /// Whether it is sent to that very host alone, and not to those below it.
     public var isHostOnly: Bool
@@ -27,6 +35,13 @@ public struct Cookie: Sendable, Hashable {
     public internal(set) var created: Date
     /// When it was last sent or set.
     var lastAccess: Date
+    var pair: CookiePair
+    /// The host that set it; empty for one of the app's own.
+    var setter = ""
+    /// Its number among the cookies of its jar, by when they were first set.
+    var order: UInt64 = 0
+    /// Its number among all uses of cookies of its jar.
+    var lastUse: UInt64 = 0
 
     /// Makes a cookie of the app's own.
     ///
@@ -47,9 +62,8 @@ public struct Cookie: Sendable, Hashable {
         expires: Date? = nil,
         isSecure: Bool = true
     ) {
-        self.name = name
-        self.value = value
-        self.domain = domain.lowercased()
+        pair = CookiePair(name: Array(name.utf8), value: Array(value.reveal().utf8))
+        self.domain = NormalHost(domain)?.text ?? domain.lowercased()
         self.isHostOnly = isHostOnly
         self.path = path
         self.expires = expires
@@ -62,14 +76,16 @@ public struct Cookie: Sendable, Hashable {
     /// Whether it has ended.
     func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
 
-    /// What one cookie replaces another by.
-    var identity: Identity { Identity(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
+    /// What one cookie replaces another by; compared by octets.
+    var identity: Identity {
+        Identity(name: pair.nameOctets, domain: domain, isHostOnly: isHostOnly, path: Array(path.utf8))
+    }
 
     struct Identity: Hashable {
-        let name: String
+        let name: [UInt8]
         let domain: String
         let isHostOnly: Bool
-        let path: String
+        let path: [UInt8]
     }
 }
 

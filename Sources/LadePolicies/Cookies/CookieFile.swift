@@ -24,7 +24,7 @@ actor CookieFile {
         let (version, cookies) = snapshot()
         guard version != written else { return }
         let entries = cookies.filter { $0.expires != nil }
-            .sorted { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) }
+            .sorted { $0.order < $1.order }
             .map(Entry.init)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -113,6 +113,9 @@ actor CookieFile {
         var httpOnly: Bool
         var created: Double
         var lastAccess: Double
+        var setter: String?
+        /// Name and value in base64, where they are no UTF-8.
+        var octets: [Data]?
 
         init(_ cookie: Cookie) {
             name = cookie.name
@@ -125,6 +128,10 @@ actor CookieFile {
             httpOnly = cookie.isHTTPOnly
             created = cookie.created.timeIntervalSince1970
             lastAccess = cookie.lastAccess.timeIntervalSince1970
+            setter = cookie.setter.isEmpty ? nil : cookie.setter
+            let pair = cookie.pair
+            let isText = pair == CookiePair(name: Array(name.utf8), value: Array(value.utf8))
+            octets = isText ? nil : [Data(pair.nameOctets), Data(pair.valueOctets)]
         }
 
         var cookie: Cookie {
@@ -138,6 +145,10 @@ actor CookieFile {
                 isSecure: secure
             )
             cookie.isHTTPOnly = httpOnly
+            cookie.setter = setter ?? ""
+            if let octets, octets.count == 2 {
+                cookie.pair = CookiePair(name: Array(octets[0]), value: Array(octets[1]))
+            }
             cookie.created = Date(timeIntervalSince1970: created)
             cookie.lastAccess = Date(timeIntervalSince1970: lastAccess)
             return cookie

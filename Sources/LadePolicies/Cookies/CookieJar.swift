@@ -11,11 +11,17 @@ public import LadeCore
 /// used from any thread. Expiry is measured in the time of the calls.
 public final class CookieJar: Sendable {
     /// How much a jar holds; when it is full, expired cookies go first, then those used longest ago.
+    ///
+    /// In a domain that several hosts set cookies for, those of the host with the most of them go first.
     public struct Limits: Sendable, Hashable {
         /// The most cookies of one domain; 50 by default.
         public var perDomain = 50
         /// The most cookies in all; 3,000 by default.
         public var total = 3000
+        /// The most bytes of a `Cookie` field; 16 KiB by default.
+        ///
+        /// Cookies that do not fit are not sent.
+        public var fieldBytes = 16 << 10
 
         /// Makes the default limits.
         ///
@@ -25,6 +31,10 @@ public final class CookieJar: Sendable {
 
     private let locked: Locked<CookieStorage>
     private let file: CookieFile?
+    // The task that writes the file in a moment; cancelled, it writes immediately.
+    private let saving = Locked<Task<Void, Never>?>(nil)
+    /// How long changes are collected before they are written.
+    static let saveDelay = Duration.seconds(1)
 
     /// Makes an empty jar in memory.
     ///
@@ -54,7 +64,7 @@ public final class CookieJar: Sendable {
         isPublicSuffix: @escaping @Sendable (String) -> Bool = PublicSuffixes.contains
     ) throws(LoadingError) {
         var storage = CookieStorage(limits: limits, isPublicSuffix: isPublicSuffix)
-        for cookie in try CookieFile.read(path) { storage.insert(cookie, at: cookie.lastAccess) }
+        storage.load(try CookieFile.read(path))
         self.init(storage: storage, file: CookieFile(path: path))
     }
 
@@ -68,7 +78,7 @@ public final class CookieJar: Sendable {
     /// Every cookie, ordered by domain, path and name.
     public var cookies: [Cookie] {
         locked.withLock { $0.all }
-            .sorted { ($0.domain, $0.path, $0.name) < ($1.domain, $1.path, $1.name) }
+            .sorted { ($0.domain, $0.path, $0.name, $0.order) < ($1.domain, $1.path, $1.name, $1.order) }
     }
 
     /// Puts a cookie of the app's own into the jar.
@@ -99,7 +109,9 @@ public final class CookieJar: Sendable {
 
     /// Writes the file, if there is one and it is not up to date.
     ///
-    /// The link does it by itself after each answer that changed what the file holds.
+    /// The interceptor does it by itself: within a second after an answer that changed what the file holds, once for all changes
+    /// of that second. A process that ends before then loses these changes, and never the file. Call it before the program
+    /// ends.
     ///
     /// - Throws: `LoadingError.file` when it cannot be written; the jar goes on in memory.
     public func save() async throws(LoadingError) {
@@ -107,39 +119,53 @@ public final class CookieJar: Sendable {
         try await file.write { [locked] in locked.withLock { ($0.version, $0.all) } }
     }
 
-    // MARK: - The link's part
+    deinit {
+        saving.withLock { $0 }?.cancel()
+    }
+
+    // MARK: - The interceptor's part
+
+    /// The task that writes the file in a moment, if one is to.
+    var pendingSave: Task<Void, Never>? { saving.withLock { $0 } }
+
+    /// Has the file written in a moment, unless that is to happen already.
+    func saveSoon(in time: any TimeSource) {
+        guard let file else { return }
+        let (locked, saving) = (locked, saving)
+        saving.withLock { task in
+            guard task == nil else { return }
+            task = Task {
+                // Cancelled with the jar: then it is written at once.
+                try? await time.sleep(for: Self.saveDelay)
+                // From here on a change starts the next delay.
+                saving.withLock { $0 = nil }
+                // The app learns of a failure by `save()`.
+                try? await file.write { locked.withLock { ($0.version, $0.all) } }
+            }
+        }
+    }
 
     /// Whether there is no cookie at all.
     private var isEmpty: Bool { locked.withLock { $0.count == 0 } }
 
-    /// The value of `Cookie` for a request; nil without cookies.
-    ///
-    /// A cookie whose name is in `written` is left out.
-    func header(for url: URL, at date: Date, without written: Set<String> = []) -> Secret? {
-        let found = locked.withLock { $0.matching(url, at: date) }.filter { !written.contains($0.name) }
-        guard !found.isEmpty else { return nil }
-        return Secret(
-            found.map { ($0.name.isEmpty ? "" : $0.name + "=") + $0.value.reveal() }.joined(separator: "; ")
-        )
-    }
-
     /// Adds the cookies for its address to a request; those the request brings itself come first and win.
     func add(to request: inout Request, at date: @autoclosure () -> Date) {
         guard !isEmpty else { return }
-        let written = request.headers.all("Cookie").joined(separator: "; ")
-        let names = written.split(separator: ";").map { pair in
-            String(pair.prefix { $0 != "=" }.drop { $0 == " " })
+        let written = Array(request.headers.octets("Cookie").joined(separator: "; ".utf8))
+        let names = written.split(separator: UInt8(ascii: ";")).map { pair in
+            Array(pair.drop { $0 == 0x20 }.prefix { $0 != UInt8(ascii: "=") })
         }
-        guard let cookies = header(for: request.url, at: date(), without: Set(names)) else { return }
-        request.headers.set(
-            "Cookie",
-            secret: Secret(written.isEmpty ? cookies.reveal() : written + "; " + cookies.reveal())
-        )
+        let date = date()
+        let found = locked.withLock { $0.matching(request.url, at: date) }
+            .filter { !names.contains($0.pair.nameOctets) }
+        guard !found.isEmpty else { return }
+        let pairs = (written.isEmpty ? [] : [written]) + found.map(\.pair.sent)
+        request.headers.set("Cookie", secretOctets: Array(pairs.joined(separator: "; ".utf8)))
     }
 
     /// Takes what an answer sets; returns whether a file is out of date.
     func take(_ headers: Headers, from url: URL, at date: Date) -> Bool {
-        let values = headers.all("Set-Cookie").compactMap(SetCookie.init)
+        let values = headers.octets("Set-Cookie").compactMap { SetCookie($0) }
         guard !values.isEmpty else { return false }
         return locked.withLock { storage in
             let version = storage.version

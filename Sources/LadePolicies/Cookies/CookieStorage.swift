@@ -7,12 +7,19 @@ import LadeCore
 
 /// The cookies of one jar and the rules by which they come and go (RFC 6265bis §5.7, §5.8).
 ///
-/// A value without clock and lock.
+/// A value without clock and lock. No call looks at more than the cookies of one host and the domains above it, of which
+/// each has at most `Limits.perDomain`.
 struct CookieStorage: Sendable {
     typealias PublicSuffixRule = @Sendable (String) -> Bool
 
     /// By domain, so that a request looks at those of its host and the domains above it alone.
-    private var domains: [String: [Cookie.Identity: Cookie]] = [:]
+    private var domains: [Substring: [Cookie.Identity: Cookie]] = [:]
+    private var secure = SecureCookieIndex()
+    // Cookies by their end and by their last use; what has changed since it was put in is passed over.
+    private var ends = LazyHeap<Date, Cookie.Identity>()
+    private var uses = LazyHeap<UInt64, Cookie.Identity>()
+    private var lastOrder: UInt64 = 0
+    private var lastUse: UInt64 = 0
     /// How many cookies there are.
     private(set) var count = 0
     /// Counts the changes of what a file would hold.
@@ -29,12 +36,19 @@ struct CookieStorage: Sendable {
     var all: [Cookie] { domains.values.flatMap(\.values) }
 
     private subscript(identity: Cookie.Identity) -> Cookie? {
-        get { domains[identity.domain]?[identity] }
+        get { domains[identity.domain[...]]?[identity] }
         set {
-            let wasThere = domains[identity.domain]?[identity] != nil
-            count += (newValue == nil ? 0 : 1) - (wasThere ? 1 : 0)
-            domains[identity.domain, default: [:]][identity] = newValue
-            if domains[identity.domain]?.isEmpty == true { domains[identity.domain] = nil }
+            let domain = identity.domain[...]
+            if let old = domains[domain]?[identity] {
+                count -= 1
+                if old.isSecure { secure.remove(old) }
+            }
+            if let newValue {
+                count += 1
+                if newValue.isSecure { secure.insert(newValue) }
+            }
+            domains[domain, default: [:]][identity] = newValue
+            if domains[domain]?.isEmpty == true { domains[domain] = nil }
         }
     }
 
@@ -43,29 +57,56 @@ struct CookieStorage: Sendable {
     /// Takes what a host set; returns whether it was accepted.
     @discardableResult
     mutating func take(_ set: SetCookie, from url: URL, at now: Date) -> Bool {
-        guard let origin = Origin(url), var cookie = cookie(set, from: origin, url, now) else { return false }
-        guard meetsPrefix(set, cookie), origin.isSecure || !shadowsSecure(cookie) else { return false }
-        if let old = self[cookie.identity] { cookie.created = old.created }
+        guard let origin = Origin(url), let cookie = cookie(set, from: origin, url, now) else { return false }
+        guard meetsPrefix(set, cookie), origin.isSecure || !secure.isShadowed(by: cookie) else { return false }
         insert(cookie, at: now)
         return true
     }
 
-    /// Takes a cookie of the app's own.
+    /// Takes the cookies of a file, in the order in which they were first set.
+    mutating func load(_ cookies: [Cookie]) {
+        let ordered = cookies.enumerated().map { index, cookie in
+            var cookie = cookie
+            cookie.order = UInt64(index) + 1
+            return cookie
+        }
+        lastOrder = UInt64(cookies.count)
+        for cookie in ordered.sorted(by: { $0.lastAccess < $1.lastAccess }) { insert(cookie, at: cookie.lastAccess) }
+    }
+
+    /// Takes a cookie.
     mutating func insert(_ cookie: Cookie, at now: Date) {
-        let old = self[cookie.identity]
+        let identity = cookie.identity
+        let old = self[identity]
         if cookie.isExpired(at: now) {
-            self[cookie.identity] = nil
+            self[identity] = nil
             if old?.expires != nil { version += 1 }
             return
         }
-        self[cookie.identity] = cookie
+        var cookie = cookie
+        if let old {
+            (cookie.created, cookie.order) = (old.created, old.order)
+        } else if cookie.order == 0 {
+            lastOrder += 1
+            cookie.order = lastOrder
+        }
+        lastUse += 1
+        cookie.lastUse = lastUse
+        self[identity] = cookie
+        uses.insert(lastUse, identity)
+        if let end = cookie.expires { ends.insert(end, identity) }
+        compactHeaps()
         if cookie.expires != nil || old?.expires != nil { version += 1 }
-        makeRoom(in: cookie.domain, at: now)
+        makeRoom(in: identity.domain[...], at: now)
     }
 
     private func cookie(_ set: SetCookie, from origin: Origin, _ url: URL, _ now: Date) -> Cookie? {
-        guard origin.isSecure || !set.isSecure else { return nil }
-        var domain = set.domain
+        guard origin.isSecure || !set.isSecure, set.isSecure || !set.isForAnySite else { return nil }
+        var domain = ""
+        if !set.domain.isEmpty {
+            guard let normal = NormalHost(set.domain)?.text else { return nil }
+            domain = normal
+        }
         if !domain.isEmpty, isPublicSuffix(domain) {
             // Such a host may have cookies of its own, but none for those below it.
             guard domain == origin.host else { return nil }
@@ -73,14 +114,16 @@ struct CookieStorage: Sendable {
         }
         guard domain.isEmpty || Self.matches(origin.host, domain: domain) else { return nil }
         var cookie = Cookie(
-            name: set.name,
-            value: set.value,
+            name: "",
+            value: "",
             domain: domain.isEmpty ? origin.host : domain,
             isHostOnly: domain.isEmpty,
             path: set.path.isEmpty ? Self.defaultPath(of: url) : set.path,
             expires: set.end(at: now),
             isSecure: set.isSecure
         )
+        cookie.pair = set.pair
+        cookie.setter = origin.host
         cookie.isHTTPOnly = set.isHTTPOnly
         cookie.created = now
         cookie.lastAccess = now
@@ -88,40 +131,43 @@ struct CookieStorage: Sendable {
     }
 
     private func meetsPrefix(_ set: SetCookie, _ cookie: Cookie) -> Bool {
-        let name = cookie.name.lowercased()
-        if name.hasPrefix("__secure-") { return cookie.isSecure }
-        if name.hasPrefix("__host-") { return cookie.isSecure && cookie.isHostOnly && set.path == "/" }
-        return true
-    }
-
-    /// Whether a cookie set without TLS would stand before a secure one of the same name.
-    private func shadowsSecure(_ cookie: Cookie) -> Bool {
-        all.contains { old in
-            old.isSecure && old.name == cookie.name
-                && (Self.matches(old.domain, domain: cookie.domain) || Self.matches(cookie.domain, domain: old.domain))
-                && Self.matches(path: cookie.path, old.path)
+        switch CookiePair.prefix(of: cookie.pair.nameOctets) {
+        case "__secure-": cookie.isSecure
+        case "__host-": cookie.isSecure && cookie.isHostOnly && set.path == "/"
+        default: true
         }
     }
 
     // MARK: - Room
 
-    private mutating func makeRoom(in domain: String, at now: Date) {
-        if count > limits.total || count(in: domain) > limits.perDomain {
-            for cookie in all where cookie.isExpired(at: now) { self[cookie.identity] = nil }
+    private mutating func makeRoom(in domain: Substring, at now: Date) {
+        guard count > limits.total || count(in: domain) > limits.perDomain else { return }
+        while let (end, identity) = ends.first, end <= now {
+            ends.removeFirst()
+            if self[identity]?.expires == end { self[identity] = nil }
         }
         while count(in: domain) > limits.perDomain {
-            // Those that are not secure go first.
-            let some = Array((domains[domain] ?? [:]).values)
-            removeOldest(some.contains { !$0.isSecure } ? some.filter { !$0.isSecure } : some)
+            guard let victim = victim(in: domain) else { return }
+            self[victim] = nil
         }
-        while count > limits.total { removeOldest(all) }
+        while count > limits.total, let (use, identity) = uses.first {
+            uses.removeFirst()
+            if self[identity]?.lastUse == use { self[identity] = nil }
+        }
     }
 
-    private func count(in domain: String) -> Int { domains[domain]?.count ?? 0 }
+    private func count(in domain: Substring) -> Int { domains[domain]?.count ?? 0 }
 
-    private mutating func removeOldest(_ some: [Cookie]) {
-        let oldest = some.min { ($0.lastAccess, $0.created, $0.name) < ($1.lastAccess, $1.created, $1.name) }
-        if let oldest { self[oldest.identity] = nil }
+    /// The one of a full domain that goes: those that are not secure before others, and of these one that the host has set
+    /// which has set the most, so that no host drives out the cookies of another.
+    private func victim(in domain: Substring) -> Cookie.Identity? {
+        guard let some = domains[domain]?.values else { return nil }
+        var counts: [String: Int] = [:]
+        for cookie in some { counts[cookie.setter, default: 0] += 1 }
+        let most = counts.values.max() ?? 0
+        let candidates = some.filter { counts[$0.setter] == most }
+        let hasInsecure = candidates.contains { !$0.isSecure }
+        return candidates.filter { !$0.isSecure || !hasInsecure }.min { $0.lastUse < $1.lastUse }?.identity
     }
 
     mutating func remove(where predicate: (Cookie) -> Bool) {
@@ -132,67 +178,92 @@ struct CookieStorage: Sendable {
 
     // MARK: - Sending
 
-    /// The cookies for an address, longer paths first, then older ones (RFC 6265bis §5.8.3).
+    /// The cookies for an address, longer paths first, then those that were set earlier (RFC 6265bis §5.8.3).
+    ///
+    /// No more than fit into ``CookieJar/Limits/fieldBytes``.
     mutating func matching(_ url: URL, at now: Date) -> [Cookie] {
         guard count > 0, let origin = Origin(url) else { return [] }
         let path = Self.path(of: url)
         var found: [Cookie] = []
         for domain in Self.domains(of: origin.host) {
             guard let some = domains[domain] else { continue }
+            let isHost = domain.utf8.count == origin.host.utf8.count
             found += some.values.filter { cookie in
-                (!cookie.isHostOnly || domain == origin.host) && Self.matches(path: path, cookie.path)
+                (!cookie.isHostOnly || isHost) && Self.matches(path: path, cookie.path)
                     && (origin.isSecure || !cookie.isSecure) && !cookie.isExpired(at: now)
             }
         }
-        for cookie in found { domains[cookie.domain]?[cookie.identity]?.lastAccess = now }
-        return found.sorted { left, right in
+        found.sort { left, right in
             let (leftLength, rightLength) = (left.path.utf8.count, right.path.utf8.count)
-            return (rightLength, left.created, left.name) < (leftLength, right.created, right.name)
+            return (rightLength, left.order) < (leftLength, right.order)
         }
+        var room = limits.fieldBytes + 2
+        found.removeAll { cookie in
+            room -= cookie.pair.sent.count + 2
+            return room < 0
+        }
+        for cookie in found { use(cookie, at: now) }
+        return found
     }
 
-    /// A host and every domain above it; an IP address has none.
-    private static func domains(of host: String) -> [String] {
-        guard !isAddress(host) else { return [host] }
-        var domains = [host]
-        var rest = host[...]
-        while let dot = rest.firstIndex(of: ".") {
-            rest = rest[rest.index(after: dot)...]
-            domains.append(String(rest))
+    private mutating func use(_ cookie: Cookie, at now: Date) {
+        lastUse += 1
+        let identity = cookie.identity
+        domains[identity.domain[...]]?[identity]?.lastAccess = now
+        domains[identity.domain[...]]?[identity]?.lastUse = lastUse
+        uses.insert(lastUse, identity)
+        compactHeaps()
+    }
+
+    /// Drops what is out of date once it is the larger part: a constant cost for each insertion.
+    private mutating func compactHeaps() {
+        let most = 2 * count + 64
+        if uses.count > most {
+            uses.compact { [domains] use, identity in domains[identity.domain[...]]?[identity]?.lastUse == use }
         }
-        return domains
+        if ends.count > most {
+            ends.compact { [domains] end, identity in domains[identity.domain[...]]?[identity]?.expires == end }
+        }
     }
 
     // MARK: - Matching
 
+    /// A host and every domain above it, as slices: nothing is copied.
+    ///
+    /// An IP address has none.
+    static func domains(of host: String) -> [Substring] {
+        guard !isAddress(host) else { return [host[...]] }
+        var domains = [host[...]]
+        while let dot = domains[domains.count - 1].utf8.firstIndex(of: UInt8(ascii: ".")) {
+            domains.append(host[host.utf8.index(after: dot)...])
+        }
+        return domains
+    }
+
     /// Whether a host is a domain or below it; an IP address has nothing below it (RFC 6265bis §5.1.3).
+    ///
+    /// Both are in their normal form.
     static func matches(_ host: String, domain: String) -> Bool {
         if host == domain { return true }
         return host.hasSuffix("." + domain) && !isAddress(host)
     }
 
-    private static func isAddress(_ host: String) -> Bool {
-        if host.contains(":") { return true }
-        let last = host.split(separator: ".").last ?? ""
-        return !last.isEmpty && last.utf8.allSatisfy { (0x30...0x39).contains($0) }
-    }
+    private static func isAddress(_ host: String) -> Bool { NormalHost(host)?.isAddress ?? true }
 
     /// Whether a path is that of a cookie or below it (RFC 6265bis §5.1.4).
     static func matches(path: String, _ cookiePath: String) -> Bool {
-        guard path.hasPrefix(cookiePath) else { return false }
-        return path.utf8.count == cookiePath.utf8.count || cookiePath.hasSuffix("/")
+        guard path.begins(with: cookiePath) else { return false }
+        return path.utf8.count == cookiePath.utf8.count || cookiePath.utf8.last == UInt8(ascii: "/")
             || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
     }
 
-    static func path(of url: URL) -> String {
-        let path = url.path(percentEncoded: true)
-        return path.hasPrefix("/") ? path : "/"
-    }
+    /// The path that cookies are compared with; what a server may read as another path is that path.
+    static func path(of url: URL) -> String { url.normalPath }
 
     /// The folder of the address (RFC 6265bis §5.1.4).
     static func defaultPath(of url: URL) -> String {
         let path = path(of: url)
-        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
     }
 }

@@ -1,24 +1,49 @@
-/// A guard against cookies for names under which anybody can have a host, such as `com` or `co.uk`.
+import LadeCore
+
+#if canImport(CPSL)
+    import CPSL
+#endif
+
+/// The names below which strangers have hosts, such as `com`, `co.uk` or `github.io`: no cookie may be set for them.
 ///
-/// The whole list of such names is long and changes every week; this knows single labels and the busiest second levels.
-/// An app that talks to hosts of strangers gives ``CookieJar`` a rule that knows the list.
+/// On Linux it is the whole Public Suffix List as libpsl has it, the system's file if that is newer than the library. Elsewhere
+/// it is single labels and the busiest second levels; an app that talks to hosts of strangers there gives ``CookieJar`` a rule
+/// that knows the list.
 public enum PublicSuffixes {
-    /// Whether a domain, in lower case, is known to be shared by strangers.
+    /// Whether a domain is shared by strangers, in any case and with or without a dot at its end.
     public static func contains(_ domain: String) -> Bool {
-        let labels = domain.split(separator: ".", omittingEmptySubsequences: true)
-        guard labels.count >= 2 else { return true }
-        guard labels.count == 2 else { return false }
-        return isCountry(labels[1]) && secondLevels.contains(String(labels[0])) || shared.contains(domain)
+        guard let host = NormalHost(domain) else { return true }
+        guard host.kind == .name else { return false }
+        #if canImport(CPSL)
+            if let list = List.latest.context { return psl_is_public_suffix2(list, host.text, PSL_TYPE_ANY) != 0 }
+        #endif
+        return isUsual(host.text)
     }
 
-    private static func isCountry(_ label: Substring) -> Bool { label.utf8.count == 2 }
+    #if canImport(CPSL)
+        // Sendable: made once, and libpsl only reads it afterwards.
+        private struct List: @unchecked Sendable {
+            static let latest = List(context: psl_latest(nil))
+
+            let context: OpaquePointer?
+        }
+    #endif
+
+    /// What is known without the list.
+    private static func isUsual(_ domain: String) -> Bool {
+        let labels = domain.split(separator: ".")
+        guard labels.count == 2 else { return labels.count < 2 }
+        return labels[1].utf8.count == 2 && secondLevels.contains(String(labels[0])) || shared.contains(domain)
+    }
 
     private static let secondLevels: Set<String> = [
-        "ac", "co", "com", "edu", "gob", "gov", "gouv", "ltd", "mil", "ne", "net", "nom", "or", "org", "plc", "sch",
+        "ac", "co", "com", "edu", "gob", "gov", "gouv", "ltd", "me", "mil", "ne", "net", "nom", "or", "org", "plc",
+        "sch",
     ]
 
     private static let shared: Set<String> = [
         "github.io", "gitlab.io", "herokuapp.com", "appspot.com", "blogspot.com", "web.app", "firebaseapp.com",
-        "netlify.app", "vercel.app", "pages.dev", "workers.dev", "azurewebsites.net", "cloudfront.net", "fly.dev",
+        "myshopify.com", "netlify.app", "vercel.app", "pages.dev", "workers.dev", "azurewebsites.net", "cloudfront.net",
+        "fly.dev",
     ]
 }

@@ -5,10 +5,10 @@
 #endif
 import LadeCore
 
-/// One `Set-Cookie` value, read as tolerantly as browsers do (RFC 6265bis §5.6).
+/// One `Set-Cookie` value, read octet by octet and as tolerantly as browsers do (RFC 6265bis §5.6).
 struct SetCookie: Equatable {
-    var name: String
-    var value: Secret
+    /// Name and value as octets, which are sent back as they were received.
+    var pair: CookiePair
     var domain = ""
     var path = ""
     /// The last of several; `Max-Age` beats it.
@@ -16,65 +16,80 @@ struct SetCookie: Equatable {
     var maxAge: Int64?
     var isSecure = false
     var isHTTPOnly = false
+    /// Whether the last `SameSite` is `None`, which only secure cookies may say.
+    var isForAnySite = false
+
+    var name: String { pair.name }
+    var value: Secret { pair.value }
 
     /// Reads a value; nil for one that sets nothing.
     init?(_ text: String) {
-        var parts = text.split(separator: ";", omittingEmptySubsequences: false)[...]
-        let (name, value) = Self.pair(parts.popFirst() ?? "", nameIsOptional: true)
-        guard !(name.isEmpty && value.isEmpty), name.utf8.count + value.utf8.count <= 4096 else { return nil }
+        self.init(Array(text.utf8))
+    }
+
+    /// Reads the octets of a value; nil for one that sets nothing.
+    init?(_ octets: [UInt8]) {
+        guard !octets.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }) else { return nil }
+        var parts = octets.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
+        let (name, value) = Self.pair(parts.popFirst() ?? [], nameIsOptional: true)
+        guard !(name.isEmpty && value.isEmpty), name.count + value.count <= 4096 else { return nil }
         // Without a name, the value alone must not be able to pass for a cookie with a prefix.
-        guard !(name.isEmpty && Self.prefixes.contains(where: value.lowercased().hasPrefix)) else { return nil }
-        self.name = name
-        self.value = Secret(value)
+        guard !(name.isEmpty && CookiePair.prefix(of: value) != nil) else { return nil }
+        pair = CookiePair(name: Array(name), value: Array(value))
         for part in parts {
             let (attribute, value) = Self.pair(part, nameIsOptional: false)
-            guard value.utf8.count <= 1024 else { continue }
-            take(attribute.lowercased(), value)
+            guard value.count <= 1024 else { continue }
+            take(String(decoding: attribute.map(\.lowercasedASCII), as: UTF8.self), value)
         }
     }
 
-    private mutating func take(_ attribute: String, _ value: String) {
+    private mutating func take(_ attribute: String, _ octets: ArraySlice<UInt8>) {
+        let value = CookiePair.text(octets)
         switch attribute {
         case "expires":
             if let date = CookieDate.date(value) { expires = date }
         case "max-age":
-            if let seconds = Self.seconds(value) { maxAge = seconds }
+            if let seconds = Self.seconds(octets) { maxAge = seconds }
         case "domain":
-            domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
+            let isDotted = octets.first == UInt8(ascii: ".")
+            domain = CookiePair.text(ArraySlice((isDotted ? octets.dropFirst() : octets).map(\.lowercasedASCII)))
         case "path":
-            path = value.hasPrefix("/") ? value : ""
+            path = octets.first == UInt8(ascii: "/") ? value : ""
         case "secure":
             isSecure = true
         case "httponly":
             isHTTPOnly = true
+        case "samesite":
+            // It says from which sites a browser sends a cookie along; there are no sites here.
+            isForAnySite = value.equalsIgnoringASCIICase("none")
         default:
-            // SameSite says from which sites a browser sends a cookie along; there are no sites here.
             break
         }
     }
 
-    private static let prefixes = ["__secure-", "__host-"]
-
-    private static func pair(_ text: Substring, nameIsOptional: Bool) -> (name: String, value: String) {
-        guard let equals = text.firstIndex(of: "=") else {
-            return nameIsOptional ? ("", trimmed(text)) : (trimmed(text), "")
+    private static func pair(
+        _ text: ArraySlice<UInt8>,
+        nameIsOptional: Bool
+    ) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+        guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else {
+            return nameIsOptional ? ([], trimmed(text)) : (trimmed(text), [])
         }
-        return (trimmed(text[..<equals]), trimmed(text[text.index(after: equals)...]))
+        return (trimmed(text[..<equals]), trimmed(text[(equals + 1)...]))
     }
 
-    private static func trimmed(_ text: Substring) -> String {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let start = text.drop(while: isSpace)
-        guard let last = start.lastIndex(where: { !isSpace($0) }) else { return "" }
-        return String(start[...last])
+    private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let start = text.drop { $0 == 0x20 || $0 == 0x09 }
+        guard let last = start.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }) else { return [] }
+        return start[...last]
     }
 
     /// Digits with an optional minus; more than fit count as the largest.
-    private static func seconds(_ text: String) -> Int64? {
-        let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        if text.hasPrefix("-") { return 0 }
-        return Int64(digits) ?? .max
+    private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
+        let isNegative = text.first == UInt8(ascii: "-")
+        let digits = isNegative ? text.dropFirst() : text
+        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        if isNegative { return 0 }
+        return Int64(String(decoding: digits, as: UTF8.self)) ?? .max
     }
 
     /// Until when the cookie is kept: at most 400 days (RFC 6265bis §5.5); nil for the session.
@@ -84,5 +99,34 @@ struct SetCookie: Equatable {
             return maxAge <= 0 ? .distantPast : min(latest, now.addingTimeInterval(Double(min(maxAge, 400 * 86_400))))
         }
         return expires.map { min($0, latest) }
+    }
+}
+
+/// The name and the value of a cookie as octets: two names are one only when their octets are.
+struct CookiePair: Hashable, Sendable {
+    var nameOctets: [UInt8]
+    var valueOctets: [UInt8]
+
+    init(name: [UInt8], value: [UInt8]) {
+        nameOctets = name
+        valueOctets = value
+    }
+
+    var name: String { Self.text(nameOctets[...]) }
+    var value: Secret { Secret(Self.text(valueOctets[...])) }
+
+    /// What `Cookie` has of it (RFC 6265bis §5.8.3).
+    var sent: [UInt8] { nameOctets.isEmpty ? valueOctets : nameOctets + [UInt8(ascii: "=")] + valueOctets }
+
+    /// The prefix that octets begin with and that promises something (RFC 6265bis §4.1.3), in lower case.
+    static func prefix(of octets: some Sequence<UInt8>) -> String? {
+        let start = octets.prefix(9).map(\.lowercasedASCII)
+        return ["__secure-", "__host-"].first { start.starts(with: $0.utf8) }
+    }
+
+    /// UTF-8 where it can be and ISO-8859-1 otherwise.
+    static func text(_ octets: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: octets, as: UTF8.self) { return text }
+        return octets.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) }
     }
 }

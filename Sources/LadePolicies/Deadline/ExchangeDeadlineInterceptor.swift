@@ -99,7 +99,9 @@ extension ExchangeBound {
     /// The transport's time-out as what it was: the end of the call's time, or only of the exchange's.
     func translated(_ error: LoadingError, _ request: Request, _ call: Call) -> LoadingError {
         guard isDeadline, case .timedOut(.whole, let context) = error else { return error }
-        return LoadingError.deadlineExceeded(call.deadlineReport(at: call.time.now), context).filled(with: request)
+        var report = call.deadlineReport(at: call.time.now)
+        report.endedExchange = true
+        return LoadingError.deadlineExceeded(report, context).filled(with: request)
     }
 }
 

@@ -149,8 +149,11 @@ struct AddressBreaker: Equatable {
         _ jitter: Double
     ) -> Change {
         let doublings = min(marks, 20)
-        let whole = min(settings.interval * (1 << doublings), settings.maximumInterval)
-        let duration = Duration.nanoseconds(Int64(Double(whole.wholeNanoseconds) * (1 - jitter / 4)))
+        let (doubled, isTooLong) = settings.interval.wholeNanoseconds.multipliedReportingOverflow(by: 1 << doublings)
+        let whole = min(isTooLong ? .max : doubled, settings.maximumInterval.wholeNanoseconds)
+        // A floating-point number just below the greatest integer may be rounded to one above it.
+        let nanoseconds = Double(whole) * (1 - jitter / 4)
+        let duration = Duration.nanoseconds(nanoseconds < 0x1p63 ? Int64(nanoseconds) : .max)
         mark(at: now, for: duration)
         return .marked(reason: reason, for: duration)
     }

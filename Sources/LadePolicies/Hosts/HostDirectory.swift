@@ -32,7 +32,27 @@ public final class HostDirectory: Sendable {
 
     private struct State {
         var lists: [String: [HostAddress]] = [:]
+        /// What is known of the addresses of the lists, and of no others.
         var breakers: [Place: AddressBreaker] = [:]
+        /// How many entries of all lists name a place.
+        private var uses: [Place: Int] = [:]
+
+        mutating func setList(_ list: [HostAddress], of host: String) {
+            let old = lists[host] ?? []
+            lists[host] = list.isEmpty ? nil : list
+            for place in list.map(Place.init) { uses[place, default: 0] += 1 }
+            for place in old.map(Place.init) {
+                let left = (uses[place] ?? 1) - 1
+                uses[place] = left > 0 ? left : nil
+                if left <= 0 { breakers[place] = nil }
+            }
+        }
+
+        /// Changes what is known of an address; nil when no list has it any more.
+        mutating func change<Result>(_ place: Place, _ body: (inout AddressBreaker) -> Result) -> Result? {
+            guard uses[place] != nil else { return nil }
+            return body(&breakers[place, default: AddressBreaker()])
+        }
     }
 
     /// How addresses are marked.
@@ -47,7 +67,7 @@ public final class HostDirectory: Sendable {
     public init(_ lists: [String: [HostAddress]] = [:], marking: HostMarking = HostMarking()) {
         self.marking = marking
         var state = State()
-        for (host, list) in lists { state.lists[host.lowercased()] = list }
+        for (host, list) in lists { state.setList(list, of: host.lowercased()) }
         locked = Locked(state)
     }
 
@@ -55,9 +75,9 @@ public final class HostDirectory: Sendable {
 
     /// Replaces the list of a host; an empty one removes it.
     ///
-    /// What is known of an address stays known.
+    /// What is known of an address stays known as long as any list has it.
     public func setAddresses(_ addresses: [HostAddress], for host: String) {
-        locked.withLock { $0.lists[host.lowercased()] = addresses.isEmpty ? nil : addresses }
+        locked.withLock { $0.setList(addresses, of: host.lowercased()) }
     }
 
     /// The list of a host, the preferred address first; empty without one.
@@ -86,10 +106,7 @@ public final class HostDirectory: Sendable {
     ///   - instant: Since when, in the time of the service.
     public func mark(_ address: HostAddress, for duration: Duration? = nil, at instant: Instant = SystemTime().now) {
         let place = Place(address)
-        locked.withLock { state in
-            guard state.lists.values.contains(where: { $0.contains { Place($0) == place } }) else { return }
-            state.breakers[place, default: AddressBreaker()].mark(at: instant, for: duration ?? marking.interval)
-        }
+        locked.withLock { _ = $0.change(place) { $0.mark(at: instant, for: duration ?? marking.interval) } }
     }
 
     /// Takes the mark off an address: the next call may use it.
@@ -107,20 +124,25 @@ public final class HostDirectory: Sendable {
     /// Whether there is no list at all: the usual case, in which the link does nothing.
     var isEmpty: Bool { locked.withLock { $0.lists.isEmpty } }
 
+    /// How many addresses something is known of.
+    var knownAddressCount: Int { locked.withLock { $0.breakers.count } }
+
     /// Takes the address for one exchange; nil when the host has no list.
     func choose(_ host: String, at now: Instant) -> Choice? {
         locked.withLock { state in
             guard let address = preferred(host, at: now, state) else { return nil }
-            let ticket = state.breakers[Place(address), default: AddressBreaker()].pick(at: now)
-            return Choice(address: address, ticket: ticket)
+            // The fallback may be the host itself, which need not be in its list: it has no mark to probe.
+            let ticket = state.change(Place(address)) { $0.pick(at: now) }
+            return Choice(address: address, ticket: ticket ?? AddressBreaker.Ticket(generation: 0, isProbe: false))
         }
     }
 
     /// Takes in what came of an exchange.
     func note(_ evidence: HostEvidence, of choice: Choice, at now: Instant, jitter: Double) -> AddressBreaker.Change {
         locked.withLock { state in
-            state.breakers[Place(choice.address), default: AddressBreaker()]
-                .note(evidence, of: choice.ticket, at: now, marking, jitter: jitter)
+            state.change(Place(choice.address)) {
+                $0.note(evidence, of: choice.ticket, at: now, marking, jitter: jitter)
+            } ?? AddressBreaker.Change.none
         }
     }
 

@@ -32,6 +32,9 @@ public enum HostEvidence: Sendable, Hashable {
         case .connectionLost(.nothing, _, _): self = .down(reason: "the connection was lost")
         case .connectionLost, .timedOut, .malformedResponse, .incompleteBody, .headTooLarge:
             self = .suspicious(reason: "broken answers")
+        // The address had what was left of the call's time. A call that passed its deadline elsewhere never asked it.
+        case .deadlineExceeded(let report, _) where report.endedExchange:
+            self = .suspicious(reason: "no answer before the deadline")
         default: self = .none
         }
     }

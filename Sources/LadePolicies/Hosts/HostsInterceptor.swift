@@ -13,13 +13,10 @@ public import LadeCore
 public struct HostsInterceptor: Interceptor {
     /// The lists.
     public let directory: HostDirectory
-    /// The cookies for addresses that are hosts of their own; nil sends them none.
-    public let jar: CookieJar?
 
     /// Makes the link.
-    public init(directory: HostDirectory, jar: CookieJar? = nil) {
+    public init(directory: HostDirectory) {
         self.directory = directory
-        self.jar = jar
     }
 
     /// True: a call that is given up ends here as a cancelled task does.
@@ -55,10 +52,9 @@ public struct HostsInterceptor: Interceptor {
             return aimed
         }
         aimed.url = url
-        // They were made for the other host; authorisers below look at the new name.
+        // They were made for the other host; authorisers and cookies below look at the new name.
         aimed.headers.removeCredentials()
         aimed.headers.remove("Host")
-        jar?.add(to: &aimed, at: call.time.date)
         return aimed
     }
 

@@ -42,9 +42,17 @@ struct QuotaReading: Sendable, Hashable {
     private init?(remaining: Double, reset: Double, limit: Double? = nil, window: Double? = nil) {
         guard remaining.isFinite, remaining >= 0, reset.isFinite else { return nil }
         self.remaining = Int(min(remaining, 1e12))
-        // A month is the longest window anybody has; what is longer is a misread date.
+        // A month is the longest window in use; what is longer is a misread date.
         self.reset = .seconds(min(max(0, reset), 31 * 86_400))
         if let limit, let window, limit >= 1, window > 0 { windowInterval = .seconds(min(window, 1e9) / limit) }
+    }
+
+    /// The reading with no time in it longer than a limit.
+    func bounded(by limit: Duration) -> QuotaReading {
+        var copy = self
+        copy.reset = min(reset, limit)
+        copy.windowInterval = windowInterval.map { min($0, limit) }
+        return copy
     }
 
     /// Of several policies the one that allows the least.
@@ -97,29 +105,55 @@ struct QuotaReading: Sendable, Hashable {
 
 /// How an announced quota is spent: what is left, evenly over what is left of the window.
 ///
-/// Worked example: 30 calls left and 12 s to go → one each 0.4 s; none left → nothing until the reset.
+/// The last call falls before the reset, not onto it, where it would be the next window's. Worked example: 3 calls left
+/// and 12 s to go → one after 3, 6 and 9 s; none left → nothing until the reset.
 struct QuotaPace: Sendable {
+    /// The interval after a reset of which nothing is known yet, until the first answer of the new window.
+    private static let unknownInterval: Int64 = 1_000_000_000
+
     /// When the next call may start.
     private(set) var next: Instant
     /// The time from one call to the next.
-    private(set) var interval: Int64 = 0
-    /// The reset is not before this.
+    private var interval: Int64 = 0
+    /// The earliest reset that was told in this window.
     ///
-    /// Servers tell whole seconds, cut off or rounded up: `low` is the latest that was told, `high` the earliest plus
-    /// the second that may have been cut off.
-    private var low: Instant
+    /// Servers tell whole seconds, cut off or rounded up: the reset is not later than the earliest that was told plus the
+    /// second that may have been cut off. Calls are spread up to the former, so that none that is left is lost, and those
+    /// that find none left wait for the latter.
+    private var earliest: Instant
+    /// The reset is not after this.
     private(set) var high: Instant
+    /// The calls that may start before the next reading; nil when that is not known.
+    private var allowance: Int?
+    /// The interval at the beginning of a window, before its first reading.
+    private var resting: Int64?
     private var lastStart: Instant?
     /// The pace that was last told to the sinks.
     private var announced: Double?
 
     init(_ now: Instant) {
-        (next, low, high) = (now, now, now)
+        (next, earliest, high) = (now, now, now)
+    }
+
+    /// When the call may start that has so many before it.
+    func start(after ahead: Int) -> Instant {
+        let (steps, overflow) = interval.multipliedReportingOverflow(by: Int64(ahead))
+        return overflow ? Instant(nanoseconds: .max) : next.advanced(nanoseconds: steps)
     }
 
     mutating func start(at now: Instant) {
         lastStart = now
+        if now >= high { allowance = nil }
         next = max(next, now).advanced(nanoseconds: interval)
+        guard let left = allowance else { return }
+        allowance = left - 1
+        if left <= 1 { exhaust(now) }
+    }
+
+    /// Takes back a start that was not used.
+    mutating func giveBack() {
+        next = next.advanced(nanoseconds: -interval)
+        if let left = allowance { allowance = left + 1 }
     }
 
     /// Takes a reading; `inFlight` calls that the server may not have counted yet are taken for spent.
@@ -127,27 +161,35 @@ struct QuotaPace: Sendable {
     /// - Returns: The new pace in calls per second when it differs from the last that was told by a tenth.
     mutating func observe(_ reading: QuotaReading, inFlight: Int, now: Instant) -> Double? {
         let told = now.advanced(by: reading.reset)
-        let latest = told.advanced(by: .seconds(1))
-        if told < low.advanced(by: .milliseconds(1500)), low < latest.advanced(by: .milliseconds(500)) {
-            low = max(low, told)
-            high = max(low, min(high, latest))
-        } else {
-            (low, high) = (told, latest)
-        }
+        let difference = earliest.duration(to: told)
+        let isSameWindow = now < high && difference < .milliseconds(1500) && difference > .milliseconds(-1500)
+        earliest = isSameWindow ? min(earliest, told) : told
+        high = earliest.advanced(by: .seconds(1))
+        if let whole = reading.windowInterval { resting = whole.wholeNanoseconds }
         let available = reading.remaining - inFlight
         var rate = 0.0
         if available > 0 {
-            interval = max(0, now.duration(to: low).wholeNanoseconds) / Int64(available)
+            allowance = available
+            interval = max(0, now.duration(to: earliest).wholeNanoseconds) / Int64(min(available, 1 << 40) + 1)
+            if reading.windowInterval == nil, !isSameWindow || interval > resting ?? 0, interval > 0 {
+                resting = interval
+            }
             // Never later than the reset, which brings new calls.
             next = min((lastStart ?? now).advanced(nanoseconds: interval), max(high, now))
             rate = interval > 0 ? 1e9 / Double(interval) : .infinity
         } else {
-            if let whole = reading.windowInterval { interval = whole.wholeNanoseconds }
-            next = max(now, high)
+            exhaust(now)
         }
         if let announced, abs(rate - announced) <= announced * 0.1 { return nil }
         announced = rate
         return rate
+    }
+
+    /// Nothing is left before the reset.
+    private mutating func exhaust(_ now: Instant) {
+        allowance = nil
+        interval = resting ?? Self.unknownInterval
+        next = max(now, high)
     }
 }
 

@@ -5,107 +5,221 @@ import LadeCore
 /// The rate is kept as one instant (the generic cell rate algorithm): `paidUntil` is the time up to which the starts so
 /// far have used the rate up. A start is allowed once that is no more than burst − 1 intervals ahead, and moves it on by
 /// one. At 10 per second and burst 1: starts at 0, 0.1, 0.2 …; burst 3: at 0, 0, 0, 0.1, 0.2 …
+///
+/// Waiting calls stand in lanes, one per account. The next to start is the first of all lanes that are not held.
 struct RateBucket: Sendable {
     /// How late a waiting call may come without the next ones coming later for it.
     ///
-    /// Alarms ring about a millisecond late. Without this a rate of 10 would lose 1 % to that, one of 100 a tenth.
+    /// Timers fire about a millisecond late. Without this a rate of 10 would lose 1 % to that, one of 100 a tenth.
     static let lateness: Int64 = 10_000_000
+
+    /// What a call waits for that may not start now.
+    enum Obstacle {
+        case gate
+        case rate
+        case concurrency
+
+        func reason(_ key: ServiceKey) -> WaitReason {
+            switch self {
+            case .gate: .gate(key: key.description)
+            case .rate: .rateLimit(key: key.description)
+            case .concurrency: .concurrency(key: key.description)
+            }
+        }
+    }
 
     private(set) var rate: Rate?
     /// The exchanges that may run at a time; nil for no limit.
     var concurrency: Int?
     private(set) var inFlight = 0
     private(set) var paidUntil = Instant(nanoseconds: .min)
-    /// Until when the server wants no calls.
-    private(set) var gate: Instant?
-    /// The first start after a gate, blurred.
-    private var notBefore: Instant?
-    /// The mean time between the releases of calls that waited at a gate of a service without a rate.
-    private var releaseInterval: Int64?
-    /// How many of those who waited at the gate are still to be released; who comes later is not held for it.
-    private var releasesLeft = 0
-    private var awaitsRelease = false
+    /// What the server wants of all accounts.
+    private(set) var gate = RateGate()
     var pace: QuotaPace?
-    /// Those who wait, low priority first.
-    var queues = [WaitQueue](repeating: WaitQueue(), count: 3)
-    /// The waiter whose task keeps the alarm.
-    var leader: UInt64?
-    /// When the alarm rings.
+    private(set) var lanes: [String: RateLane] = [:]
+    /// How many wait.
+    private(set) var waiting = 0
+    private var readyCounts = WaitCounts()
+    /// The lanes with waiting calls, by their first, and those that are held, by the end of that.
+    private var ready = PriorityIndex<String, WaitPlace>()
+    private var held = PriorityIndex<String, Instant>()
+    private var deadlines = PriorityIndex<UInt64, Instant>()
+    private var leaders = PriorityIndex<UInt64, LeaderRank>()
+    private var laneSweepAt = 16
+    /// The waiting call whose task keeps the timer, and the priority of that task.
+    private(set) var leader: LeaderRank?
+    /// When the timer fires.
     var armed: Instant?
-    /// No waiter's deadline is before this.
-    var earliestDeadline: Instant?
 
     init(rate: Rate?, concurrency: Int?) {
         self.rate = rate
         self.concurrency = concurrency
     }
 
-    /// How many wait.
-    var waiting: Int { queues[0].count + queues[1].count + queues[2].count }
-
-    /// How many wait that go before a newcomer of this priority.
-    func ahead(of priority: Request.Priority) -> Int {
-        queues[priority.rawValue...].reduce(0) { $0 + $1.count }
-    }
-
     var isFull: Bool { concurrency.map { inFlight >= $0 } ?? false }
 
-    /// Whether the server wants no calls now.
-    func isClosed(at now: Instant) -> Bool { gate.map { $0 > now } ?? false }
+    /// The comparisons made to keep everything in order so far; tests bound them.
+    var comparisons: Int {
+        ready.comparisons + held.comparisons + deadlines.comparisons + leaders.comparisons
+            + lanes.values.reduce(0) { $0 + $1.queue.comparisons }
+    }
 
-    /// When the call may start that has so many before it, others' caps aside; nil when nobody knows.
+    // MARK: - When
+
+    /// When the call may start that has so many before it, as far as the service is concerned; nil when that is not known.
+    ///
+    /// Limits on the number of exchanges are left aside.
     func start(after ahead: Int, now: Instant) -> Instant? {
-        var start = max(now, gate ?? now, notBefore ?? now)
+        var start = gate.start(after: ahead, now: now, isSpaced: rate != nil)
         if let rate {
             guard let interval = rate.interval else { return nil }
             let base = max(paidUntil, start).nanoseconds
             let (steps, overflow) = interval.multipliedReportingOverflow(by: Int64(ahead - rate.burst + 1))
             guard !overflow else { return Instant(nanoseconds: ahead < rate.burst ? start.nanoseconds : .max) }
             start = max(start, Instant(nanoseconds: base).advanced(nanoseconds: steps))
-        } else if let releaseInterval {
-            start = start.advanced(nanoseconds: releaseInterval * Int64(min(ahead, releasesLeft)))
         }
-        if let pace {
-            let (steps, overflow) = pace.interval.multipliedReportingOverflow(by: Int64(ahead))
-            start = max(start, overflow ? Instant(nanoseconds: .max) : pace.next.advanced(nanoseconds: steps))
-        }
-        return start
+        return pace.map { max(start, $0.start(after: ahead)) } ?? start
     }
+
+    /// When a newcomer would start; nil when that is not known.
+    func start(of priority: Request.Priority, in account: String, now: Instant) -> Instant? {
+        guard let start = start(after: readyCounts.ahead(of: priority), now: now) else { return nil }
+        guard let lane = lanes[account] else { return start }
+        return max(start, lane.start(after: lane.counts.ahead(of: priority), now: now))
+    }
+
+    /// The first of the calls that may start as far as their accounts are concerned.
+    var head: WaitPlace? { ready.first?.rank }
+
+    /// When the timer is to fire next; nil without one that is needed.
+    func nextTimer(now: Instant, isCrowded: Bool) -> Instant? {
+        var next: Instant?
+        if !isFull, !isCrowded, let start = start(after: 0, now: now) {
+            next = ready.isEmpty ? held.first.map { max(start, $0.rank) } : start
+        }
+        guard let deadline = deadlines.first?.rank else { return next }
+        return next.map { min($0, deadline) } ?? deadline
+    }
+
+    /// The waiting call with the earliest deadline.
+    var firstDeadline: (id: UInt64, deadline: Instant)? { deadlines.first.map { ($0.element, $0.rank) } }
+
+    // MARK: - Coming and going
+
+    /// Reserves a slot for a newcomer, or says what it has to wait for, and how long as far as that is known.
+    mutating func arrive(
+        _ priority: Request.Priority,
+        _ account: String,
+        isCrowded: Bool,
+        now: Instant,
+        blur: Double
+    ) -> (reason: Obstacle, start: Instant?, wait: Duration)? {
+        let start = start(of: priority, in: account, now: now)
+        let isFree = !isFull && !isCrowded
+        let hasNoneAhead =
+            readyCounts.ahead(of: priority) == 0 && (lanes[account]?.counts.ahead(of: priority) ?? 0) == 0
+        // A newcomer never passes calls that wait for a slot that is free by now and have not been resumed yet.
+        if isFree, hasNoneAhead, let start, start <= now {
+            reserve(account, due: now, now: now, blur: blur)
+            return nil
+        }
+        let wait = start.map { now.duration(to: $0) } ?? .zero
+        if gate.isClosed(at: now) || lanes[account]?.gate.isClosed(at: now) ?? false { return (.gate, start, wait) }
+        if isFree || start.map({ $0 > now }) ?? true { return (.rate, start, wait) }
+        return (.concurrency, start, wait)
+    }
+
+    /// Adds a waiting call.
+    mutating func enqueue(_ place: WaitPlace, _ account: String, deadline: Instant?, taskPriority: UInt8, now: Instant)
+    {
+        add(place, account, now)
+        if let deadline { deadlines.set(place.id, deadline) }
+        leaders.set(place.id, LeaderRank(taskPriority: taskPriority, id: place.id))
+    }
+
+    /// Removes a waiting call.
+    mutating func remove(_ place: WaitPlace, _ account: String, now: Instant) {
+        take(place, account, now)
+        deadlines.remove(place.id)
+        leaders.remove(place.id)
+        if leader?.id == place.id { (leader, armed) = (nil, nil) }
+        dropLane(account)
+    }
+
+    /// Gives a waiting call another priority; it keeps its place by arrival.
+    mutating func move(_ place: WaitPlace, to priority: Request.Priority, _ account: String, now: Instant) {
+        take(place, account, now)
+        add(WaitPlace(priority: priority, id: place.id), account, now)
+    }
+
+    /// Chooses the waiting call whose task keeps the timer: another one than before when it has a higher priority.
+    ///
+    /// - Returns: The new leader; nil when it stays the same, or there is none.
+    mutating func chooseLeader() -> UInt64? {
+        guard let best = leaders.first?.rank else { return nil }
+        if let leader, leader.taskPriority >= best.taskPriority { return nil }
+        leader = best
+        return best.id
+    }
+
+    private mutating func add(_ place: WaitPlace, _ account: String, _ now: Instant) {
+        makeLane(account, now)
+        lanes[account]?.queue.set(place.id, place)
+        lanes[account]?.counts[place.priority] += 1
+        if lanes[account]?.isReady == true { readyCounts[place.priority] += 1 }
+        waiting += 1
+        arrange(account, now)
+    }
+
+    private mutating func take(_ place: WaitPlace, _ account: String, _ now: Instant) {
+        lanes[account]?.queue.remove(place.id)
+        lanes[account]?.counts[place.priority] -= 1
+        if lanes[account]?.isReady == true { readyCounts[place.priority] -= 1 }
+        waiting -= 1
+        arrange(account, now)
+    }
+
+    // MARK: - Slots
 
     /// Reserves the slot of a call that starts now.
     ///
     /// - Parameters:
-    ///   - due: When it would have started had its alarm been on time; now for one that had none.
+    ///   - account: The account that it is for.
+    ///   - due: When it would have started had its timer been on time; now for one that had none.
     ///   - now: The time.
-    ///   - blur: Where in `0 ..< 1` of its room the next release after a gate falls.
-    mutating func reserve(due: Instant, now: Instant, blur: Double) {
+    ///   - blur: Where in `0 ..< 1` of its room the next start after a delay falls.
+    mutating func reserve(_ account: String, due: Instant, now: Instant, blur: Double) {
         inFlight += 1
         if let interval = rate?.interval {
             let floor = max(due, now.advanced(nanoseconds: -Self.lateness))
             paidUntil = max(paidUntil, floor).advanced(nanoseconds: interval)
         }
         pace?.start(at: now)
-        if let gate, gate <= now { self.gate = nil }
-        notBefore = nil
-        guard let interval = releaseInterval else { return }
-        releasesLeft -= 1
-        if waiting == 0 || releasesLeft <= 0 {
-            releaseInterval = nil
-        } else {
-            notBefore = now.advanced(nanoseconds: Int64(Double(2 * interval) * blur))
-        }
+        gate.started(now: now, waiting: waiting, blur: blur)
+        guard !lanes.isEmpty, let waiting = lanes[account]?.queue.count else { return }
+        lanes[account]?.inFlight += 1
+        lanes[account]?.pace?.start(at: now)
+        lanes[account]?.gate.started(now: now, waiting: waiting, blur: blur)
+        arrange(account, now)
     }
 
-    /// Gives back a slot that was reserved and not used.
-    mutating func giveBack() {
-        finish()
-        guard let interval = rate?.interval else { return }
-        paidUntil = paidUntil.advanced(nanoseconds: -interval)
+    /// Takes back a slot that was reserved and not used.
+    mutating func giveBack(_ account: String, now: Instant) {
+        pace?.giveBack()
+        lanes[account]?.pace?.giveBack()
+        if let interval = rate?.interval { paidUntil = paidUntil.advanced(nanoseconds: -interval) }
+        arrange(account, now)
+        finish(account)
     }
 
-    mutating func finish() {
+    mutating func finish(_ account: String) {
         inFlight = max(0, inFlight - 1)
+        guard !lanes.isEmpty, let running = lanes[account]?.inFlight else { return }
+        lanes[account]?.inFlight = max(0, running - 1)
+        dropLane(account)
     }
+
+    // MARK: - Changes
 
     /// Changes the rate; what is owed stays owed, counted in starts.
     ///
@@ -114,104 +228,121 @@ struct RateBucket: Sendable {
         defer { rate = new }
         guard let old = rate?.interval, let interval = new?.interval, paidUntil > now else {
             // After a hold, or without any rate before, the count starts afresh: at the end of the gate if it is closed.
-            if rate?.interval == nil { paidUntil = gate ?? Instant(nanoseconds: .min) }
+            if rate?.interval == nil { paidUntil = gate.end ?? Instant(nanoseconds: .min) }
             return
         }
-        let open = max(gate ?? now, now)
+        let open = max(gate.end ?? now, now)
         guard paidUntil > open else { return }
         let owed = Double(open.duration(to: paidUntil).wholeNanoseconds) / Double(old)
         paidUntil = open.advanced(nanoseconds: Int64(min(owed * Double(interval), 4e18)))
     }
 
-    /// Closes the gate; a gate that is closed for longer stays as it is.
+    /// Closes the gate of the service; a gate that is closed for longer stays as it is.
     ///
     /// - Returns: Whether that changed anything.
     mutating func close(until end: Instant, spread: Duration, blur: Double) -> Bool {
-        guard gate.map({ end > $0 }) ?? true else { return false }
-        gate = end
-        awaitsRelease = true
+        guard gate.close(until: end) else { return false }
         guard let rate, let interval = rate.interval else { return true }
         // After a gate calls go one by one, whatever the burst: the server has just had too many.
         let burst = interval.multipliedReportingOverflow(by: Int64(rate.burst - 1)).partialValue
         paidUntil = max(paidUntil, end.advanced(nanoseconds: burst))
         let room = min(interval, spread.wholeNanoseconds)
-        notBefore = end.advanced(nanoseconds: Int64(Double(room) * blur))
+        gate.notBefore = end.advanced(nanoseconds: Int64(Double(room) * blur))
         return true
     }
 
-    /// Prepares the release of those who waited at a gate that has opened.
-    mutating func open(now: Instant, spread: Duration, blur: Double) {
-        guard awaitsRelease, let gate, gate <= now else { return }
-        awaitsRelease = false
-        guard rate?.interval == nil, waiting > 1 else { return }
-        let interval = spread.wholeNanoseconds / Int64(waiting)
-        releaseInterval = interval
-        releasesLeft = waiting
-        notBefore = now.advanced(nanoseconds: Int64(Double(interval) * blur))
+    /// Closes the gate of one account; a gate that is closed for longer stays as it is.
+    ///
+    /// - Returns: Whether that changed anything.
+    mutating func close(_ account: String, until end: Instant, now: Instant) -> Bool {
+        makeLane(account, now)
+        defer { arrange(account, now) }
+        return lanes[account]?.gate.close(until: end) ?? false
+    }
+
+    /// Takes what a server announced to an account, or to all when that is nil.
+    ///
+    /// - Parameters:
+    ///   - reading: What it announced.
+    ///   - account: The account.
+    ///   - isRunning: Whether the exchange that brought the reading still counts as running here.
+    ///   - now: The time.
+    /// - Returns: The new pace in calls per second; nil when it is not worth telling.
+    mutating func observe(_ reading: QuotaReading, _ account: String?, isRunning: Bool, now: Instant) -> Double? {
+        // The server has counted the call that it answers.
+        let own = isRunning ? 1 : 0
+        guard let account else {
+            var pace = pace ?? QuotaPace(now)
+            defer { self.pace = pace }
+            return pace.observe(reading, inFlight: max(0, inFlight - own), now: now)
+        }
+        makeLane(account, now)
+        var pace = lanes[account]?.pace ?? QuotaPace(now)
+        let told = pace.observe(reading, inFlight: max(0, (lanes[account]?.inFlight ?? 0) - own), now: now)
+        lanes[account]?.pace = pace
+        arrange(account, now)
+        return told
+    }
+
+    /// Forgets what a server announced, to one account or to all.
+    mutating func clearQuota(_ account: String?, now: Instant) {
+        if account == nil { pace = nil }
+        for name in account.map({ [$0] }) ?? Array(lanes.keys) {
+            lanes[name]?.pace = nil
+            arrange(name, now)
+            dropLane(name)
+        }
+    }
+
+    /// Lets the lanes go on whose time has come, and prepares the starts of calls that waited for a delay to end.
+    mutating func advance(now: Instant, spread: Duration, blur: Double) {
+        gate.open(now: now, waiting: rate?.interval == nil ? waiting : nil, spread: spread, blur: blur)
+        while let (account, end) = held.first, end <= now {
+            let count = lanes[account]?.queue.count
+            lanes[account]?.gate.open(now: now, waiting: count, spread: spread, blur: blur)
+            arrange(account, now)
+        }
     }
 
     /// Whether forgetting it changes nothing.
     func isIdle(now: Instant) -> Bool {
-        inFlight == 0 && waiting == 0 && paidUntil <= now && !isClosed(at: now) && (pace.map { $0.high <= now } ?? true)
+        inFlight == 0 && waiting == 0 && paidUntil <= now && !gate.isClosed(at: now)
+            && (pace.map { $0.high <= now } ?? true) && lanes.values.allSatisfy { $0.isIdle(now: now) }
     }
-}
 
-/// Waiters of one priority in order of arrival.
-///
-/// Those who leave stay in the list until they come up, or are more than the others.
-struct WaitQueue: Sendable {
-    private var ids: [UInt64] = []
-    private var head = 0
-    /// How many really wait.
-    private(set) var count = 0
+    // MARK: - Lanes
 
-    /// Adds a waiter at its place in the order of arrival.
-    mutating func insert(_ id: UInt64) {
-        count += 1
-        guard let last = ids.last, head < ids.count, last >= id else {
-            ids.append(id)
-            return
+    private mutating func makeLane(_ account: String, _ now: Instant) {
+        guard lanes[account] == nil else { return }
+        if lanes.count >= laneSweepAt {
+            lanes = lanes.filter { !$0.value.isIdle(now: now) }
+            // Twice as many as are busy, so that the next sweep is as far away as this one was long.
+            laneSweepAt = max(16, 2 * lanes.count)
         }
-        // Somebody with a new priority: found by halving.
-        var (low, high) = (head, ids.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ids[middle] < id { low = middle + 1 } else { high = middle }
+        lanes[account] = RateLane()
+    }
+
+    /// Forgets a lane that holds nothing.
+    private mutating func dropLane(_ account: String) {
+        guard let lane = lanes[account], lane.queue.isEmpty, lane.inFlight == 0, lane.pace == nil, lane.gate.end == nil
+        else { return }
+        lanes[account] = nil
+    }
+
+    /// Puts a lane where it belongs: among those that are ready, among those that are held, or nowhere.
+    private mutating func arrange(_ account: String, _ now: Instant) {
+        guard
+            let (first, hold, counts, wasReady) = lanes[account].map({
+                ($0.queue.first, $0.hold, $0.counts, $0.isReady)
+            })
+        else { return }
+        let isHeld = hold.map { $0 > now } ?? false
+        let isReady = first != nil && !isHeld
+        if isReady != wasReady {
+            readyCounts.add(counts, times: isReady ? 1 : -1)
+            lanes[account]?.isReady = isReady
         }
-        // Who has been here before is still in the list.
-        if ids[low] != id { ids.insert(id, at: low) }
-    }
-
-    /// Counts a waiter out who is no longer valid.
-    mutating func leave(isValid: (UInt64) -> Bool) {
-        count -= 1
-        guard ids.count - head > 2 * count + 16 else { return }
-        ids = ids[head...].filter(isValid)
-        head = 0
-    }
-
-    /// The first who is valid.
-    mutating func first(isValid: (UInt64) -> Bool) -> UInt64? {
-        guard count > 0 else {
-            ids.removeAll(keepingCapacity: false)
-            head = 0
-            return nil
-        }
-        while head < ids.count, !isValid(ids[head]) { head += 1 }
-        if head > 64, head > ids.count / 2 {
-            ids.removeFirst(head)
-            head = 0
-        }
-        return head < ids.count ? ids[head] : nil
-    }
-
-    /// The last who is valid.
-    func last(isValid: (UInt64) -> Bool) -> UInt64? {
-        ids[head...].last(where: isValid)
-    }
-
-    /// All who are valid, in order.
-    func all(isValid: (UInt64) -> Bool) -> [UInt64] {
-        ids[head...].filter(isValid)
+        if isReady, let first { ready.set(account, first.rank) } else { ready.remove(account) }
+        if first != nil, isHeld, let hold { held.set(account, hold) } else { held.remove(account) }
     }
 }

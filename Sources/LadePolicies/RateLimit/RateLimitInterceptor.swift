@@ -59,7 +59,7 @@ public struct RateLimitInterceptor: Interceptor {
     @inline(never)
     private func finished(_ response: Response, _ slot: RateLimiter.Slot, _ request: Request, _ call: Call) -> Response
     {
-        limiter.observe(response.status, response.headers, of: request, call: call)
+        limiter.observe(response.status, response.headers, of: request, call: call, isRunning: slot.key != nil)
         guard slot.key != nil, response.body.bytes == nil else {
             limiter.finish(slot)
             return response
@@ -78,7 +78,7 @@ public struct RateLimitInterceptor: Interceptor {
     ) -> LoadingError {
         // A head may have come before the body broke.
         if let status = error.context.status {
-            limiter.observe(status, error.context.headers, of: request, call: call)
+            limiter.observe(status, error.context.headers, of: request, call: call, isRunning: slot.key != nil)
         }
         limiter.finish(slot)
         return error

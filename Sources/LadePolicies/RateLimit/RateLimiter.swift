@@ -24,6 +24,8 @@ public final class RateLimiter: Sendable {
     public struct Slot: Sendable {
         /// The service it is for; nil when nothing limits it.
         let key: ServiceKey?
+        /// The account of the call.
+        let account: String
     }
 
     private let time: any TimeSource
@@ -31,6 +33,7 @@ public final class RateLimiter: Sendable {
     public let keyRule: ServiceKey.Rule
     private let gateStatuses: Set<Int>?
     private let respectsQuotas: Bool
+    private let delaySharing: RateLimits.Sharing
     // Guarded by its lock.
     private let state: Locked<RateLimiterState>
 
@@ -54,6 +57,7 @@ public final class RateLimiter: Sendable {
         keyRule = limits.keyRule
         gateStatuses = limits.gateStatuses
         respectsQuotas = limits.respectsQuotas
+        delaySharing = limits.delaySharing
         state = Locked(RateLimiterState(limits, seed: random.next()))
     }
 
@@ -107,7 +111,19 @@ public final class RateLimiter: Sendable {
     ///
     /// A gate that is closed for longer stays so. The time is cut at ``RateLimits/gateLimit``.
     public func closeGate(of key: ServiceKey, for pause: Duration) {
-        _ = close(key, for: pause)
+        _ = close(key, nil, for: pause)
+    }
+
+    /// Forgets the quota that a service has announced; those who wait for it start.
+    ///
+    /// The next answer that announces one is heeded again.
+    ///
+    /// - Parameters:
+    ///   - key: The service.
+    ///   - account: The account whose quota it is; nil for those of all accounts.
+    public func clearQuota(of key: ServiceKey, account: String? = nil) {
+        let now = time.now
+        wake(state.withLock { $0.clearQuota(key, account, now: now) })
     }
 
     /// Sets how many exchanges with a service may run at a time; nil for the default.
@@ -138,10 +154,15 @@ public final class RateLimiter: Sendable {
 
     // MARK: - Looking
 
-    /// How long a call of normal priority that came now would wait; nil when nobody knows.
-    public func wait(for key: ServiceKey) -> Duration? {
+    /// How long a call of normal priority that came now would wait.
+    ///
+    /// - Parameters:
+    ///   - key: The service.
+    ///   - account: The account of the call; the signed-out one by default.
+    /// - Returns: The wait; nil when it is not known.
+    public func wait(for key: ServiceKey, account: String = "") -> Duration? {
         let now = time.now
-        return state.withLock { $0.wait(of: key, now: now) }
+        return state.withLock { $0.wait(of: key, account, now: now) }
     }
 
     /// How many calls wait.
@@ -179,16 +200,17 @@ public final class RateLimiter: Sendable {
     /// Reserves a slot that is free, or a place in the queue.
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
-        guard !state.withLock({ $0.isUnlimited }) else { return .slot(Slot(key: nil)) }
+        guard !state.withLock({ $0.isUnlimited }) else { return .slot(Slot(key: nil, account: "")) }
         let key = keyRule(request)
         let now = time.now
         let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
+        let taskPriority = Task.currentPriority.rawValue
         let (arrival, wakes) = state.withLock {
-            $0.arrive(key, request.priority, deadline: deadline, call: call.id, now: now)
+            $0.arrive(key, request.priority, deadline: deadline, call: call, taskPriority: taskPriority, now: now)
         }
         wake(wakes)
         switch arrival {
-        case .started(let isTracked): return .slot(Slot(key: isTracked ? key : nil))
+        case .started(let isTracked): return .slot(Slot(key: isTracked ? key : nil, account: call.account))
         case .waiting(let id, let reason): return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
@@ -203,7 +225,7 @@ public final class RateLimiter: Sendable {
     public func finish(_ slot: Slot, isUnused: Bool = false) {
         guard let key = slot.key else { return }
         let now = time.now
-        wake(state.withLock { $0.finish(key, isUnused: isUnused, now: now) })
+        wake(state.withLock { $0.finish(slot, key, isUnused: isUnused, now: now) })
     }
 
     /// Takes what a server says about its limits with an answer.
@@ -211,16 +233,28 @@ public final class RateLimiter: Sendable {
     /// A 429 or 503 with `Retry-After` closes the gate of the service; an announced quota is spent evenly. Source:
     /// policies PL-22, PL-23.
     public func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call) {
+        observe(status, headers, of: request, call: call, isRunning: false)
+    }
+
+    /// Takes what a server says about its limits with an answer.
+    ///
+    /// - Parameters:
+    ///   - status: The status of the answer.
+    ///   - headers: Its header section.
+    ///   - request: What was asked.
+    ///   - call: The call.
+    ///   - isRunning: Whether the slot of the exchange has not been handed back yet.
+    func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call, isRunning: Bool) {
         if gateStatuses?.contains(status.code) ?? true, let pause = headers.pause(now: call.time.date) {
             let key = keyRule(request)
-            if let closed = close(key, for: pause) {
+            if let closed = close(key, delaySharing == .account ? call.account : nil, for: pause) {
                 call.record(.gateClosed(key: key.description, for: closed, status: status))
             }
         }
         guard respectsQuotas, let reading = QuotaReading(headers, now: call.time.date) else { return }
         let key = keyRule(request)
         let now = time.now
-        let (pace, wakes) = state.withLock { $0.observe(reading, key, now: now) }
+        let (pace, wakes) = state.withLock { $0.observe(reading, key, call.account, isRunning: isRunning, now: now) }
         wake(wakes)
         if let pace { call.record(.rateAdjusted(key: key.description, perSecond: pace.isFinite ? pace : nil)) }
     }
@@ -251,8 +285,9 @@ public final class RateLimiter: Sendable {
     private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
         switch news {
         case .granted, .lead:
-            guard call.isCancelled else { return Slot(key: key) }
-            finish(Slot(key: key), isUnused: true)
+            let slot = Slot(key: key, account: call.account)
+            guard call.isCancelled else { return slot }
+            finish(slot, isUnused: true)
             throw .cancelled(ErrorContext())
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
@@ -261,12 +296,12 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Keeps the alarm of a service until there is other news.
+    /// Keeps the timer of a service until there is other news.
     private func lead(_ id: UInt64, _ key: ServiceKey) async -> RateWake {
         var news = RateWake.lead
         while case .lead = news {
             news = await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.keepAlarm(of: key, leader: id) }
+                group.addTask { await self.keepTimer(of: key, leader: id) }
                 let news = await self.nextNews(of: id)
                 group.cancelAll()
                 return news
@@ -292,26 +327,26 @@ public final class RateLimiter: Sendable {
     }
 
     /// Sleeps to the next slot of a service and starts whoever is due, until its leader is told otherwise.
-    private func keepAlarm(of key: ServiceKey, leader: UInt64) async {
-        while let alarm = nextAlarm(of: key, leader: leader) {
+    private func keepTimer(of key: ServiceKey, leader: UInt64) async {
+        while let timer = nextTimer(of: key, leader: leader) {
             do throws(LoadingError) {
-                try await time.sleep(until: alarm)
+                try await time.sleep(until: timer)
             } catch {
                 return
             }
             let now = time.now
-            wake(state.withLock { $0.ring(key, due: alarm, now: now) })
+            wake(state.withLock { $0.fire(key, due: timer, now: now) })
         }
     }
 
-    private func nextAlarm(of key: ServiceKey, leader: UInt64) -> Instant? {
+    private func nextTimer(of key: ServiceKey, leader: UInt64) -> Instant? {
         let now = time.now
-        return state.withLock { $0.alarm(of: key, leader: leader, now: now) }
+        return state.withLock { $0.timer(of: key, leader: leader, now: now) }
     }
 
-    private func close(_ key: ServiceKey, for pause: Duration) -> Duration? {
+    private func close(_ key: ServiceKey, _ account: String?, for pause: Duration) -> Duration? {
         let now = time.now
-        guard let (closed, wakes) = state.withLock({ $0.close(key, for: pause, now: now) }) else {
+        guard let (closed, wakes) = state.withLock({ $0.close(key, account, for: pause, now: now) }) else {
             return nil
         }
         wake(wakes)

@@ -26,18 +26,19 @@ extension RateLimiterState {
 
     mutating func setPriority(_ priority: Request.Priority, of call: Call.ID, now: Instant) -> Wakes {
         var wakes: Wakes = []
-        for (id, waiter) in waiters where waiter.call == call && waiter.isQueued && waiter.priority != priority {
-            waiters[id]?.priority = priority
-            leave(waiter)
-            change(waiter.key) { $0.queues[priority.rawValue].insert(id) }
+        for id in waiters(of: call) {
+            guard let waiter = waiters[id], waiter.place.priority != priority else { continue }
+            waiters[id]?.place.priority = priority
+            change(waiter.key) { $0.move(waiter.place, to: priority, waiter.lane, now: now) }
             rearm(waiter.key, now, &wakes)
         }
         return wakes
     }
 
-    /// Closes the gate of a service; nil when it was closed for as long already.
+    /// Closes the gate of a service, or of one account there; nil when it was closed for as long already.
     mutating func close(
         _ key: ServiceKey,
+        _ account: String?,
         for pause: Duration,
         now: Instant
     ) -> (Duration, Wakes)? {
@@ -45,13 +46,23 @@ extension RateLimiterState {
         guard pause > .zero else { return nil }
         if buckets[key] == nil { add(makeBucket(key), key, now) }
         let end = now.advanced(by: pause)
-        let before = buckets[key]?.gate
+        var wakes: Wakes = []
+        if let account {
+            let lane = lane(of: account)
+            guard change(key, { $0.close(lane, until: end, now: now) }) ?? false else { return nil }
+            recheck(key, now, &wakes)
+            return (pause, wakes)
+        }
+        let wasClosed = buckets[key]?.gate.isClosed(at: now) ?? false
         let spread = limits.releaseSpread
         let blur = nextBlur()
-        guard buckets[key]?.close(until: end, spread: spread, blur: blur) ?? false else { return nil }
-        var wakes: Wakes = []
-        // Many answers of one moment close a gate a little more each; whoever that makes late meets the deadline.
-        if before.map({ $0 <= now || $0.duration(to: end) > .seconds(1) }) ?? true { recheck(key, now, &wakes) }
+        guard change(key, { $0.close(until: end, spread: spread, blur: blur) }) ?? false else { return nil }
+        if wasClosed, pause <= limits.pauseLimit {
+            // Many answers of one moment close a gate a little more each: only the calls that this makes late are looked at.
+            refuseLate(key, before: end, now, &wakes)
+        } else {
+            recheck(key, now, &wakes)
+        }
         return (pause, wakes)
     }
 
@@ -59,18 +70,25 @@ extension RateLimiterState {
     mutating func observe(
         _ reading: QuotaReading,
         _ key: ServiceKey,
+        _ account: String,
+        isRunning: Bool,
         now: Instant
     ) -> (Double?, Wakes) {
         if buckets[key] == nil { add(makeBucket(key), key, now) }
-        var told: Double?
-        change(key) { bucket in
-            var pace = bucket.pace ?? QuotaPace(now)
-            told = pace.observe(reading, inFlight: bucket.inFlight, now: now)
-            bucket.pace = pace
-        }
+        let reading = reading.bounded(by: limits.quotaLimit)
+        let lane = limits.quotaSharing == .account ? account : nil
+        let told = change(key) { $0.observe(reading, lane, isRunning: isRunning, now: now) } ?? nil
         var wakes: Wakes = []
-        if buckets[key]?.waiting ?? 0 > 0 { pump(key, now, &wakes) }
+        if buckets[key].map({ $0.waiting > 0 }) ?? false { pump(key, now, &wakes) }
         return (told, wakes)
+    }
+
+    /// Forgets what servers announced.
+    mutating func clearQuota(_ key: ServiceKey, _ account: String?, now: Instant) -> Wakes {
+        change(key) { $0.clearQuota(account, now: now) }
+        var wakes: Wakes = []
+        if buckets[key].map({ $0.waiting > 0 }) ?? false { pump(key, now, &wakes) }
+        return wakes
     }
 
     private mutating func apply(_ keys: [ServiceKey], _ now: Instant) -> Wakes {
@@ -81,28 +99,40 @@ extension RateLimiterState {
                 if bucket.rate != fresh.rate { bucket.setRate(fresh.rate, now: now) }
                 bucket.concurrency = fresh.concurrency
             }
-            guard buckets[key]?.waiting ?? 0 > 0 else { continue }
+            guard buckets[key].map({ $0.waiting > 0 }) ?? false else { continue }
             recheck(key, now, &wakes)
             pump(key, now, &wakes)
         }
         return wakes
     }
 
-    /// Lets those go at once who can no longer start in time.
+    /// Lets those calls go that have a deadline before the end of a delay.
+    private mutating func refuseLate(_ key: ServiceKey, before end: Instant, _ now: Instant, _ wakes: inout Wakes) {
+        while let (id, deadline) = buckets[key]?.firstDeadline, deadline < end {
+            dismiss(id, .refused(.gate(key: key.description), now.duration(to: end)), now, &wakes)
+        }
+        rearm(key, now, &wakes)
+    }
+
+    /// Lets those calls go that can no longer start in time.
     private mutating func recheck(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
-        guard let bucket = buckets[key], bucket.waiting > 0 else { return }
-        let isClosed = bucket.isClosed(at: now)
-        let reason: WaitReason = isClosed ? .gate(key: key.description) : .rateLimit(key: key.description)
-        let isTooLong = isClosed && (bucket.gate.map { now.duration(to: $0) > limits.pauseLimit } ?? false)
-        var ahead = 0
-        for id in everybody(at: key) {
-            guard let start = bucket.start(after: ahead, now: now), let waiter = waiters[id] else { break }
-            if isTooLong {
-                dismiss(id, .paused(now.duration(to: start)), &wakes)
+        var (ahead, aheadInLanes) = (0, [String: Int]())
+        for id in everyWaiter(of: key) {
+            guard let waiter = waiters[id], let bucket = buckets[key], let lane = bucket.lanes[waiter.lane],
+                let open = bucket.start(after: ahead, now: now)
+            else { break }
+            let inLane = aheadInLanes[waiter.lane] ?? 0
+            let start = max(open, lane.start(after: inLane, now: now))
+            let end = [bucket.gate, lane.gate].filter { $0.isClosed(at: now) }.compactMap(\.end).max()
+            let reason: WaitReason = end == nil ? .rateLimit(key: key.description) : .gate(key: key.description)
+            if let end, now.duration(to: end) > limits.pauseLimit {
+                dismiss(id, .paused(now.duration(to: start)), now, &wakes)
             } else if let deadline = waiter.deadline, start > deadline {
-                dismiss(id, .refused(reason, now.duration(to: start)), &wakes)
+                dismiss(id, .refused(reason, now.duration(to: start)), now, &wakes)
             } else {
-                ahead += 1
+                aheadInLanes[waiter.lane] = inLane + 1
+                // A call of a lane that is held is passed by the others.
+                if lane.isReady { ahead += 1 }
             }
         }
         rearm(key, now, &wakes)

@@ -26,9 +26,11 @@ struct RateLimiterState {
 
     struct Waiter {
         let key: ServiceKey
+        /// The lane it waits in.
+        let lane: String
         let call: Call.ID
         let deadline: Instant?
-        var priority: Request.Priority
+        var place: WaitPlace
         var isQueued = true
         var pending: RateWake?
         var continuation: Continuation?
@@ -40,13 +42,21 @@ struct RateLimiterState {
     var concurrencies: [ServiceKey: Int] = [:]
     private(set) var concurrency: Int?
     var totalConcurrency: Int?
-    var buckets: [ServiceKey: RateBucket] = [:]
+    private(set) var buckets: [ServiceKey: RateBucket] = [:]
     var waiters: [UInt64: Waiter] = [:]
+    /// How many wait.
+    private(set) var waitingCount = 0
+    /// The waiting calls by their identity; calls of tests share one.
+    private var waitersOfCalls: [Call.ID: Set<UInt64>] = [:]
+    /// How many waiting calls were looked at one by one so far.
+    private var scanned = 0
     private var lastID: UInt64 = 0
     private var inFlight = 0
-    /// The services whose next call waits only for the total number of exchanges to fall.
-    private var crowded: Set<ServiceKey> = []
+    /// The services whose next call waits only for the total number of exchanges to fall, by that call.
+    private var crowded = PriorityIndex<ServiceKey, WaitPlace>()
     private var sweepAt: Int
+    /// Whether calls of different accounts may wait for different things.
+    private let keepsAccountsApart: Bool
     /// A small generator of its own (SplitMix64), so that no other lock is taken under the limiter's.
     private var blurState: UInt64
 
@@ -58,6 +68,7 @@ struct RateLimiterState {
         concurrency = limits.concurrency
         totalConcurrency = limits.totalConcurrency
         sweepAt = max(16, limits.idleKeyLimit)
+        keepsAccountsApart = limits.quotaSharing == .account || limits.delaySharing == .account
     }
 
     // MARK: - Looking
@@ -68,14 +79,18 @@ struct RateLimiterState {
             && concurrencies.isEmpty
     }
 
-    var waitingCount: Int { buckets.values.reduce(0) { $0 + $1.waiting } }
+    /// The comparisons made to keep waiting calls in order, and the calls looked at one by one; tests bound them.
+    var work: Int { buckets.values.reduce(crowded.comparisons + scanned) { $0 + $1.comparisons } }
 
     func rate(of key: ServiceKey) -> Rate? { rates[key] ?? defaultRate }
 
-    func wait(of key: ServiceKey, now: Instant) -> Duration? {
+    func wait(of key: ServiceKey, _ account: String, now: Instant) -> Duration? {
         let bucket = buckets[key] ?? makeBucket(key)
-        return bucket.start(after: bucket.ahead(of: .normal), now: now).map { now.duration(to: $0) }
+        return bucket.start(of: .normal, in: lane(of: account), now: now).map { now.duration(to: $0) }
     }
+
+    /// Where calls of an account wait.
+    func lane(of account: String) -> String { keepsAccountsApart ? account : "" }
 
     // MARK: - Coming and going
 
@@ -83,7 +98,8 @@ struct RateLimiterState {
         _ key: ServiceKey,
         _ priority: Request.Priority,
         deadline: Instant?,
-        call: Call.ID,
+        call: Call,
+        taskPriority: UInt8,
         now: Instant
     ) -> (Arrival, Wakes) {
         if buckets[key] == nil {
@@ -93,9 +109,13 @@ struct RateLimiterState {
             }
             add(bucket, key, now)
         }
-        let isCrowded = isCrowded
-        let blur = nextBlur()
-        guard let arrival = buckets[key]?.arrive(priority, isCrowded: isCrowded, now: now, blur: blur) else {
+        let (isCrowded, lane, spread) = (isCrowded, lane(of: call.account), limits.releaseSpread)
+        let (blur, otherBlur) = (nextBlur(), nextBlur())
+        let obstacle = change(key) { bucket in
+            bucket.advance(now: now, spread: spread, blur: otherBlur)
+            return bucket.arrive(priority, lane, isCrowded: isCrowded, now: now, blur: blur)
+        }
+        guard case .some(.some(let arrival)) = obstacle else {
             inFlight += 1
             return (.started(isTracked: true), [])
         }
@@ -104,20 +124,18 @@ struct RateLimiterState {
         // Waits for an unknown time end at the deadline.
         if let start = arrival.start, let deadline, start > deadline { return (.refused(reason, arrival.wait), []) }
         lastID += 1
-        let id = lastID
-        waiters[id] = Waiter(key: key, call: call, deadline: deadline, priority: priority)
-        change(key) { bucket in
-            bucket.queues[priority.rawValue].insert(id)
-            if let deadline { bucket.earliestDeadline = bucket.earliestDeadline.map { min($0, deadline) } ?? deadline }
-        }
-        if isCrowded { crowded.insert(key) }
+        let place = WaitPlace(priority: priority, id: lastID)
+        waiters[place.id] = Waiter(key: key, lane: lane, call: call.id, deadline: deadline, place: place)
+        waitersOfCalls[call.id, default: []].insert(place.id)
+        waitingCount += 1
+        change(key) { $0.enqueue(place, lane, deadline: deadline, taskPriority: taskPriority, now: now) }
         // The newcomer's continuation is not here yet: it finds the order to lead when it comes.
         var wakes: Wakes = []
         rearm(key, now, &wakes)
-        return (.waiting(id, reason), wakes)
+        return (.waiting(place.id, reason), wakes)
     }
 
-    /// Stores who waits, unless there is news for it already.
+    /// Stores the continuation of a waiter, unless there is news for it already.
     mutating func settle(_ id: UInt64, _ continuation: Continuation) -> RateWake? {
         guard var waiter = waiters[id] else { return .cancelled }
         if let pending = waiter.pending {
@@ -130,71 +148,68 @@ struct RateLimiterState {
         return nil
     }
 
-    /// Lets somebody go who no longer wants to wait.
+    /// Removes a waiter that no longer wants a slot.
     mutating func cancel(_ id: UInt64, now: Instant) -> Wakes {
         guard let waiter = waiters[id], waiter.isQueued else { return [] }
         var wakes: Wakes = []
-        dismiss(id, .cancelled, &wakes)
+        dismiss(id, .cancelled, now, &wakes)
         // Those behind come earlier now, but the slot that is next is as far away as before.
         rearm(waiter.key, now, &wakes)
         return wakes
     }
 
-    mutating func finish(_ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes {
+    mutating func finish(_ slot: RateLimiter.Slot, _ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes {
         inFlight = max(0, inFlight - 1)
-        change(key) { isUnused ? $0.giveBack() : $0.finish() }
+        let lane = lane(of: slot.account)
+        change(key) { isUnused ? $0.giveBack(lane, now: now) : $0.finish(lane) }
         var wakes: Wakes = []
+        let hasWaiters = hasWaiters(key)
         guard totalConcurrency != nil else {
-            if buckets[key]?.waiting ?? 0 > 0 { pump(key, now, &wakes) }
+            if hasWaiters { pump(key, now, &wakes) }
             return wakes
         }
-        // The place is for whoever is next of all services.
-        if buckets[key]?.waiting ?? 0 > 0 { crowded.insert(key) }
+        // The slot is for the next call of all services.
+        if hasWaiters { crowd(key) }
         releaseCrowd(now, &wakes)
         return wakes
     }
 
-    // MARK: - Alarms
+    // MARK: - Timers
 
-    /// When the leader is to look again; nil when it keeps no alarm any more.
-    mutating func alarm(of key: ServiceKey, leader: UInt64, now: Instant) -> Instant? {
-        guard let bucket = buckets[key], bucket.leader == leader else { return nil }
-        let next = nextAlarm(key, now)
+    /// When the leader is to look again; nil when it keeps no timer any more.
+    mutating func timer(of key: ServiceKey, leader: UInt64, now: Instant) -> Instant? {
+        guard buckets[key]?.leader?.id == leader else { return nil }
+        let next = nextTimer(key, now)
         change(key) { $0.armed = next }
         return next
     }
 
-    /// Starts everybody whose time has come, when an alarm that was set for `due` has rung.
-    mutating func ring(_ key: ServiceKey, due: Instant, now: Instant) -> Wakes {
+    /// Starts every call whose time has come, when a timer that was set for `due` has fired.
+    mutating func fire(_ key: ServiceKey, due: Instant, now: Instant) -> Wakes {
         var wakes: Wakes = []
         pump(key, now, due: min(due, now), &wakes)
         return wakes
     }
 
-    private mutating func nextAlarm(_ key: ServiceKey, _ now: Instant) -> Instant? {
-        guard let bucket = buckets[key], bucket.waiting > 0 else { return nil }
-        // Without an alarm it has to be found when there is room again.
-        if isCrowded { crowded.insert(key) }
-        var next = bucket.isFull || isCrowded ? nil : bucket.start(after: 0, now: now)
-        if let deadline = bucket.earliestDeadline { next = next.map { min($0, deadline) } ?? deadline }
-        return next
+    private mutating func nextTimer(_ key: ServiceKey, _ now: Instant) -> Instant? {
+        guard hasWaiters(key) else { return nil }
+        // Without a timer it has to be found when there is room again.
+        let isCrowded = isCrowded
+        if isCrowded { crowd(key) }
+        return buckets[key]?.nextTimer(now: now, isCrowded: isCrowded)
     }
 
-    /// Sees to it that somebody keeps the alarm, and that it rings early enough.
+    /// Sees to it that a waiter keeps the timer, and that it fires early enough.
+    ///
+    /// The timer runs in the leader's task: a waiting call with a higher priority than the leader's takes it over.
     mutating func rearm(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
-        guard let next = nextAlarm(key, now), let bucket = buckets[key] else { return }
-        if let leader = bucket.leader {
-            guard bucket.armed.map({ next < $0 }) ?? true else { return }
+        guard let next = nextTimer(key, now) else { return }
+        if let leader = change(key, { $0.chooseLeader() }) ?? nil {
             change(key) { $0.armed = next }
             wake(leader, .lead, &wakes)
-            return
-        }
-        // The last in line leads longest.
-        for priority in bucket.queues.indices {
-            guard let id = bucket.queues[priority].last(isValid: { isValid($0, priority) }) else { continue }
-            change(key) { ($0.leader, $0.armed) = (id, next) }
-            wake(id, .lead, &wakes)
-            return
+        } else if let leader = buckets[key]?.leader, buckets[key]?.armed.map({ next < $0 }) ?? true {
+            change(key) { $0.armed = next }
+            wake(leader.id, .lead, &wakes)
         }
     }
 
@@ -206,18 +221,21 @@ struct RateLimiterState {
     ) {
         let spread = limits.releaseSpread
         let blur = nextBlur()
-        change(key) { $0.open(now: now, spread: spread, blur: blur) }
-        while let id = head(of: key) {
-            guard let bucket = buckets[key], !bucket.isFull else { break }
+        change(key) { $0.advance(now: now, spread: spread, blur: blur) }
+        while let head = buckets[key]?.head, buckets[key]?.isFull == false {
             if isCrowded {
-                crowded.insert(key)
+                crowd(key)
                 break
             }
-            guard let start = bucket.start(after: 0, now: now), start <= now else { break }
-            grant(id, key, now, due: due ?? now, &wakes)
+            guard mayStart(key, now) else { break }
+            grant(head.id, key, now, due: due ?? now, &wakes)
         }
         expire(key, now, &wakes)
         rearm(key, now, &wakes)
+    }
+
+    private func mayStart(_ key: ServiceKey, _ now: Instant) -> Bool {
+        buckets[key]?.start(after: 0, now: now).map { $0 <= now } ?? false
     }
 
     private mutating func grant(
@@ -227,31 +245,33 @@ struct RateLimiterState {
         due: Instant,
         _ wakes: inout Wakes
     ) {
-        dismiss(id, .granted, &wakes)
+        guard let lane = waiters[id]?.lane else { return }
+        dismiss(id, .granted, now, &wakes)
         inFlight += 1
         let blur = nextBlur()
-        change(key) { $0.reserve(due: due, now: now, blur: blur) }
+        change(key) { $0.reserve(lane, due: due, now: now, blur: blur) }
+    }
+
+    /// Notes that a service's next call waits for the total number of exchanges to fall.
+    private mutating func crowd(_ key: ServiceKey) {
+        if let head = buckets[key]?.head { crowded.set(key, head) } else { crowded.remove(key) }
     }
 
     mutating func releaseCrowd(_ now: Instant, _ wakes: inout Wakes) {
-        while !crowded.isEmpty, !isCrowded {
-            // The most urgent first, then whoever has waited longest, whichever service they are for.
-            var best: (key: ServiceKey, id: UInt64, priority: Request.Priority)?
-            for key in crowded {
-                guard let id = head(of: key), let waiter = waiters[id] else { continue }
-                if let best, (best.priority, id) >= (waiter.priority, best.id) { continue }
-                best = (key, id, waiter.priority)
+        let spread = limits.releaseSpread
+        // The most urgent first, then the one that has waited longest, whichever service it is for.
+        while !isCrowded, let (key, place) = crowded.first {
+            let blur = nextBlur()
+            change(key) { $0.advance(now: now, spread: spread, blur: blur) }
+            // Its next call may be another one by now.
+            guard buckets[key]?.head == place else {
+                crowd(key)
+                continue
             }
-            guard let best else {
-                crowded.removeAll()
-                return
-            }
-            let key = best.key
             crowded.remove(key)
-            guard let bucket = buckets[key] else { continue }
-            if !bucket.isFull, let start = bucket.start(after: 0, now: now), start <= now {
-                grant(best.id, key, now, due: now, &wakes)
-                if buckets[key]?.waiting ?? 0 > 0 { crowded.insert(key) }
+            if buckets[key]?.isFull == false, mayStart(key, now) {
+                grant(place.id, key, now, due: now, &wakes)
+                crowd(key)
             }
             // What keeps its next call now is not the total.
             rearm(key, now, &wakes)
@@ -259,17 +279,7 @@ struct RateLimiterState {
     }
 
     private mutating func expire(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
-        guard let earliest = buckets[key]?.earliestDeadline, earliest <= now else { return }
-        var next: Instant?
-        for id in everybody(at: key) {
-            guard let deadline = waiters[id]?.deadline else { continue }
-            if deadline <= now {
-                dismiss(id, .expired, &wakes)
-            } else {
-                next = next.map { min($0, deadline) } ?? deadline
-            }
-        }
-        change(key) { $0.earliestDeadline = next }
+        while let (id, deadline) = buckets[key]?.firstDeadline, deadline <= now { dismiss(id, .expired, now, &wakes) }
     }
 
     // MARK: - Parts
@@ -299,51 +309,32 @@ struct RateLimiterState {
         buckets[key] = bucket
     }
 
-    mutating func change(_ key: ServiceKey, _ body: (inout RateBucket) -> Void) {
-        guard let index = buckets.index(forKey: key) else { return }
-        body(&buckets.values[index])
+    @discardableResult
+    mutating func change<Result>(_ key: ServiceKey, _ body: (inout RateBucket) -> Result) -> Result? {
+        guard let index = buckets.index(forKey: key) else { return nil }
+        return body(&buckets.values[index])
     }
 
-    private func isValid(_ id: UInt64, _ priority: Int) -> Bool { Self.isValid(id, priority, waiters) }
+    private func hasWaiters(_ key: ServiceKey) -> Bool { buckets[key].map { $0.waiting > 0 } ?? false }
 
-    private static func isValid(_ id: UInt64, _ priority: Int, _ waiters: [UInt64: Waiter]) -> Bool {
-        guard let waiter = waiters[id] else { return false }
-        return waiter.isQueued && waiter.priority.rawValue == priority
-    }
+    /// The waiting calls of a call's identity.
+    func waiters(of call: Call.ID) -> Set<UInt64> { waitersOfCalls[call] ?? [] }
 
-    private mutating func head(of key: ServiceKey) -> UInt64? {
-        guard let index = buckets.index(forKey: key), buckets.values[index].waiting > 0 else { return nil }
-        for priority in buckets.values[index].queues.indices.reversed() {
-            let first = buckets.values[index].queues[priority].first { Self.isValid($0, priority, waiters) }
-            if let first { return first }
-        }
-        return nil
-    }
-
-    /// Counts somebody out of the queue it stood in.
-    mutating func leave(_ waiter: Waiter) {
-        guard let index = buckets.index(forKey: waiter.key) else { return }
-        let priority = waiter.priority.rawValue
-        buckets.values[index].queues[priority].leave { Self.isValid($0, priority, waiters) }
-    }
-
-    /// Everybody who waits for a service, in the order in which they will start.
-    func everybody(at key: ServiceKey) -> [UInt64] {
+    /// Every waiter of a service, in the order in which they will start; for rare changes, as it looks at all of them.
+    mutating func everyWaiter(of key: ServiceKey) -> [UInt64] {
         guard let bucket = buckets[key] else { return [] }
-        return bucket.queues.indices.reversed().flatMap { priority in
-            bucket.queues[priority].all { isValid($0, priority) }
-        }
+        scanned += bucket.waiting
+        return bucket.lanes.values.flatMap { $0.queue.elements }.compactMap { waiters[$0]?.place }.sorted().map(\.id)
     }
 
-    /// Takes somebody out of the line with the news why.
-    mutating func dismiss(_ id: UInt64, _ news: RateWake, _ wakes: inout Wakes) {
+    /// Removes a waiter from the queue with the news why.
+    mutating func dismiss(_ id: UInt64, _ news: RateWake, _ now: Instant, _ wakes: inout Wakes) {
         guard let waiter = waiters[id], waiter.isQueued else { return }
         waiters[id]?.isQueued = false
-        leave(waiter)
-        change(waiter.key) { bucket in
-            if bucket.leader == id { (bucket.leader, bucket.armed) = (nil, nil) }
-            if bucket.waiting == 0 { bucket.earliestDeadline = nil }
-        }
+        waitingCount -= 1
+        waitersOfCalls[waiter.call]?.remove(id)
+        if waitersOfCalls[waiter.call]?.isEmpty == true { waitersOfCalls[waiter.call] = nil }
+        change(waiter.key) { $0.remove(waiter.place, waiter.lane, now: now) }
         wake(id, news, &wakes)
     }
 

@@ -68,8 +68,24 @@ public struct RateLimits: Sendable {
     public var releaseSpread = Duration.seconds(2)
     /// Whether the quota that a server announces is spent evenly; true by default.
     public var respectsQuotas = true
+    /// The longest time for which an announced quota can hold calls; one hour by default.
+    ///
+    /// A reset that is further away, or that was misread, counts as one at that time.
+    public var quotaLimit = Duration.seconds(3600)
+    /// What a quota that a server announces to a call of one account holds; the calls of that account by default.
+    public var quotaSharing = Sharing.account
+    /// What a `Retry-After` that a server sends to a call of one account holds; the calls of all accounts by default.
+    public var delaySharing = Sharing.service
     /// How many services may be remembered before those that are idle are forgotten; 1,024 by default.
     public var idleKeyLimit = 1_024
+
+    /// Which calls to a service share what its server wants.
+    public enum Sharing: Sendable, Hashable {
+        /// All of them, whatever their account.
+        case service
+        /// Those of one account; see `Call.account`.
+        case account
+    }
 
     /// Makes limits.
     ///

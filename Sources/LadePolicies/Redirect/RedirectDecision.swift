@@ -34,13 +34,17 @@ struct RedirectTrail {
 
     /// Decides about one answer to one request.
     mutating func decide(_ status: Status, _ headers: Headers, to request: Request) -> RedirectDecision {
-        guard Self.isRedirect(status), let location = headers["Location"] else { return .deliver }
+        guard Self.isRedirect(status), let location = headers.octets("Location").first else {
+            return .deliver
+        }
         let limit = request.redirectLimit ?? policy.limit
         guard limit > 0 else { return .deliver }
         guard hops < limit else { return .refuse(.tooMany(limit: limit)) }
         guard let target = Self.target(location, from: request.url) else {
             // What stands behind the question mark may be a secret.
-            return .refuse(.invalidTarget(String(location.prefix { $0 != "?" && $0 != "#" })))
+            let shown = location.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+            let target = Redaction(request).unparsable(String(decoding: shown, as: UTF8.self))
+            return .refuse(.invalidTarget(target.escapedForDisplay(limit: 120)))
         }
         if let fault = fault(of: target, from: request) { return .refuse(fault) }
         let next = makeRequest(target, status, request)
@@ -50,7 +54,7 @@ struct RedirectTrail {
         if headers.contains("Set-Cookie") { asked.removeAll() } else { note(request) }
         let key = Self.key(next)
         guard !asked.contains(key) else {
-            return .refuse(.loop(url: target.redacted(secretQueryNames: request.secretQueryNames)))
+            return .refuse(.loop(url: Redaction(next).address(target.absoluteString)))
         }
         hops += 1
         everAsked.insert(Self.key(request))
@@ -71,26 +75,22 @@ struct RedirectTrail {
     }
 
     /// The address a `Location` means: resolved against the one asked, whose fragment it inherits (RFC 9110 §10.2.2).
-    static func target(_ location: String, from base: URL) -> URL? {
-        // An empty reference is the address itself (RFC 3986 §5.2.2), which `URL` does not parse.
-        let resolved = location.isEmpty ? base : URL(string: location, relativeTo: base)?.absoluteURL
-        guard let resolved else { return nil }
+    static func target(_ location: some Sequence<UInt8>, from base: URL) -> URL? {
+        guard let resolved = URL(reference: location, against: base) else { return nil }
         let text = resolved.absoluteString
-        if text.contains("#") { return resolved }
-        guard let hash = base.absoluteString.firstIndex(of: "#") else { return resolved }
-        return URL(string: text + base.absoluteString[hash...])
+        if text.utf8.contains(UInt8(ascii: "#")) { return resolved }
+        guard let hash = base.absoluteString.utf8.firstIndex(of: UInt8(ascii: "#")) else { return resolved }
+        return URL(string: text + base.absoluteString[hash...], encodingInvalidCharacters: false)
     }
 
     private func fault(of target: URL, from request: Request) -> RedirectFault? {
-        let shown = target.redacted(secretQueryNames: request.secretQueryNames)
+        let shown = Redaction(request).address(target.absoluteString)
         guard let origin = Origin(target), ["http", "https"].contains(origin.scheme),
             (1...65_535).contains(origin.port)
         else { return .invalidTarget(shown) }
         let asked = Origin(request.url)
-        // A user name in a reference from elsewhere is an error (RFC 9110 §4.2.4): it mostly hides who the host is. That
-        // of the caller's own address stays with a relative one.
-        let isCallers = asked == origin && target.user == request.url.user
-        guard target.user == nil || isCallers else { return .invalidTarget(shown) }
+        // A user name in a reference from elsewhere is an error (RFC 9110 §4.2.4): it mostly hides what the host is.
+        guard !AddressParts(target.absoluteString).hasUserInformation else { return .invalidTarget(shown) }
         let wasSecure = asked?.isSecure == true
         return wasSecure && !origin.isSecure && !policy.allowsInsecure ? .insecure(url: shown) : nil
     }

@@ -11,20 +11,24 @@ public import LadeCore
 public struct RedirectInterceptor: Interceptor {
     /// How redirects are followed.
     public let policy: RedirectPolicy
-    private let drawBudget: (@Sendable (ServiceKey) -> Bool)?
+    private let budget: RetryBudget?
+    private let keyRule: ServiceKey.Rule
 
     /// Makes the link.
     ///
     /// - Parameters:
     ///   - policy: How redirects are followed.
-    ///   - drawBudget: Asked before an address is asked a second time in one call (PL-14); false refuses it as a loop.
-    ///     A redirect to somewhere new costs nothing.
+    ///   - budget: What an address that is asked a second time in one call withdraws from (PL-14); an empty budget refuses
+    ///     the redirect as a loop. A redirect to somewhere new costs nothing. Nil for no such limit.
+    ///   - keyRule: Which requests share a budget.
     public init(
         policy: RedirectPolicy = RedirectPolicy(),
-        drawBudget: (@Sendable (ServiceKey) -> Bool)? = nil
+        budget: RetryBudget? = nil,
+        keyRule: @escaping ServiceKey.Rule = { ServiceKey($0) }
     ) {
         self.policy = policy
-        self.drawBudget = drawBudget
+        self.budget = budget
+        self.keyRule = keyRule
     }
 
     /// True: a call that is given up ends here as a cancelled task does.
@@ -49,29 +53,33 @@ public struct RedirectInterceptor: Interceptor {
         var trail = RedirectTrail(policy)
         var request = request
         while true {
+            // What authorisers have added since is a secret, too, and a server may put it into its target.
+            request.keepSecrets(of: response.request)
             switch trail.decide(response.status, response.headers, to: request) {
             case .deliver:
                 return response
             case .refuse(let fault):
                 throw refused(fault, response, request)
             case .follow(let target, let isRepeat):
-                if isRepeat, let drawBudget, !drawBudget(ServiceKey(target)) {
-                    let url = target.url.redacted(secretQueryNames: target.secretQueryNames)
-                    throw refused(.loop(url: url), response, request)
+                if isRepeat, let budget, !budget.draw(for: keyRule(target)) {
+                    throw refused(.loop(url: Redaction(target).address(target.url.absoluteString)), response, request)
                 }
-                next.call.record(
-                    .redirectFollowed(
-                        status: response.status,
-                        from: request.url.redacted(secretQueryNames: request.secretQueryNames),
-                        to: target.url.redacted(secretQueryNames: target.secretQueryNames),
-                        method: target.method
-                    )
-                )
+                next.call.record(Self.followed(response.status, from: request, to: target))
                 await response.discardBody(next.call)
                 request = target
                 response = try await next(request)
             }
         }
+    }
+
+    private static func followed(_ status: Status, from request: Request, to target: Request) -> Event {
+        let rule = Redaction(target)
+        return .redirectFollowed(
+            status: status,
+            from: rule.address(request.url.absoluteString),
+            to: rule.address(target.url.absoluteString),
+            method: target.method
+        )
     }
 
     private func refused(_ fault: RedirectFault, _ response: Response, _ request: Request) -> LoadingError {

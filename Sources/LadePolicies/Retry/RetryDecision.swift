@@ -9,6 +9,8 @@ public enum RetryRule: Sendable, Hashable {
     case transportFailure
     /// The request never left, so sending it is no repetition.
     case neverSent
+    /// The server certainly did not process the request, so sending it again is no repetition.
+    case neverProcessed
     /// The status will be the same next time.
     case finalStatus(Status)
     /// The failure will be the same next time.
@@ -36,6 +38,7 @@ extension RetryRule: CustomStringConvertible {
         case .status(let status): "status \(status) may pass"
         case .transportFailure: "the transfer failed"
         case .neverSent: "the request never left"
+        case .neverProcessed: "the request was not processed"
         case .finalStatus(let status): "status \(status) is final"
         case .finalFailure: "the failure is final"
         case .acceptedStatus(let status): "status \(status) is accepted"

@@ -87,16 +87,16 @@ public struct RetryInterceptor: Interceptor {
             }
             attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
             var decision = policy.decision(attempt)
+            if case .failure(let error) = outcome, error.isCancellation { throw error }
+            var cost = 0
             if case .retry = decision.action, let budget {
-                let cost =
-                    RetryPolicy.isTimeout(attempt.outcome) ? budget.settings.timeoutCost : budget.settings.retryCost
+                cost = RetryPolicy.isTimeout(attempt.outcome) ? budget.settings.timeoutCost : budget.settings.retryCost
                 if budget.draw(for: keyRule(request), cost: cost) {
                     drawn += cost
                 } else {
                     decision = RetryDecision(action: .giveUp, rule: .budgetEmpty)
                 }
             }
-            if case .failure(let error) = outcome, error.isCancellation { throw error }
             tell(decision, attempt, call)
             guard case .retry(let delay) = decision.action else {
                 if Self.isAnswered(decision.rule) { budget?.giveBack(for: keyRule(request), drawn) }
@@ -110,6 +110,8 @@ public struct RetryInterceptor: Interceptor {
                     for: .backoff(attempt: attempt.number + 1)
                 )
             } catch {
+                // The attempt is not made: it has cost the service nothing.
+                if cost > 0 { budget?.giveBack(for: keyRule(request), cost) }
                 throw Self.described(error, request, outcome, attempt.number)
             }
             next.call.record(.attemptStarted(next.call.attempt))

@@ -13,7 +13,8 @@ public import LadeCore
 /// | certificate or pin, malformed answer, too large, cancelled, anything else | no |
 ///
 /// All of that only for idempotent methods (RFC 9110 §9.2.2), requests with an idempotency key, or when
-/// ``methods`` says so; a request that certainly never left is sent again whatever its method. Source: policies PL-10 to
+/// ``methods`` says so; a request that certainly never left, or that the server certainly did not process, is sent again
+/// whatever its method. Source: policies PL-10 to
 /// PL-13, `service-loader.md` §8, D-04, D-23, D-43.
 public struct RetryPolicy: Sendable, Hashable {
     /// Which methods are repeated.
@@ -110,12 +111,13 @@ public struct RetryPolicy: Sendable, Hashable {
             switch Self.kind(of: error, attempt.request) {
             case .final: return giveUp(.finalFailure)
             case .unsent: rule = .neverSent
+            case .unprocessed: rule = .neverProcessed
             case .passing: rule = .transportFailure
             }
         }
         let limit = max(0, attempt.request.retryLimit ?? limit)
         guard attempt.number <= limit else { return giveUp(.limitReached(limit)) }
-        if rule != .neverSent, methods == .idempotent, !attempt.request.method.isIdempotent,
+        if rule != .neverSent, rule != .neverProcessed, methods == .idempotent, !attempt.request.method.isIdempotent,
             !attempt.hasIdempotencyKey
         {
             return giveUp(.notIdempotent(attempt.request.method))
@@ -141,6 +143,8 @@ public struct RetryPolicy: Sendable, Hashable {
         case final
         /// Nothing of the request left this machine.
         case unsent
+        /// The server certainly did not process the request.
+        case unprocessed
         /// The next attempt may succeed.
         case passing
     }
@@ -150,6 +154,7 @@ public struct RetryPolicy: Sendable, Hashable {
         case .nameNotResolved, .cannotConnect, .timedOut(.nameLookup, _), .timedOut(.connect, _),
             .proxy(.nameNotResolved, _), .proxy(.cannotConnect, _):
             .unsent
+        case .connectionLost(_, isSafeToRepeat: true, _): .unprocessed
         case .timedOut, .connectionLost, .incompleteBody: .passing
         default: .final
         }

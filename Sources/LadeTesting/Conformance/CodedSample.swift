@@ -15,6 +15,10 @@ enum CodedSample {
         "br": "G+8AUBSh0hOERQcmcsBeC09OD5UOmQnDU9aAtYbQPGME",
         "zstd": "KLUv/SDwLQEA8EV2ZW5pbmcgbmV3cywgY3VsdHVyZSwgc3BvcnQ6IAEAPgOlnA==",
     ].compactMapValues { Data(base64Encoded: $0) }
+
+    /// The text in `br`, and that in `gzip`.
+    static let gzipOfBrotli =
+        Data(base64Encoded: "H4sIAAAAAAACA5N+zxAgsvCScIsru1rRgThufz/+qXwzOQ8HX2vY2nbBJpkFAJ15AR4hAAAA") ?? Data()
 }
 
 /// Zeros in gzip (RFC 1951, RFC 1952), about 158 of them in each byte.

@@ -22,7 +22,7 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Its number in the spec, `TR-07`.
+    /// Its number, `TR-07`.
     public let number: String
     /// What is expected, in a few words that go on from “transport TR-07”.
     public let title: String
@@ -53,10 +53,15 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     ///   needs is missing and the rest was as expected.
     public func run(_ context: ConformanceContext) async throws {
         let context = context.fresh()
-        await context.part(nil) { context in
-            for need in needs { try context.require(need) }
-            try await body(context)
+        let endings = EndingLedger()
+        await EndingLedger.$current.withValue(endings) {
+            await context.part(nil) { context in
+                for need in needs { try context.require(need) }
+                try await body(context)
+            }
         }
+        await context.shutDownTransports()
+        for finding in endings.findings { context.fail(finding) }
         try context.conclude(number)
     }
 
@@ -102,7 +107,7 @@ public struct ConformanceSkip: Error, Sendable, CustomStringConvertible {
 public enum TransportConformance {
     /// Every case in the order of the spec.
     public static let cases: [ConformanceCase] =
-        rawAnswers + exchanges + bodies + protocols + [givenUp] + tls + limits + traps
+        rawAnswers + exchanges + codedBodies + bodies + protocols + [givenUp] + tls + limits + traps + patience + hostile
 
     /// The case of that number, or nil.
     public static func conformanceCase(_ number: String) -> ConformanceCase? {

@@ -79,6 +79,12 @@ public struct ConformanceContext: Sendable {
     private final class Findings: Sendable {
         let failures = Locked<[String]>([])
         let skips = Locked<[String]>([])
+        /// The transports of the case that are still there; structures end with their last use.
+        let transports = Locked<[WeakTransport]>([])
+    }
+
+    private struct WeakTransport {
+        weak var transport: (any Transport & AnyObject)?
     }
 
     private init(copying other: ConformanceContext, findings: Findings) {
@@ -177,7 +183,20 @@ public struct ConformanceContext: Sendable {
         var settings = TransportSettings()
         settings.proxy = .direct
         try change(&settings)
-        return try makeTransport(settings)
+        let transport = try makeTransport(settings)
+        if let object = transport as? any Transport & AnyObject {
+            findings.transports.withLock { transports in
+                transports.removeAll { $0.transport == nil }
+                transports.append(WeakTransport(transport: object))
+            }
+        }
+        return transport
+    }
+
+    /// Shuts down what is left of the transports that were made, where there is a way to.
+    func shutDownTransports() async {
+        guard let shutDown else { return }
+        for transport in findings.transports.withLock({ $0 }).compactMap(\.transport) { await shutDown(transport) }
     }
 
     /// Makes one exchange and reads its body to the end, whatever happens.

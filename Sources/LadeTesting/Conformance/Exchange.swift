@@ -25,7 +25,9 @@ struct Exchange: Sendable {
             last += 1
             return last
         }
-        return Call(id: Call.ID(number), events: [recorder])
+        var sinks: [any EventSink] = [recorder]
+        if let ledger = EndingLedger.current { sinks.append(ledger) }
+        return Call(id: Call.ID(number), events: sinks)
     }
 
     /// Makes one exchange as the end of a chain does, and reads its body to the end.
@@ -61,6 +63,9 @@ struct Exchange: Sendable {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
+    /// Whether it failed for the size of its head.
+    var isHeadTooLarge: Bool { if case .headTooLarge = error { true } else { false } }
+
     /// How it ended, in a few words, for findings.
     var ending: String {
         let head = status.map { "\($0), \(body.count) bytes" } ?? "no head"
@@ -87,7 +92,8 @@ extension ConformanceContext {
     /// Notes an exchange that did not fail as expected.
     func expect(_ exchange: Exchange, failsWith what: String, _ matches: (LoadingError) -> Bool) {
         guard let error = exchange.error else { return fail("expected \(what), got \(exchange.ending)") }
-        expect(matches(error), "expected \(what), got \(error)")
+        let detail = error.context.detail.map { " (\($0))" } ?? ""
+        expect(matches(error), "expected \(what), got \(error)\(detail)")
     }
 
     /// Notes an exchange that was not refused as malformed before anything of it was handed over.

@@ -70,28 +70,20 @@ extension TransportConformance {
         let descriptors = try await context.descriptorsBefore()
         for _ in 0..<context.scaled(10) {
             let transport = try context.transport { $0.connections.perHost = 8 }
-            let hasHead = Signal()
             let first = server.requestCount
-            let calls = (0..<40).map { number in
+            let recorders = (0..<40).map { _ in EventRecorder() }
+            let calls = recorders.enumerated().map { number, recorder in
                 Task {
                     let path = number % 2 == 0 ? "/body" : "/head"
                     let delivery: Request.Delivery = number % 4 == 0 ? .streamed : .buffered(limit: 1 << 20)
-                    let recorder = EventRecorder()
                     do throws(LoadingError) {
                         let request = try server.request(.get, path, delivery: delivery)
                         let response = try await transport.send(request, call: Exchange.makeCall(recorder))
-                        hasHead.step()
                         for try await _ in response.body {}
                         context.fail("a call ended well")
                     } catch {
                         context.expect(error.isCancellation, "expected a cancellation, got \(error)")
                     }
-                    let endings = recorder.events.filter { event in
-                        if case .exchangeFailed = event { return true }
-                        if case .exchangeFinished = event { return true }
-                        return false
-                    }
-                    context.expect(endings.count <= 1, "a call was told to have ended \(endings.count) times")
                 }
             }
             // Eight are under way, the others wait for a connection.
@@ -101,6 +93,19 @@ extension TransportConformance {
             let late = try await context.exchange(transport, try server.request())
             context.expect(late.error != nil, "a call after the end went through")
             try await context.within("closing the connections") { try await server.open(atMost: 0) }
+            // Looked at when everything is over: a second ending would come after the first.
+            let stories = recorders.map(\.story)
+            let began = stories.count { $0.contains { $0.hasPrefix("exchange started") } }
+            let endings = stories.map { $0.filter { $0.hasPrefix("exchange f") } }
+            context.expect(began >= 8, "\(began) exchanges began, 8 connections are allowed")
+            context.expect(
+                endings.allSatisfy { $0 == ["exchange failed: cancelled"] || $0.isEmpty },
+                "a call ended with \(Set(endings).sorted { $0.count > $1.count }.first ?? [])"
+            )
+            context.expect(
+                endings.count { !$0.isEmpty } >= began,
+                "\(began) exchanges began, \(endings.count { !$0.isEmpty }) were told to have ended"
+            )
         }
         let last = try context.transport()
         try await expectNothingLeft(context, last, [server], descriptors)
@@ -156,15 +161,25 @@ extension TransportConformance {
             let transport = try context.transport { $0.connections.perHost = 32 }
             let workers = 64
             let calls = max(1, context.scaled(10_000) / workers)
+            let played = Locked<[(plan: RandomFault.Plan, steps: RandomFault.Steps)]>([])
             try await inParallel(workers) { worker in
                 let random = SeededRandom(seed: context.seed &+ UInt64(worker) &* 0x1_0000)
                 for _ in 0..<calls {
                     let plan = RandomFault.Plan(random)
-                    try await context.within("\(plan)") { try await plan.run(context, transport, server) }
+                    let steps = RandomFault.Steps(plan)
+                    try await context.within("\(plan)") { try await plan.run(context, transport, server, steps) }
+                    played.withLock { $0.append((plan, steps)) }
                 }
             }
-            guard ProcessProbe.isAvailable else { return }
-            try await expectNothingLeft(context, transport, [server], descriptors)
+            if ProcessProbe.isAvailable {
+                try await expectNothingLeft(context, transport, [server], descriptors)
+            } else {
+                await context.shutDown?(transport)
+            }
+            // Endings are counted when every call is over: a second one would come after the first.
+            for (plan, steps) in played.withLock({ $0 }) {
+                if let finding = steps.finding { context.fail("\(plan): \(finding)") }
+            }
         }
     }
 }
@@ -266,7 +281,12 @@ enum RandomFault: String, CaseIterable, Sendable {
                 + (fault == .cancelled ? " cancelled at step \(cancelStep)" : "")
         }
 
-        func run(_ context: ConformanceContext, _ transport: any Transport, _ server: LoopbackServer) async throws {
+        func run(
+            _ context: ConformanceContext,
+            _ transport: any Transport,
+            _ server: LoopbackServer,
+            _ steps: Steps
+        ) async throws {
             var request = try server.request(
                 upload == nil ? .get : .post,
                 "/\(fault.rawValue)/\(size)",
@@ -274,12 +294,12 @@ enum RandomFault: String, CaseIterable, Sendable {
                 delivery: isStreamed ? .streamed : .buffered(limit: 1 << 20)
             )
             if fault == .stallBeforeHead || fault == .stallInBody { request.timeouts.idle = .milliseconds(50) }
-            let steps = Steps(cancelAt: fault == .cancelled ? cancelStep : .max)
             let ready = request
             let task = Task { await perform(transport, ready, steps) }
             steps.own { task.cancel() }
             let exchange = await task.value
-            if let finding = judge(exchange, steps) { context.fail("\(self): \(finding)") }
+            if exchange.error?.isCancellation == true { steps.mayHaveNoExchange() }
+            if let finding = judge(exchange) { context.fail("\(self): \(finding)") }
         }
 
         private func perform(_ transport: any Transport, _ request: Request, _ steps: Steps) async -> Exchange {
@@ -300,12 +320,7 @@ enum RandomFault: String, CaseIterable, Sendable {
             return exchange
         }
 
-        private func judge(_ exchange: Exchange, _ steps: Steps) -> String? {
-            let endings = steps.endings
-            // Cancelled before it began, it may never have been an exchange.
-            guard endings == 1 || (endings == 0 && exchange.error?.isCancellation == true) else {
-                return "it was told to have ended \(endings) times"
-            }
+        private func judge(_ exchange: Exchange) -> String? {
             let isWhole = exchange.error == nil && exchange.body == TransportConformance.pattern(size)
             let isRight =
                 switch (fault, exchange.error) {
@@ -334,14 +349,15 @@ enum RandomFault: String, CaseIterable, Sendable {
             var passed = 0
             var endings = 0
             var isDue = false
+            var wasCancelled = false
             var cancel: (@Sendable () -> Void)?
         }
 
         private let state = Locked(State())
         private let cancelAt: Int
 
-        init(cancelAt: Int) {
-            self.cancelAt = cancelAt
+        init(_ plan: Plan) {
+            cancelAt = plan.fault == .cancelled ? plan.cancelStep : .max
         }
 
         func own(_ cancel: @escaping @Sendable () -> Void) {
@@ -369,6 +385,17 @@ enum RandomFault: String, CaseIterable, Sendable {
             }
         }
 
-        var endings: Int { state.withLock { $0.endings } }
+        /// A call that was cancelled before it began may never have been an exchange.
+        func mayHaveNoExchange() {
+            state.withLock { $0.wasCancelled = true }
+        }
+
+        /// What is wrong with the number of its endings, once everything is over.
+        var finding: String? {
+            state.withLock { state in
+                let isRight = state.endings == 1 || (state.endings == 0 && state.wasCancelled)
+                return isRight ? nil : "it was told to have ended \(state.endings) times"
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ import LadeCore
 // Section 3 of the spec.
 extension TransportConformance {
     static var tls: [ConformanceCase] {
-        [privateAuthority, badCertificates, pins, pinPatterns, clientCertificate, uncheckedCertificate]
+        [privateAuthority, badCertificates, pins, pinPatterns, pinSpellings, clientCertificate, uncheckedCertificate]
     }
 
     private static let privateAuthority = ConformanceCase(
@@ -148,6 +148,29 @@ extension TransportConformance {
                 var request = try Request(.get, "https://\(host)/connection")
                 request.destination = .host("127.0.0.1", port: try context.peers.port("nginxTLS"))
                 expect(context, try await context.exchange(transport, request), isAccepted: isAccepted)
+            }
+        }
+    }
+
+    private static let pinSpellings = ConformanceCase(
+        "FT-8",
+        "finds the pins of a host, however its name is written",
+        needs: [.peer("nginxTLS"), .peer("serverPin"), .peer("ca")]
+    ) { context in
+        let pins = [("right", [try context.peers.text("serverPin")], true), ("wrong", [otherPin], false)]
+        for host in [
+            "api.example.com", "api.example.com.", "api%2Eexample.com", "API.Example.com", "%61pi.example.com.",
+        ] {
+            for (name, pins, isAccepted) in pins {
+                await context.part("\(host), \(name)") { context in
+                    let transport = try context.transport {
+                        $0.tls = try context.trustingPeers()
+                        try $0.tls.pins.pin(pins, for: "API.example.com.")
+                    }
+                    var request = try Request(.get, "https://\(host)/connection")
+                    request.destination = .host("127.0.0.1", port: try context.peers.port("nginxTLS"))
+                    expect(context, try await context.exchange(transport, request), isAccepted: isAccepted)
+                }
             }
         }
     }

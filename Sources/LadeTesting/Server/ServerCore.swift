@@ -96,7 +96,11 @@ final class ServerCore: Sendable {
             let index = state.accepted
             state.accepted += 1
             state.open[index] = descriptor
-            state.maximumOpen = max(state.maximumOpen, state.open.count)
+            // A connection that the client has closed may be here still, when its successor is accepted first.
+            if state.open.count > state.maximumOpen {
+                let count = state.open.values.count { !Sockets.isClosedByPeer($0) }
+                state.maximumOpen = max(state.maximumOpen, count)
+            }
             if index < options.keptConnections { state.connections.append(LoopbackServer.Connection()) }
             return index
         }

@@ -145,6 +145,18 @@ enum Sockets {
         #endif
     }
 
+    /// Whether the other side has closed its half, whatever it sent before.
+    static func isClosedByPeer(_ descriptor: Int32) -> Bool {
+        #if os(Linux)
+            // POLLRDHUP of Linux, which the modules do not all show.
+            let hungUp: Int16 = 0x2000
+        #else
+            let hungUp = Int16(POLLHUP)
+        #endif
+        var event = pollfd(fd: descriptor, events: hungUp, revents: 0)
+        return poll(&event, 1, 0) == 1 && event.revents & (hungUp | Int16(POLLHUP)) != 0
+    }
+
     static func closeDescriptor(_ descriptor: Int32) {
         close(descriptor)
     }

@@ -25,14 +25,37 @@ extension VirtualTime {
     public func runAutomatically<Result: Sendable, Failure: Error>(
         _ body: @Sendable () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        let executor = AutomaticExecutor(moving: self)
+        try await runAutomatically(beforeEachStep: { _ in }, body)
+    }
+
+    /// Runs `body` to its end as ``runAutomatically(_:)`` does, and calls a closure before each step.
+    ///
+    /// A step is one job of one task, from where it was resumed to where it suspends again, or a move of the time. A
+    /// closure that cancels something before a given step, in one run for each number, tries every suspension point.
+    ///
+    /// - Parameters:
+    ///   - observe: Called on the body's thread with the number of the step, from 0 on.
+    ///   - body: What to run; it is not isolated to any actor.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws.
+    @concurrent
+    public func runAutomatically<Result: Sendable, Failure: Error>(
+        beforeEachStep observe: @escaping @Sendable (Int) -> Void,
+        _ body: @Sendable () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let executor = AutomaticExecutor(moving: self, observe)
         state.change { $0.drivers[ObjectIdentifier(executor)] = executor }
         executor.start()
         defer {
             state.change { $0.drivers[ObjectIdentifier(executor)] = nil }
             executor.finish()
         }
-        return try await withTaskExecutorPreference(executor, operation: body)
+        return try await withTaskExecutorPreference(executor) { () async throws(Failure) -> Result in
+            // Only a task that is resumed is enqueued on the executor it prefers. Without this the body would begin on
+            // the caller's thread, next to what it has started.
+            await Task.yield()
+            return try await body()
+        }
     }
 }
 
@@ -52,9 +75,11 @@ final class AutomaticExecutor: TaskExecutor {
 
     private let state = Watched(State())
     private let time: VirtualTime
+    private let observe: @Sendable (Int) -> Void
 
-    init(moving time: VirtualTime) {
+    init(moving time: VirtualTime, _ observe: @escaping @Sendable (Int) -> Void) {
         self.time = time
+        self.observe = observe
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -82,6 +107,11 @@ final class AutomaticExecutor: TaskExecutor {
     private func run() {
         let executor = asUnownedTaskExecutor()
         var mayAdvance = true
+        var steps = 0
+        func step() {
+            observe(steps)
+            steps += 1
+        }
         while true {
             let work = state.block { state -> Work? in
                 if !state.jobs.isEmpty {
@@ -95,9 +125,18 @@ final class AutomaticExecutor: TaskExecutor {
             }
             switch work {
             case .run(let jobs):
-                for job in jobs { job.runSynchronously(on: executor) }
+                for job in jobs {
+                    step()
+                    job.runSynchronously(on: executor)
+                }
                 mayAdvance = true
             case .advance:
+                step()
+                // What the step's observer has set going comes before the time moves.
+                if state.read({ !$0.jobs.isEmpty }) {
+                    mayAdvance = true
+                    continue
+                }
                 // Without a sleeper there is nothing to do until one comes, or a job.
                 mayAdvance = time.advanceIfAnybodySleeps()
             case .end:

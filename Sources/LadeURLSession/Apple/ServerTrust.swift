@@ -47,7 +47,7 @@
             self.anchors = anchors
         }
 
-        /// Judges what a server presented; called on the session's delegate queue.
+        /// Checks what a server presented; may wait for the network, as for a revocation.
         func judge(_ trust: SecTrust, host: String) -> Verdict {
             if settings.verification == .unsafelyAcceptEveryCertificate { return .acceptedUnchecked }
             let pins = settings.pins.pins(for: host)
@@ -66,10 +66,11 @@
             }
             guard let pins else { return .accepted }
             let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []
-            let isPinned = chain.contains { certificate in
+            let pinnable = settings.pinScope == .chain ? chain[...] : chain.prefix(1)
+            let isPinned = pinnable.contains { certificate in
                 guard let key = CertificateKey.publicKeyInfo(ofCertificate: SecCertificateCopyData(certificate) as Data)
                 else { return false }
-                return pins.contains(Data(SHA256.hash(data: key)).base64EncodedString())
+                return pins.contains(Data(CryptoKit.SHA256.hash(data: key)).base64EncodedString())
             }
             return isPinned ? .accepted : .pinMismatch
         }

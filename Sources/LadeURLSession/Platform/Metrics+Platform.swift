@@ -12,7 +12,7 @@ extension Metrics {
     mutating func fill(from measured: URLSessionTaskMetrics) {
         guard let last = measured.transactionMetrics.last, let start = last.fetchStartDate else { return }
         func stage(_ date: Date?) -> Duration? {
-            date.map { .nanoseconds(Int64(max($0.timeIntervalSince(start), 0) * 1e9)) }
+            date.map { .seconds(saturating: max($0.timeIntervalSince(start), 0)) }
         }
         nameLookup = stage(last.domainLookupEndDate)
         connect = stage(last.secureConnectionStartDate ?? last.connectEndDate)

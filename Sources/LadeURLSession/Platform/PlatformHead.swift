@@ -63,8 +63,7 @@ struct PlatformHead: Sendable {
             length = agreed
         }
         let hasBody = request.method != .head && code != 204 && code != 304
-        var coding = hasBody ? headers["Content-Encoding"] : nil
-        if coding?.isEmpty == true || coding?.equalsIgnoringASCIICase("identity") == true { coding = nil }
+        let coding = hasBody ? headers["Content-Encoding"].flatMap { Self.isDecoded($0) ? $0 : nil } : nil
         return .success(
             TransferState.Head(
                 status: Status(code),
@@ -74,6 +73,21 @@ struct PlatformHead: Sendable {
                 hasBody: hasBody
             )
         )
+    }
+
+    /// The codings that the platform takes off a body; those it does not know it leaves, or fails for.
+    private static let codings: Set<String> = {
+        #if canImport(FoundationNetworking)
+            ["gzip", "x-gzip", "deflate", "br", "zstd"]
+        #else
+            ["gzip", "x-gzip", "deflate", "br"]
+        #endif
+    }()
+
+    private static func isDecoded(_ field: String) -> Bool {
+        let names = field.split(separator: ",").map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+            .filter { !$0.isEmpty && $0 != "identity" }
+        return !names.isEmpty && names.allSatisfy(codings.contains)
     }
 
     /// The length that all values of a joined `Content-Length` agree on (RFC 9110 §8.6: `5, 5` is 5, `5, 4` is nothing).

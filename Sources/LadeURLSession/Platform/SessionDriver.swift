@@ -42,6 +42,8 @@ final class SessionDriver: NSObject, Sendable {
     private let sessions = Locked(Sessions())
     #if canImport(Security)
         private let trust: ServerTrust
+        /// Where certificates are checked: a look-up of a revocation must not hold up the callbacks of other exchanges.
+        private let trustQueue = DispatchQueue(label: "LadeURLSession.trust", attributes: .concurrent)
         private let proxy: ProxySettings
     #endif
 
@@ -76,15 +78,24 @@ final class SessionDriver: NSObject, Sendable {
             guard let shared = sessions.withLock({ $0.lasting[lane] }) else { return transfer.cancel() }
             let fresh = transfer.platform.needsFreshConnection ? makeSession(lane) : nil
             let task = makeTask(in: fresh ?? shared, for: transfer, upload)
-            if transfer.attach(task) {
-                transfers.withLock { $0[ObjectIdentifier(task)] = transfer }
-                task.resume()
-            } else {
-                task.cancel()
-            }
+            if adopt(task, for: transfer, attach: transfer.attach) { task.resume() } else { task.cancel() }
             fresh?.finishTasksAndInvalidate()
         }
     }
+
+    /// Makes a task known as the exchange's; false when the exchange has ended meanwhile.
+    ///
+    /// Known first, attached then: from the moment the exchange has the task it may cancel it on another thread, and the
+    /// end that the platform reports must find the entry, which nothing else removes.
+    func adopt(_ task: URLSessionTask, for transfer: Transfer, attach: (URLSessionTask) -> Bool) -> Bool {
+        transfers.withLock { $0[ObjectIdentifier(task)] = transfer }
+        if attach(task) { return true }
+        transfers.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(task)) }
+        return false
+    }
+
+    /// How many tasks are known to be an exchange's.
+    var taskCount: Int { transfers.withLock(\.count) }
 
     private func makeLastingSessions() -> [Lane: URLSession] {
         // Where no session can wait for a network, the first one serves all.
@@ -175,7 +186,7 @@ extension SessionDriver: URLSessionDataDelegate {
         _ session: URLSession,
         dataTask: URLSessionDataTask,
         didReceive response: URLResponse,
-        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
         // A task that no exchange knows is of no use to anybody.
         guard let transfer = transfer(of: dataTask) else { return completionHandler(.cancel) }
@@ -213,7 +224,7 @@ extension SessionDriver: URLSessionDataDelegate {
         task: URLSessionTask,
         willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest,
-        completionHandler: @escaping (URLRequest?) -> Void
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         completionHandler(nil)
     }
@@ -222,7 +233,7 @@ extension SessionDriver: URLSessionDataDelegate {
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
-        needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
         completionHandler(nil)
     }
@@ -235,7 +246,7 @@ extension SessionDriver: URLSessionDataDelegate {
         _ session: URLSession,
         task: URLSessionTask,
         didReceive challenge: URLAuthenticationChallenge,
-        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(Security)
             guard let transfer = transfer(of: task) else {
@@ -283,23 +294,14 @@ extension SessionDriver.Lane {
         private func answer(
             _ challenge: URLAuthenticationChallenge,
             for transfer: Transfer,
-            _ completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+            _ completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
         ) {
             let space = challenge.protectionSpace
             if space.authenticationMethod == NSURLAuthenticationMethodServerTrust, let presented = space.serverTrust {
-                switch trust.judge(presented, host: space.host) {
-                case .asThePlatformDoes: completionHandler(.performDefaultHandling, nil)
-                case .accepted: completionHandler(.useCredential, URLCredential(trust: presented))
-                case .acceptedUnchecked:
-                    transfer.record(.certificateCheckSkipped(host: space.host))
-                    completionHandler(.useCredential, URLCredential(trust: presented))
-                case .pinMismatch:
-                    transfer.fail(.pinMismatch(host: space.host, ErrorContext(transfer.request)))
-                    completionHandler(.cancelAuthenticationChallenge, nil)
-                case .refused(let fault):
-                    transfer.fail(.untrustedServer(fault, ErrorContext(transfer.request)))
-                    completionHandler(.cancelAuthenticationChallenge, nil)
-                }
+                let host = space.host
+                // Used by nothing else until the platform has its answer.
+                nonisolated(unsafe) let presented = presented
+                trustQueue.async { [self] in check(presented, of: host, for: transfer, completionHandler) }
                 return
             }
             if space.isProxy(), case .proxy(let proxy) = proxy, let credentials = proxy.credentials,
@@ -314,6 +316,27 @@ extension SessionDriver.Lane {
             }
             // Without a credential the platform delivers the 401, or goes on without a client certificate.
             completionHandler(.performDefaultHandling, nil)
+        }
+
+        private func check(
+            _ presented: SecTrust,
+            of host: String,
+            for transfer: Transfer,
+            _ completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) {
+            switch trust.judge(presented, host: host) {
+            case .asThePlatformDoes: completionHandler(.performDefaultHandling, nil)
+            case .accepted: completionHandler(.useCredential, URLCredential(trust: presented))
+            case .acceptedUnchecked:
+                transfer.record(.certificateCheckSkipped(host: host))
+                completionHandler(.useCredential, URLCredential(trust: presented))
+            case .pinMismatch:
+                transfer.fail(.pinMismatch(host: host, ErrorContext(transfer.request)))
+                completionHandler(.cancelAuthenticationChallenge, nil)
+            case .refused(let fault):
+                transfer.fail(.untrustedServer(fault, ErrorContext(transfer.request)))
+                completionHandler(.cancelAuthenticationChallenge, nil)
+            }
         }
     }
 #endif

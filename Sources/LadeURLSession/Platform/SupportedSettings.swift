@@ -31,6 +31,7 @@ extension TransportSettings {
                 (!tls.trustsSystemAuthorities, "tls.trustsSystemAuthorities", Self.noTrustOnLinux),
                 (!tls.authorities.isEmpty, "tls.authorities", Self.noTrustOnLinux),
                 (!tls.pins.isEmpty, "tls.pins", Self.noTrustOnLinux),
+                (tls.pinScope != .leaf, "tls.pinScope", Self.noTrustOnLinux),
                 (tls.verification != .full, "tls.verification", Self.noTrustOnLinux),
                 (tls.minimumVersion != .tls1_2, "tls.minimumVersion", Self.noTrustOnLinux),
             ]
@@ -120,7 +121,6 @@ struct EnvironmentProxy: Sendable {
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "::1"
-            || host == "[::1]"
+        NormalHost(host)?.isLoopback ?? false
     }
 }

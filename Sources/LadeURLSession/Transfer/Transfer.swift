@@ -71,7 +71,13 @@ final class Transfer: ResponseBodySource {
     }
 
     private func response(_ head: TransferState.Head, _ body: ResponseBody) -> Response {
-        Response(status: head.status, headers: head.headers, body: body, request: request)
+        var headers = head.headers
+        if head.decodedCoding != nil {
+            // They describe the coded bytes, which are not handed on; the metrics keep what they said.
+            headers.remove("Content-Encoding")
+            headers.remove("Content-Length")
+        }
+        return Response(status: head.status, headers: headers, body: body, request: request)
     }
 
     private func begin(through gate: HostGate) {

@@ -282,7 +282,8 @@ struct TransferState {
     /// When to look again whether a time-out has passed; nil when none is set.
     func nextDeadline(at now: Instant) -> Instant? {
         var deadlines: [Instant] = []
-        if let whole = request.timeouts.whole { deadlines.append(created.advanced(by: whole)) }
+        // A wait for a connection of its own comes before the exchange: the deadline of the call limits it.
+        if let whole = request.timeouts.whole { deadlines.append((started ?? now).advanced(by: whole)) }
         if let idle = request.timeouts.idle {
             // A wait for a connection, for a network or for a slow reader is nobody's idleness.
             let isWaiting = isPaused || started == nil || offlineSince != nil
@@ -294,8 +295,9 @@ struct TransferState {
     /// Ends the exchange when a time-out has passed.
     mutating func timePassed(_ now: Instant) -> [Action] {
         guard ending == nil, let deadline = nextDeadline(at: now), deadline <= now else { return [] }
-        let isWhole = request.timeouts.whole.map { created.advanced(by: $0) <= now } ?? false
-        return end(.timedOut(isWhole ? .whole : .idle, context), at: now)
+        let end = request.timeouts.whole.flatMap { whole in started?.advanced(by: whole) }
+        let isWhole = end.map { $0 <= now } ?? false
+        return self.end(.timedOut(isWhole ? .whole : .idle, context), at: now)
     }
 
     // MARK: - Endings

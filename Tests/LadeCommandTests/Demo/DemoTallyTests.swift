@@ -3,6 +3,7 @@ import Testing
 @testable import Lade
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct DemoTallyTests {
     private let lines = Locked<[String]>([])
 

@@ -1,12 +1,14 @@
+import Foundation
 import Lade
 import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct CommandErrorTests {
     private static let context: ErrorContext = {
-        guard let request = try? Request("http://me:pw@h.example/x?token=abc") else { return ErrorContext() }
-        return ErrorContext(request)
+        guard let url = URL(string: "http://me:pw@h.example/x?token=abc") else { return ErrorContext() }
+        return ErrorContext(Request(url))
     }()
 
     private static func trust(_ cause: TrustFault.Cause) -> LoadingError {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct AddressTests {
     @Test(
         "makes whole what people type",
@@ -14,6 +15,7 @@ struct AddressTests {
             ("localhost:8080/x", "http://localhost:8080/x"),
             ("api.localhost/x", "http://api.localhost/x"),
             ("127.0.0.1:1/x", "http://127.0.0.1:1/x"),
+            ("127.evil.example.com/x", "https://127.evil.example.com/x"), ("127.0.0.evil", "https://127.0.0.evil"),
             ("[::1]:8080/x", "http://[::1]:8080/x"),
             (":8080/x", "http://localhost:8080/x"),
             (":/x", "http://localhost/x"),

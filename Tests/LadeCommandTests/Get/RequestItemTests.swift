@@ -2,6 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct RequestItemTests {
     @Test(
         "tells the kinds of items apart by the earliest and longest separator",

@@ -3,6 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct HelpPageTests {
     private let pages = HelpPage(table: .standard)
 

@@ -2,6 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct JSONPrinterTests {
     private func printed(_ text: String, isColoured: Bool = false) -> String {
         var printer = JSONPrinter(isColoured: isColoured)

@@ -12,6 +12,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct ProgressLineTests {
     @Test("command CM-02 shows bytes and rate of a long download, and removes the line at the end")
     func shows() throws {
@@ -22,11 +23,11 @@ struct ProgressLineTests {
         let time = VirtualTime()
         var line = ProgressLine(talk, total: 4_000, time: time)
 
-        line.add(1_000)
+        line.show(1_000, of: 4_000)
         time.advance(by: .seconds(1))
-        line.add(1_000)
+        line.show(2_000, of: 4_000)
         time.advance(by: .milliseconds(50))
-        line.add(1_000)
+        line.show(3_000, of: 4_000)
         line.end()
 
         talk.flush()
@@ -37,14 +38,37 @@ struct ProgressLineTests {
     func anew() {
         let time = VirtualTime()
         var line = ProgressLine(LineLog(Descriptor.standardError), total: 4_000, time: time)
-        line.add(1_000)
+        line.show(1_000, of: 4_000)
         time.advance(by: .seconds(1))
 
-        line.beginAnew(total: 2_000)
+        line.show(100, of: 2_000)
         time.advance(by: .milliseconds(50))
-        line.add(500)
+        line.show(500, of: 2_000)
 
         #expect(line.text(at: time.now) == "500 B of 2.0 kB, 25 %, 10 kB/s")
+    }
+
+    @Test("command CM-02 counts what was there before for no rate")
+    func resumed() {
+        let time = VirtualTime()
+        var line = ProgressLine(LineLog(Descriptor.standardError), total: nil, time: time)
+        line.resume(at: 1_000_000)
+        time.advance(by: .seconds(1))
+        line.show(1_001_000, of: 2_000_000)
+
+        #expect(line.text(at: time.now) == "1.0 MB of 2.0 MB, 50 %, 1.0 kB/s")
+    }
+
+    @Test("finding FL-1 does not trap, whatever the numbers are")
+    func extremes() {
+        let time = VirtualTime()
+        for received in [0, 1, Int64.max / 2, .max] {
+            for total in [nil, 0, 1, .max, .min] as [Int64?] {
+                var line = ProgressLine(LineLog(Descriptor.standardError), total: total, time: time)
+                line.show(received, of: total)
+                #expect(line.text(at: time.now.advanced(by: .nanoseconds(1))).hasSuffix("/s"))
+            }
+        }
     }
 
     @Test("command CM-02 keeps quiet about a short download")
@@ -56,7 +80,7 @@ struct ProgressLineTests {
         var line = ProgressLine(talk, total: nil, time: time)
 
         time.advance(by: .milliseconds(499))
-        line.add(1_000)
+        line.show(1_000, of: nil)
         line.end()
 
         talk.flush()

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeCommand
 
 /// The built program against the local catalogue.
-@Suite("lade explain and lade demo")
+@Suite("lade explain and lade demo", .timeLimit(.minutes(5)))
 struct ExplainTests {
     @Test("policies PL-60 command CM-01 prints the story of a call on the standard output, and its sums add up")
     func story() async throws {

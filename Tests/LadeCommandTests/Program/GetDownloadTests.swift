@@ -5,7 +5,7 @@ import Testing
 @testable import LadeCommand
 
 /// What `lade get` writes into files, and into pipes whose readers leave.
-@Suite("lade get, into files and pipes")
+@Suite("lade get, into files and pipes", .timeLimit(.minutes(5)))
 struct GetDownloadTests: GetSuite {
     @Test("command CM-05 ends quietly with 0 when its reader has left")
     func brokenPipe() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeCommand
 
 /// What `lade get` ends with and says of it: exit codes, errors, stories, events.
-@Suite("lade get, when something goes wrong")
+@Suite("lade get, when something goes wrong", .timeLimit(.minutes(5)))
 struct GetErrorTests: GetSuite {
     @Test(
         "command CM-03 ends with the class of the status",

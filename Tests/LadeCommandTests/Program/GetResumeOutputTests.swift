@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCommand
 
 /// What `lade get --retry` makes of answers that break while they are written to the standard output.
-@Suite("lade get, when a body breaks on its way to the standard output")
+@Suite("lade get, when a body breaks on its way to the standard output", .timeLimit(.minutes(5)))
 struct GetResumeOutputTests: GetResumeSuite {
     @Test("goes on to the standard output, where nothing can be taken back", arguments: [1, 65_537, 299_999])
     func output(_ place: Int) async throws {
@@ -80,14 +80,16 @@ struct GetResumeOutputTests: GetResumeSuite {
     func device() throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let interruption = Interruption()
+        let file = try folder.file("file", "text")
 
-        let device = try FileSink("/dev/null", mayOverwrite: true, interruption: interruption)
-        let file = try FileSink(folder.path + "/file", mayOverwrite: false, interruption: interruption)
-
-        #expect(!device.canBeginAnew)
-        #expect(file.canBeginAnew)
-        device.abandon()
-        file.abandon()
+        guard case .special(let device) = try OutputFile("/dev/null", mayOverwrite: false) else {
+            Issue.record("a device is taken for a file")
+            return
+        }
+        try device.close()
+        guard case .regular = try OutputFile(file, mayOverwrite: true) else {
+            Issue.record("a file is taken for a device")
+            return
+        }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeCommand
 
 /// The built program against a server on loopback.
-@Suite("lade get")
+@Suite("lade get", .timeLimit(.minutes(5)))
 struct GetTests: GetSuite {
     @Test("command CM-01 writes data to the standard output and nothing else there or elsewhere")
     func data() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCommand
 
 /// The built program against the local catalogue.
-@Suite("lade pages and lade serve")
+@Suite("lade pages and lade serve", .timeLimit(.minutes(5)))
 struct PagesTests {
     private static let list = "/integrationlayer/2.0/rts/mediaList/video/latestEpisodes"
 
@@ -153,6 +153,37 @@ struct PagesTests {
     @Test("shows no control characters on a terminal, and the same JSON")
     func controlCharacters() {
         #expect(PagesRun.shown(Data("{\"a\":\"\u{7F}\u{9B}é\"}\n".utf8)) == Array("{\"a\":\"\\u007f\\u009bé\"}\n".utf8))
+    }
+
+    @Test("finding FL-11 shows no bidirectional controls on a terminal, and the same JSON")
+    func bidirectionalControls() throws {
+        let controls = "\u{200E}\u{200F}\u{061C}\u{202A}\u{202E}\u{2066}\u{2069}\u{2028}\u{2029}\u{FEFF}"
+        let line = Data("{\"a\":\"\(controls)é\"}\n".utf8)
+
+        let shown = PagesRun.shown(line)
+
+        let text = String(decoding: shown, as: UTF8.self)
+        #expect(!text.unicodeScalars.contains { controls.unicodeScalars.contains($0) })
+        #expect(text.hasPrefix("{\"a\":\"\\u200e\\u200f\\u061c\\u202a") && text.hasSuffix("é\"}\n"))
+        #expect(try JSONDecoder().decode([String: String].self, from: Data(shown)) == ["a": controls + "é"])
+    }
+
+    @Test("finding FQ-22 ends at the second interrupt with 130, and leaves no temporary file")
+    func secondInterrupt() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer(script: [.readRequest, .stall])
+        let process = try LadeProcess(["pages", server.address(), "-o", "all"], in: folder.path)
+        _ = try await server.head(at: 0)
+        process.send(SIGINT)
+        // The program has received the first once it says so.
+        try await process.talk(atLeast: 10)
+        process.send(SIGINT)
+
+        let outcome = try await process.outcome()
+
+        #expect(outcome.status == 130)
+        #expect(folder.names == ["all", "all.journal"])
     }
 
     @Test("serves a catalogue, prints its address, and ends well when interrupted")

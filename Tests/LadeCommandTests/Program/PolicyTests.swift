@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCommand
 
 /// The built program's policies against a server on loopback.
-@Suite("lade get with policies")
+@Suite("lade get with policies", .timeLimit(.minutes(5)))
 struct PolicyTests {
     private func server(
         _ answer: @escaping @Sendable (ServerRequest) -> ServerResponse
@@ -281,6 +281,82 @@ struct PolicyTests {
         #expect(unset.status == 1)
         #expect(insecure.status == 9)
         #expect(insecure.talk.contains("without TLS"))
+    }
+
+    @Test("finding FP-6 and FH-8 secrets that the command was given are shown by nothing that it says")
+    func hidesSecrets() async throws {
+        let secrets = ["cAnArY-bearer", "cAnArY-vault", "cAnArY-query", "cAnArY-\"odd\\"]
+        let server = try server { request in
+            let echo = secrets.map { ServerField("X-Echo", "you sent \($0), did you?") }
+            let tokens = [
+                ServerField("Location", "/next?token=cAnArY-query&x=cAnArY-bearer"),
+                ServerField("Set-Cookie", "s=cAnArY-set"),
+            ]
+            return .status(request.path == "/start" ? 302 : 404, echo + tokens)
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let events = folder.path + "/events"
+
+        let outcome = try await LadeProcess(
+            ["get", "-v", "-L", "--events", events, "--auth", "bearer", "--secret-env", "HUSH"]
+                + [
+                    server.address("/start?api_key=cAnArY-query"), "X-Vault-Token:cAnArY-vault",
+                    "X-Odd-Secret:cAnArY-\"odd\\",
+                ],
+            environment: ["HUSH": "cAnArY-bearer"]
+        ).outcome()
+
+        let log = folder.text(of: "events") ?? ""
+        #expect(outcome.talk.contains("X-Echo: you sent <redacted>") && log.contains("headReceived"))
+        #expect(!outcome.talk.contains("cAnArY"), "\(outcome.talk)")
+        #expect(!log.contains("cAnArY"), "\(log)")
+        #expect(log.split(separator: "\n").allSatisfy { JSONText.isValid(String($0)) })
+        let rights = try FileManager.default.attributesOfItem(atPath: events)[.posixPermissions] as? NSNumber
+        #expect(rights?.intValue == 0o600)
+    }
+
+    @Test("finding FH-9 lade pages sends neither fields nor the body of its own to a next page on another origin")
+    func pagesElsewhere() async throws {
+        let other = try server { _ in .json("[2]") }
+        let next = other.address("/more")
+        let first = try server { _ in .json("[1]", [ServerField("Link", "<\(next)>; rel=\"next\"")]) }
+
+        let followed = try await LadeProcess.run("pages", first.address(), "X-Foo:cAnArY", "Accept-Language:de")
+        let refused = try await LadeProcess.run("pages", first.address(), "--request", "POST", "--data", "cAnArY")
+        let allowed = try await LadeProcess.run(
+            "pages",
+            first.address(),
+            "--request",
+            "POST",
+            "--data",
+            "cAnArY",
+            "--cross-origin-body"
+        )
+
+        #expect(followed.output == "1\n2\n" && refused.status != 0 && allowed.output == "1\n2\n")
+        let received = other.requests
+        #expect(received.count == 2)
+        #expect(received[0].fields.contains { $0.name == "Accept-Language" })
+        #expect(!received[0].fields.contains { $0.value.contains("cAnArY") })
+        #expect(received[1].body == Data("cAnArY".utf8))
+    }
+
+    @Test(
+        "finding FH-10 a host that only looks like a loopback address gets no secret without TLS",
+        arguments: ["127.evil.example.com", "127.0.0.evil"]
+    )
+    func looksLikeLoopback(host: String) async throws {
+        let server = try server { _ in .status(204) }
+
+        let outcome = try await LadeProcess(
+            ["get", "http://\(host)/", "--connect-to", "127.0.0.1:\(server.port)", "--auth", "bearer"]
+                + ["--secret-env", "HUSH"],
+            environment: ["HUSH": "x"]
+        ).outcome()
+
+        #expect(outcome.status == 9)
+        #expect(outcome.talk.contains("without TLS"))
     }
 
     @Test(

@@ -14,7 +14,7 @@ import Testing
 @testable import LadeCommand
 
 /// The built program where it needs no network.
-@Suite("lade")
+@Suite("lade", .timeLimit(.minutes(5)))
 struct ProgramTests {
     @Test("command CM-08 prints the help of each command to the standard output")
     func help() async throws {

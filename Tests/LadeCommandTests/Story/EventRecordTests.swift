@@ -3,6 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct EventRecordTests {
     @Test("command CM-04 writes an event as one line of JSON without secrets")
     func line() {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
+@Suite(.timeLimit(.minutes(1)))
 struct QuantityTests {
     @Test(
         "reads lengths of time",

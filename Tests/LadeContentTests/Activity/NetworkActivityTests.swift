@@ -4,6 +4,7 @@ import LadeTesting
 import Testing
 
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct NetworkActivityTests {
     let rig = Rig()
     let told = Told<Bool>()
@@ -70,5 +71,52 @@ struct NetworkActivityTests {
         rig.activity.decrease()
 
         #expect(told.all == [false, true, false])
+    }
+
+    @Test("finding FL-7 tells the present state when work starts on another thread and ends on the main actor")
+    func startsElsewhere() async throws {
+        rig.activity.enable { [told] in told.add($0) }
+        let isStarted = DispatchSemaphore(value: 0)
+        let thread = Thread { [rig] in
+            rig.activity.increase()
+            isStarted.signal()
+        }
+        thread.start()
+        // The main actor is held, so that the news of the start is still on its way.
+        isStarted.wait()
+        rig.activity.decrease()
+
+        await Task { @MainActor in }.value
+
+        #expect(!rig.activity.isActive)
+        #expect(told.all.last == false)
+        #expect([[false], [false, true, false]].contains(told.all))
+    }
+
+    @Test("finding FL-7 counts every call of a service that it observes, also plain loads and those that fail")
+    func everyCall() async throws {
+        let transport = ScriptedTransport()
+        let go = Signal()
+        transport.on(.get, "/slow").respond(.text("late").after(go))
+        transport.on(.get, "/missing").respond(.status(404))
+        var settings = Service.Settings()
+        settings.time = VirtualTime()
+        settings.retries.limit = 0
+        settings.observers = [rig.activity]
+        let loader = Service(settings, transport: transport).anonymous.makeLoader()
+        rig.activity.enable { [told] in told.add($0) }
+
+        async let slow = loader.load(Rig.request("/slow"))
+        #expect(await told.wait(for: 2) == [false, true])
+        await #expect(throws: LoadingError.self) { try await loader.load(Rig.request("/missing")) }
+        let stalled = Task { try await loader.load(Rig.request("/slow")) }
+        stalled.cancel()
+        _ = await stalled.result
+        #expect(rig.activity.isActive)
+        go.raise()
+        _ = try await slow
+
+        #expect(await told.wait(for: 3) == [false, true, false])
+        #expect(!rig.activity.isActive)
     }
 }

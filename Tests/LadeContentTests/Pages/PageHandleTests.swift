@@ -7,6 +7,7 @@ import Testing
 typealias Object = [String: JSONValue]
 
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct PageHandleTests {
     let rig = Rig()
     let told = Told<PageOutcome<Object>>()

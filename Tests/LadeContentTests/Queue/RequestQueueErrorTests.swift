@@ -6,6 +6,7 @@ import Testing
 
 /// What becomes of the errors that are reported to a queue.
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct RequestQueueErrorTests: QueueSuite {
     let rig = Rig()
     let steps = Told<Step>()

@@ -6,6 +6,7 @@ import Testing
 
 /// What a queue keeps, and what becomes of its requests when it is cancelled or goes away.
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct RequestQueueLifetimeTests: QueueSuite {
     let rig = Rig()
     let steps = Told<Step>()

@@ -5,6 +5,7 @@ import Testing
 @testable import LadeContent
 
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct RequestQueueTests: QueueSuite {
     let rig = Rig()
     let steps = Told<Step>()

@@ -7,6 +7,7 @@ import Testing
 
 /// When a request runs, and who is told so.
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct RequestHandleRunningTests {
     let rig = Rig()
 

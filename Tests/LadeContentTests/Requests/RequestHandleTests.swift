@@ -5,6 +5,7 @@ import Testing
 @testable import LadeContent
 
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct RequestHandleTests {
     let rig = Rig()
 

@@ -6,6 +6,7 @@ import Testing
 
 /// What a request tells of its answer.
 @MainActor
+@Suite(.timeLimit(.minutes(1)))
 struct RequestOutcomeTests {
     let rig = Rig()
 

@@ -1,7 +1,8 @@
 import LadeCore
 import Testing
 
-@Suite struct AuthenticationChallengeTests {
+@Suite(.timeLimit(.minutes(1)))
+struct AuthenticationChallengeTests {
     @Test(
         "tells challenges and their parameters apart, which both have commas between them",
         arguments: [

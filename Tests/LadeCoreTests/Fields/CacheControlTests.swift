@@ -79,7 +79,7 @@ private let contradictions: [(rule: String, line: String, change: @Sendable (ino
     ("control in an extension", "x=\"\u{1}\"", { _ in }),
 ]
 
-@Suite("Cache-Control")
+@Suite("Cache-Control", .timeLimit(.minutes(1)))
 struct CacheControlTests {
     @Test(
         "Each directive is read",

@@ -2,7 +2,8 @@ import Foundation
 import LadeCore
 import Testing
 
-@Suite struct CookieDateTests {
+@Suite(.timeLimit(.minutes(1)))
+struct CookieDateTests {
     @Test(
         "reads the dates of cookies in whatever order and shape (RFC 6265bis §5.1.1)",
         arguments: [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Field cursor")
+@Suite("Field cursor", .timeLimit(.minutes(1)))
 struct FieldCursorTests {
     @Test("The byte classes are those of RFC 9110 §5.6.2 and §5.5")
     func byteClasses() {

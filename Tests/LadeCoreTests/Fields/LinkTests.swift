@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Link")
+@Suite("Link", .timeLimit(.minutes(1)))
 struct LinkTests {
     @Test(
         "Targets and relation types are read",

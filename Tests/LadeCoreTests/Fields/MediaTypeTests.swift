@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Media types")
+@Suite("Media types", .timeLimit(.minutes(1)))
 struct MediaTypeTests {
     @Test(
         "Type, subtype and parameters are read",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Retry-After")
+@Suite("Retry-After", .timeLimit(.minutes(1)))
 struct RetryAfterTests {
     private let now = Date(timeIntervalSince1970: 1_742_040_000)
 

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite("Characters of fields")
+@Suite("Characters of fields", .timeLimit(.minutes(1)))
 struct FieldCharactersTests {
     /// Words that are mostly usual, with now and then any byte at all.
     private func samples() -> [[UInt8]] {

@@ -2,7 +2,8 @@ import LadeCore
 import Testing
 
 /// The table of pins, which is what the reference's trust policy is a value of; chains are judged by the transports.
-@Suite struct PinSetTests {
+@Suite(.timeLimit(.minutes(1)))
+struct PinSetTests {
     private let one = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
     private let two = "//////////////////////////////////////////8="
 
@@ -31,6 +32,35 @@ import Testing
     @Test("service TP-03 finds the pins of a host, whatever its case")
     func findsHost() throws {
         #expect(try pinned().pins(for: "www.Example.com") == [String(one.dropFirst(7))])
+    }
+
+    @Test(
+        "finding FT-8 finds the pins of a host, however the host and the pattern are written",
+        arguments: ["api.example.com", "API.example.com.", "api%2Eexample.com", "%61pi.example.com"],
+        ["api.example.com", "API.example.com.", "api%2Eexample.com", "*.example.com", "*.EXAMPLE.com."]
+    )
+    func findsAnySpelling(host: String, pattern: String) throws {
+        var pins = PinSet()
+        try pins.pin([two], for: pattern)
+
+        #expect(pins.pins(for: host) == [two])
+    }
+
+    @Test("finding FT-8 finds the pins of an address, however it is written", arguments: ["127.1", "0x7f000001"])
+    func findsAddress(host: String) throws {
+        var pins = PinSet()
+        try pins.pin([two], for: "127.0.0.1")
+
+        #expect(pins.pins(for: host) == [two])
+    }
+
+    @Test("finding FT-8 has no key for what cannot be a host", arguments: ["a..b", "[::1", "a b", "", "1.2.3.4.5"])
+    func noHost(host: String) throws {
+        #expect(try pinned().pins(for: host) == [])
+        var pins = PinSet()
+        #expect(throws: LoadingError.self) { try pins.pin([one], for: host) }
+        #expect(throws: LoadingError.self) { try pins.pin([one], for: "*." + host) }
+        #expect(pins.isEmpty)
     }
 
     @Test("service TP-04 finds no pins for a host of another domain")

@@ -1,7 +1,8 @@
 import LadeCore
 import Testing
 
-@Suite struct MessageDigestTests {
+@Suite(.timeLimit(.minutes(1)))
+struct MessageDigestTests {
     @Test(
         "SHA-256 gives the values of FIPS 180-4, whatever the padding",
         arguments: [

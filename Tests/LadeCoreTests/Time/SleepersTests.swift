@@ -2,6 +2,7 @@ import Testing
 
 @testable import LadeCore
 
+@Suite(.timeLimit(.minutes(5)))
 struct SleepersTests {
     @Test("sleepers are woken in order of deadline, and not before it")
     func order() async {

@@ -6,7 +6,8 @@
 import LadeCore
 import Testing
 
-@Suite struct SystemTimeTests {
+@Suite(.timeLimit(.minutes(5)))
+struct SystemTimeTests {
     @Test("service CL-01 the production clock tells the system's date")
     func date() {
         let before = Date()

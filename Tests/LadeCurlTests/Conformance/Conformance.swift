@@ -28,6 +28,14 @@ private func makeContext() -> ConformanceContext {
 /// Raised by the first look-up of the name that hangs.
 private let lookUpBegan = Signal()
 
+/// What libcurl 7.88 sometimes makes impossible, by case: how the finding begins, and why. README, *Limits*, has it too.
+private let knownIssues: [String: (finding: String, reason: String)] = [
+    "FH-4": (
+        "20 that end after GOAWAY",
+        "GOAWAY shows in libcurl's log alone, and is missed when it arrives while a request is sent; the body then counts as incomplete"
+    )
+]
+
 private let isCI = ProcessInfo.processInfo.environment["CI"] == "true"
 
 /// Runs one case of the transport's conformance suite on `CurlTransport`.
@@ -37,8 +45,17 @@ func conform(_ number: String) async throws {
     do {
         try await test.run(makeContext())
     } catch let failure as ConformanceFailure {
+        let known = knownIssues[number]
+        let (expected, others) = (
+            failure.findings.filter { $0.hasPrefix(known?.finding ?? "-") },
+            failure.findings.filter { !$0.hasPrefix(known?.finding ?? "-") }
+        )
+        if let known, !expected.isEmpty {
+            withKnownIssue("\(known.reason)") { Issue.record("\(number): \(expected.joined(separator: "; "))") }
+        }
+        guard !others.isEmpty else { return }
         // Recorded, not thrown: this may run in a process of its own, which an error would end without a word.
-        Issue.record("\(failure)")
+        Issue.record("\(number): \(others.joined(separator: "; "))")
     } catch let skip as ConformanceSkip {
         if isCI {
             Issue.record("\(number) did not run whole: \(skip)")

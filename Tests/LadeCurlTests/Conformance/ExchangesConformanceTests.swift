@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: exchanges")
+@Suite("Transport conformance of CurlTransport: exchanges", .timeLimit(.minutes(5)))
 struct ExchangesConformanceTests {
     @Test("transport TR-30 sends any method as it is written", .timeLimit(.minutes(5)))
     func tr30() async throws {

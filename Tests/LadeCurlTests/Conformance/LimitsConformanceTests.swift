@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: limits")
+@Suite("Transport conformance of CurlTransport: limits", .timeLimit(.minutes(5)))
 struct LimitsConformanceTests {
     @Test("transport TR-80 times out each phase alone, by its name", .timeLimit(.minutes(5)))
     func tr80() async throws {

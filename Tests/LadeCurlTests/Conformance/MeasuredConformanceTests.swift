@@ -1,7 +1,7 @@
 import Testing
 
 // Each in a process of its own, one after the other: they measure memory, descriptors and processor time.
-@Suite("Transport conformance of CurlTransport: measured", .serialized)
+@Suite("Transport conformance of CurlTransport: measured", .serialized, .timeLimit(.minutes(10)))
 struct MeasuredConformanceTests {
     @Test("transport TR-51 uploads 256 MiB from a file and from a sequence in little memory", .timeLimit(.minutes(10)))
     func tr51() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: raw answers")
+@Suite("Transport conformance of CurlTransport: raw answers", .timeLimit(.minutes(5)))
 struct RawAnswersConformanceTests {
     @Test("transport TR-01 refuses an answer that is not HTTP", .timeLimit(.minutes(5)))
     func tr01() async throws {

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: TLS")
+@Suite("Transport conformance of CurlTransport: TLS", .timeLimit(.minutes(5)))
 struct TLSConformanceTests {
     @Test(
         "transport TR-70 accepts the certificate of a private authority that was given to it",
@@ -36,5 +36,10 @@ struct TLSConformanceTests {
     )
     func tr75() async throws {
         try await conform("TR-75")
+    }
+
+    @Test("finding FT-8 finds the pins of a host, however its name is written", .timeLimit(.minutes(5)))
+    func ft8() async throws {
+        try await conform("FT-8")
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Transport conformance of CurlTransport: traps")
+@Suite("Transport conformance of CurlTransport: traps", .timeLimit(.minutes(5)))
 struct TrapsConformanceTests {
     @Test(
         "transport TR-90 goes on with everything else when a call is cancelled in its name look-up",

@@ -3,7 +3,7 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-@Suite("Transport conformance of a transport that looks at its task alone")
+@Suite("Transport conformance of a transport that looks at its task alone", .timeLimit(.minutes(5)))
 struct UnscopedConformanceTests {
     @Test("transport TR-62 ends a call with its scope although the transport knows of none", .timeLimit(.minutes(5)))
     func tr62() async throws {

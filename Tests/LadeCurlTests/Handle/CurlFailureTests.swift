@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCurl
 
 /// One row for each way libcurl can end an exchange, and what the caller is told.
-@Suite("libcurl's failures")
+@Suite("libcurl's failures", .timeLimit(.minutes(1)))
 struct CurlFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var name: String

@@ -3,7 +3,8 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-@Suite struct HandleReuseTests {
+@Suite(.timeLimit(.minutes(5)))
+struct HandleReuseTests {
     // Closes each connection after its answer.
     private let server: LoopbackServer
     private let transport: CurlTransport

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Admission to the network")
+@Suite("Admission to the network", .timeLimit(.minutes(1)))
 struct AdmissionTests {
     private func limits(total: Int = 100, perHost: Int = 2, streams: Int = 5) -> TransportSettings.ConnectionLimits {
         var limits = TransportSettings.ConnectionLimits()
@@ -72,18 +72,106 @@ struct AdmissionTests {
         #expect(admission.end(host: admission.host("a")) == [6])
     }
 
-    @Test("keeps the total over all hosts, and gives what is freed to those kept out by it")
-    func keepsTheTotal() {
+    @Test("finding FT-7 a connection that becomes free goes to each host in turn that the total keeps waiting")
+    func sharesTheTotal() {
         var admission = Admission<Int>(limits: limits(total: 3))
         #expect(fill(&admission, 0..<4, host: "a") == [0, 1])
         #expect(fill(&admission, 10..<14, host: "b") == [10])
         #expect(fill(&admission, 20..<22, host: "c") == [])
 
-        #expect(admission.end(host: admission.host("b")) == [11])
-        #expect(admission.end(host: admission.host("a")) == [2])
-        #expect(admission.end(host: admission.host("a")) == [3])
-        #expect(admission.end(host: admission.host("a")) == [12])
-        #expect(admission.end(host: admission.host("a")) == [20])
+        // A host at its own limit does not wait for the total: `a` joins the line when one of its calls has ended.
+        let ends = ["b", "a", "a", "b", "c", "a"].map { admission.end(host: admission.host($0)) }
+
+        #expect(ends == [[11], [20], [12], [2], [21], [13]])
+    }
+
+    @Test("finding FT-7 one urgent call goes before 2,000 others of another host, wherever they wait")
+    func servesByPriorityAcrossHosts() {
+        var admission = Admission<Int>(limits: limits(total: 6, perHost: 6))
+        for ticket in 0..<2_006 { _ = admission.request(ticket, host: admission.host("a"), priority: .low) }
+        _ = admission.request(9_000, host: admission.host("b"), priority: .high)
+        _ = admission.request(9_001, host: admission.host("c"), priority: .normal)
+
+        #expect((0..<4).map { _ in admission.end(host: admission.host("a")) } == [[9_000], [9_001], [6], [7]])
+    }
+
+    @Test("finding FT-7 2,000 waiting calls of one host leave another its share")
+    func sharesAmongHosts() {
+        var admission = Admission<Int>(limits: limits(total: 2, perHost: 2))
+        for ticket in 0..<2_002 { _ = admission.request(ticket, host: admission.host("a"), priority: .normal) }
+        for ticket in 5_000..<5_003 { _ = admission.request(ticket, host: admission.host("b"), priority: .normal) }
+        var served: [Int] = []
+        var last = "a"
+        for _ in 0..<6 {
+            for ticket in admission.end(host: admission.host(last)) {
+                served.append(ticket)
+                last = ticket >= 5_000 ? "b" : "a"
+            }
+        }
+
+        // `a` joins the line when its first call has ended, behind `b`; from then on they take turns.
+        #expect(served == [5_000, 2, 5_001, 3, 5_002, 4])
+    }
+
+    @Test("finding FT-5 streamed answers leave one connection of a host to others, and none overtakes its like")
+    func leavesAConnection() {
+        var admission = Admission<Int>(limits: limits(perHost: 3))
+        let host = admission.host("a")
+        let kinds: [Admission<Int>.Kind] = [.exclusive, .exclusive, .exclusive, .exclusive, .shared, .shared]
+        let started = kinds.indices.filter { number in
+            admission.request(number, host: host, kind: kinds[number], priority: .normal) == .start
+        }
+
+        #expect(started == [0, 1, 4])
+        #expect(admission.end(host: host, kind: .shared) == [5])
+        #expect(admission.end(host: host, kind: .shared) == [])
+        #expect(admission.end(host: host, kind: .exclusive) == [2])
+        #expect(admission.end(host: host, kind: .exclusive) == [3])
+    }
+
+    @Test("finding FT-5 where there is one connection only, a streamed answer may have it")
+    func streamsOverOne() {
+        var admission = Admission<Int>(limits: limits(perHost: 1))
+        #expect(admission.request(0, host: admission.host("a"), kind: .exclusive, priority: .normal) == .start)
+    }
+
+    @Test("finding FT-5 calls that libcurl queued wait in their order, as many as it carries are given to it")
+    func takesBack() {
+        var admission = Admission<Int>(limits: limits(perHost: 2, streams: 100))
+        let host = admission.host("a")
+        _ = admission.learn(.streams, host: host)
+        _ = fill(&admission, 0..<5)
+        // libcurl carries two of them.
+        for ticket in [4, 3, 2] { _ = admission.takeBack(ticket, host: host, priority: .normal) }
+
+        #expect(fill(&admission, 5..<7) == [])
+        #expect((0..<3).map { _ in admission.end(host: host) } == [[2], [3], [4]])
+        // A new connection carries others: as many as it may are tried again.
+        #expect(admission.noteConnection(isMade: true, host: host) == [5, 6])
+    }
+
+    @Test("finding FT-5 a host of which libcurl carries no call is tried again when a call to any host ends")
+    func triesBlockedHosts() {
+        var admission = Admission<Int>(limits: limits())
+        let (other, blocked) = (admission.host("a"), admission.host("b"))
+        _ = fill(&admission, 0..<1, host: "a")
+        _ = fill(&admission, 1..<3, host: "b")
+        for ticket in [2, 1] { _ = admission.takeBack(ticket, host: blocked, priority: .normal) }
+
+        #expect(admission.startable() == [])
+        #expect(admission.end(host: other) == [1, 2])
+    }
+
+    @Test("a host to which no connection can be made does not have its calls wait for one to share")
+    func doubtfulHosts() {
+        var admission = Admission<Int>(limits: limits())
+        let host = admission.host("a")
+
+        #expect(admission.awaitsSharing(host: host))
+        _ = admission.noteConnection(isMade: false, host: host)
+        #expect(!admission.awaitsSharing(host: host))
+        _ = admission.noteConnection(isMade: true, host: host)
+        #expect(admission.awaitsSharing(host: host))
     }
 
     @Test("hands over everything that waits, once")
@@ -172,53 +260,111 @@ struct AdmissionTests {
         #expect(others.allSatisfy { $0 < 1_024 })
     }
 
-    @Test("never exceeds a limit and loses nobody, whatever happens", arguments: [11, 12, 13] as [UInt64])
-    func keepsItsPromises(seed: UInt64) {
-        let random = SeededRandom(seed: seed)
-        let limits = limits(total: 7, perHost: 2, streams: 4)
-        var admission = Admission<Int>(limits: limits)
-        var waiting: [Int: (host: String, place: Admission<Int>.Place)] = [:]
-        var running: [Int: String] = [:]
-        var hostOf: [Int: String] = [:]
+    /// What the admission promises, computed from scratch after each step.
+    private struct Model {
+        struct Entry {
+            var host: String
+            var kind: Admission<Int>.Kind
+            var priority: Request.Priority
+            var place: Admission<Int>.Place?
+        }
+
+        let limits: TransportSettings.ConnectionLimits
+        var waiting: [Int: Entry] = [:]
+        var running: [Int: Entry] = [:]
         var isMultiplexing: [String: Bool] = [:]
+        /// How many calls libcurl carries at the most.
+        var capacity: [String: Int] = [:]
+
+        func active(_ host: String) -> [Entry] { running.values.filter { $0.host == host } }
+
+        /// Whether a call could start if the total had room.
+        func hasRoom(_ entry: Entry) -> Bool {
+            let active = active(entry.host)
+            if let capacity = capacity[entry.host], active.count >= capacity { return false }
+            let exclusive = active.filter { $0.kind == .exclusive }.count
+            if entry.kind == .exclusive, exclusive >= max(1, limits.perHost - 1) { return false }
+            let most = isMultiplexing[entry.host] == true ? max(limits.streamsPerHost, limits.perHost) : limits.perHost
+            return active.count < most
+        }
+
+        /// The highest priority of which a call waits that could start if the total had room.
+        var mostUrgent: Request.Priority? { waiting.values.filter(hasRoom).map(\.priority).max() }
+    }
+
+    @Test("keeps every limit, wastes no connection, goes by priority and forgets no call", arguments: 1...20)
+    func keepsItsPromises(seed: Int) {
+        let random = SeededRandom(seed: UInt64(seed))
+        func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
+        let limits = limits(total: 7, perHost: 1 + pick(4), streams: 1 + pick(6))
+        var admission = Admission<Int>(limits: limits)
+        var model = Model(limits: limits)
         func started(_ tickets: [Int]) {
             for ticket in tickets {
-                #expect(waiting.removeValue(forKey: ticket) != nil, "seed \(seed)")
-                running[ticket] = hostOf[ticket]
+                // Each goes before all that are left, by priority.
+                let mostUrgent = model.mostUrgent
+                guard let entry = model.waiting.removeValue(forKey: ticket) else {
+                    Issue.record("seed \(seed): \(ticket) started twice")
+                    continue
+                }
+                #expect(entry.priority == mostUrgent && model.hasRoom(entry), "seed \(seed): \(ticket)")
+                model.running[ticket] = entry
             }
         }
-        for ticket in 0..<5_000 {
-            let host = ["a", "b", "c", "d"][Int(random.next() % 4)]
-            hostOf[ticket] = host
-            switch admission.request(
-                ticket,
-                host: admission.host(host),
-                priority: .init(rawValue: Int(random.next() % 3)) ?? .low
-            ) {
-            case .start: running[ticket] = host
-            case .wait(let place): waiting[ticket] = (host, place)
+        func end(_ ticket: Int) {
+            guard let entry = model.running.removeValue(forKey: ticket) else { return }
+            if model.active(entry.host).isEmpty { model.capacity[entry.host] = nil }
+            for (host, capacity) in model.capacity where capacity == 0 { model.capacity[host] = nil }
+            started(admission.end(host: admission.host(entry.host), kind: entry.kind))
+        }
+        for ticket in 0..<500 {
+            let host = ["a", "b", "c", "d"][pick(4)]
+            var entry = Model.Entry(
+                host: host,
+                kind: pick(3) == 0 ? .exclusive : .shared,
+                priority: Request.Priority(rawValue: pick(3)) ?? .low
+            )
+            switch admission.request(ticket, host: admission.host(host), kind: entry.kind, priority: entry.priority) {
+            case .start:
+                #expect(model.hasRoom(entry), "seed \(seed)")
+                model.running[ticket] = entry
+            case .wait(let place):
+                entry.place = place
+                model.waiting[ticket] = entry
             }
-            switch random.next() % 4 {
+            switch pick(6) {
             case 0:
-                if let (ticket, entry) = waiting.min(by: { $0.key < $1.key }) {
-                    admission.withdraw(from: entry.place, host: admission.host(entry.host))
-                    waiting[ticket] = nil
+                if let (ticket, entry) = model.waiting.min(by: { $0.key < $1.key }), let place = entry.place {
+                    admission.withdraw(from: place, host: admission.host(entry.host))
+                    model.waiting[ticket] = nil
                 }
             case 1:
-                isMultiplexing[host] = random.next() % 2 == 0
-                started(admission.learn(isMultiplexing[host] == true ? .streams : .none, host: admission.host(host)))
+                let isMultiplexing = pick(2) == 0
+                model.isMultiplexing[host] = isMultiplexing
+                started(admission.learn(isMultiplexing ? .streams : .none, host: admission.host(host)))
+            case 2:
+                // libcurl queues the call, which has just started.
+                guard model.running.count > 1, var entry = model.running[ticket] else { break }
+                model.running[ticket] = nil
+                model.capacity[host] = model.active(host).count
+                entry.place = admission.takeBack(
+                    ticket,
+                    host: admission.host(host),
+                    kind: entry.kind,
+                    priority: entry.priority
+                )
+                model.waiting[ticket] = entry
+                started(admission.startable())
+            case 3:
+                model.capacity[host] = nil
+                started(admission.noteConnection(isMade: true, host: admission.host(host)))
             default:
-                if let (ticket, host) = running.min(by: { $0.key < $1.key }) {
-                    running[ticket] = nil
-                    started(admission.end(host: admission.host(host)))
-                }
+                if let ticket = model.running.keys.min() { end(ticket) }
             }
-            #expect(running.count <= limits.total, "seed \(seed)")
+            #expect(model.running.count <= limits.total, "seed \(seed)")
+            #expect(model.running.count == limits.total || model.mostUrgent == nil, "seed \(seed): one could start")
         }
-        while let (ticket, host) = running.first {
-            running[ticket] = nil
-            started(admission.end(host: admission.host(host)))
-        }
-        #expect(waiting.isEmpty, "seed \(seed): \(waiting.count) were forgotten")
+        while let ticket = model.running.keys.min() { end(ticket) }
+        #expect(model.waiting.isEmpty, "seed \(seed): \(model.waiting.count) were forgotten")
     }
 }

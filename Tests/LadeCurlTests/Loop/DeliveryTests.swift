@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Delivery of the loop's answers")
+@Suite("Delivery of the loop's answers", .timeLimit(.minutes(5)))
 struct DeliveryTests {
     @Test(
         "gives each class of priority a lane of its own",

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("The pool of buffers")
+@Suite("The pool of buffers", .timeLimit(.minutes(1)))
 struct BufferPoolTests {
     private let pool = BufferPool()
 
@@ -74,6 +74,18 @@ struct BufferPoolTests {
         #expect(few == Data(repeating: 7, count: 4096))
         #expect(pool.data(pool.take(100_000), count: 0).isEmpty)
         #expect(pool.keptBytes == buffer.count)
+    }
+
+    @Test("finding FT-10 keeps what fills less than half of a buffer in a smaller one")
+    func keepsLittleInLittle() {
+        let buffer = pool.take(64 << 10)
+        buffer.initializeMemory(as: UInt8.self, repeating: 7)
+
+        var data: Data? = pool.data(buffer, count: 5000)
+        #expect(pool.keptBytes == 64 << 10)
+        #expect(data == Data(repeating: 7, count: 5000))
+        data = nil
+        #expect(pool.keptBytes == (64 << 10) + 8192)
     }
 
     @Test("lets a run of bytes grow without losing any, and keeps what it grew out of")

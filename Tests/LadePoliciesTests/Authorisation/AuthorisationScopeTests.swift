@@ -30,9 +30,10 @@ private struct Running {
     let events: EventRecorder
     let task: Task<Ending, Never>
 
+    /// Cancels the task first: a call that the scope has ended may be over before its task could be cancelled.
     func end(by end: EarlyEnd) {
-        if end != .task { scope.cancel() }
         if end != .scope { task.cancel() }
+        if end != .task { scope.cancel() }
     }
 
     /// How many waits for credentials began and ended.
@@ -91,7 +92,7 @@ private struct Unscoped: Transport {
     }
 }
 
-@Suite("Authorisation and the scope of a call", .timeLimit(.minutes(5)))
+@Suite("Authorisation and the scope of a call", .timeLimit(.minutes(1)))
 struct AuthorisationScopeTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()

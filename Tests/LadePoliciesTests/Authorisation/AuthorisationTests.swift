@@ -42,7 +42,8 @@ private final class Noting: Authoriser {
     var log: [String] { asked.withLock { $0 } }
 }
 
-@Suite struct AuthorisationInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct AuthorisationInterceptorTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let events = EventRecorder()
@@ -124,7 +125,10 @@ private final class Noting: Authoriser {
     @Test("policies PL-14 without budget the refusal is the answer")
     func heedsBudget() async throws {
         transport.onAnyRequest().respond(.status(401))
-        let link = AuthorisationInterceptor(authorisers: [Noting("willing", isWilling: true)]) { _ in false }
+        var settings = RetryBudget.Settings()
+        settings.capacity = 0
+        let budget = RetryBudget(settings)
+        let link = AuthorisationInterceptor(authorisers: [Noting("willing", isWilling: true)], budget: budget)
 
         let response = try await Chain([link], transport: transport).send(Request("https://a.test/"), call: Call())
 
@@ -196,7 +200,8 @@ private final class Noting: Authoriser {
     }
 }
 
-@Suite struct ReadyAuthorisersTests {
+@Suite(.timeLimit(.minutes(1)))
+struct ReadyAuthorisersTests {
     private let transport = ScriptedTransport()
 
     private func sent(_ address: String, _ authoriser: any Authoriser) async throws -> Request {
@@ -234,10 +239,12 @@ private final class Noting: Authoriser {
     }
 
     @Test(
-        "policies PL-45 an API key goes into the query, in place of another, and is not shown",
+        "policies PL-45 and finding FP-21 an API key goes into the query, in place of another, and is not shown",
         arguments: [
             ("https://a.test", "https://a.test?own=k%263%20y"),
             ("https://a.test/x?a=1&own=old&b=%20#f", "https://a.test/x?a=1&b=%20&own=k%263%20y#f"),
+            // finding FP-21: empty items stay, the query may be signed as it is written.
+            ("https://a.test/?a&&b=&", "https://a.test/?a&&b=&&own=k%263%20y"),
         ]
     )
     func keyInQuery(address: String, expected: String) async throws {
@@ -248,5 +255,51 @@ private final class Noting: Authoriser {
         #expect(request.url.absoluteString == expected)
         #expect(!"\(request)".contains("k%263"))
         #expect(!"\(ErrorContext(request))".contains("k%263"))
+    }
+
+    @Test(
+        "finding FP-20 a path that a server may read as another one is outside a scope that has a path",
+        arguments: [
+            ("/private/x", true), ("/private/a..b/x", true), ("/private/..x", true), ("/private/x;v=1/y", true),
+            ("/private/%2e", true), ("/private/50%25", true), ("/private/caf%C3%A9", true), ("/private/", true),
+            ("/private/..%2fpublic", false), ("/private/..%2Fpublic", false), ("/private/x/..;/..;/public", false),
+            ("/private/..;a=b/public", false), ("/private/%2e%2e/public", false), ("/private/%2E./public", false),
+            ("/private/..%5cpublic", false), ("/private/%5c..%5c..%5cpublic", false),
+            ("/private/%252e%252e/public", false), ("/private/..%252fpublic", false),
+            ("/private/%25252e%25252e/public", false), ("/private/%c0%ae%c0%ae/public", false),
+            ("/private/..%00/public", false), ("/private/..%20/public", false), ("/private/x/../../public", false),
+            ("/private/..%3b/public", false), ("/private/..%09;/public", false),
+            ("/public", false), ("/privateer", false),
+        ]
+    )
+    func climbingPaths(path: String, isInside: Bool) throws {
+        let scope = try CredentialScope("https://api.test/private/")
+        let whole = try CredentialScope("https://api.test")
+        let request = try Request("https://api.test" + path)
+
+        #expect(scope.contains(request) == isInside)
+        #expect(whole.contains(request))
+    }
+
+    @Test("finding FP-12 refunds the withdrawal for a replay whose credentials did not come")
+    func refundsReplays() async throws {
+        let budget = RetryBudget()
+        transport.onAnyRequest().respond(.status(401))
+        let count = Locked(0)
+        let scope = try CredentialScope("https://api.test")
+        let authoriser = BearerAuthoriser(scope: scope) { (_, _) throws(LoadingError) in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 1 else { throw .cancelled(ErrorContext()) }
+            return .init("first")
+        }
+        let link = AuthorisationInterceptor(authorisers: [authoriser], budget: budget)
+
+        _ = try? await Chain([link], transport: transport).send(Request("https://api.test/"), call: Call())
+
+        #expect(transport.received.count == 1)
+        #expect(budget.left(for: ServiceKey(try Request("https://api.test/"))) == 500)
     }
 }

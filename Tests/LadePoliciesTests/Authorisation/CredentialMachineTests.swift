@@ -4,7 +4,8 @@ import Testing
 
 @testable import LadePolicies
 
-@Suite struct CredentialMachineTests {
+@Suite(.timeLimit(.minutes(1)))
+struct CredentialMachineTests {
     private typealias Machine = CredentialMachine<String>
     private let date = Date(timeIntervalSince1970: 1_767_225_600)
     private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }

@@ -5,16 +5,21 @@ import Testing
 @testable import LadeCore
 @testable import LadePolicies
 
-@Suite struct DigestTests {
+@Suite(.timeLimit(.minutes(1)))
+struct DigestTests {
     private let transport = ScriptedTransport()
 
     private func challenge(_ text: String) throws -> DigestChallenge {
         try #require(AuthenticationChallenge.parse(text).compactMap(DigestChallenge.init).first)
     }
 
-    private func send(_ authoriser: DigestAuthoriser, _ method: LadeCore.Method = .get) async throws -> Response {
+    private func send(
+        _ authoriser: DigestAuthoriser,
+        _ method: LadeCore.Method = .get,
+        seed: UInt64 = 1
+    ) async throws -> Response {
         try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
-            .send(Request(method, "https://a.test/dir/index.html?q=1"), call: Call(random: SeededRandom(seed: 1)))
+            .send(Request(method, "https://a.test/dir/index.html?q=1"), call: Call(random: SeededRandom(seed: seed)))
     }
 
     private func make() throws -> DigestAuthoriser {
@@ -146,5 +151,71 @@ import Testing
             .send(Request("https://a.test/"), call: Call())
         #expect(response.status == 401)
         #expect(other.received.count == 2)
+    }
+
+    @Test(
+        "finding FP-10 a session's key covers the first cnonce of the session (RFC 7616 §3.4.2)",
+        arguments: ["MD5-sess", "SHA-256-sess"]
+    )
+    func sessionKeys(algorithm: String) async throws {
+        let field = #"Digest realm="r", nonce="n1", qop="auth", algorithm=\#(algorithm)"#
+        transport.onAnyRequest().respond(.status(401, headers: ["WWW-Authenticate": field])).then(.status(200))
+        let authoriser = try make()
+
+        for seed in UInt64(1)...3 { _ = try await send(authoriser, seed: seed) }
+
+        let answers = transport.requests.compactMap { $0.headers["Authorization"] }
+        let parts = answers.map { answer in
+            Dictionary(
+                answer.dropFirst("Digest ".count).components(separatedBy: ", ").map { part in
+                    let halves = part.split(separator: "=", maxSplits: 1).map(String.init)
+                    return (halves[0], halves[1].trimmingCharacters(in: ["\""]))
+                }
+            ) { first, _ in first }
+        }
+        #expect(parts.map { $0["nc"] } == ["00000001", "00000002", "00000003"])
+        let hash = { (text: String) in
+            algorithm == "MD5-sess" ? MD5.hash(text.utf8).hexadecimalText : SHA256.hash(text.utf8).hexadecimalText
+        }
+        let first = try #require(parts.first?["cnonce"])
+        let key = hash(hash("Mufasa:r:Circle of Life") + ":n1:\(first)")
+        for part in parts {
+            let (count, own) = (part["nc"] ?? "", part["cnonce"] ?? "")
+            #expect(part["response"] == hash("\(key):n1:\(count):\(own):auth:" + hash("GET:/dir/index.html?q=1")))
+        }
+    }
+
+    @Test("finding FP-10 a new nonce begins a new session with a cnonce of its own")
+    func newSessions() async throws {
+        let fields = ["n1", "n2"].map { #"Digest realm="r", nonce="\#($0)", qop="auth", algorithm=MD5-sess"# }
+        transport.onAnyRequest().respond(.status(401, headers: ["WWW-Authenticate": fields[0]])).then(.status(200))
+            .then(.status(401, headers: ["WWW-Authenticate": fields[1] + ", stale=true"])).then(.status(200))
+        let authoriser = try make()
+
+        for seed in UInt64(1)...2 { _ = try await send(authoriser, seed: seed) }
+
+        let nonces = transport.requests.compactMap { $0.headers["Authorization"] }.map { answer in
+            answer.components(separatedBy: ", ").filter { $0.hasPrefix("nonce=") || $0.hasPrefix("cnonce=") }
+        }
+        #expect(nonces.count == 3)
+        #expect(nonces[0] == nonces[1])
+        #expect(nonces[2][0] == #"nonce="n2""#)
+        #expect(nonces[2][1] != nonces[0][1])
+    }
+
+    @Test(
+        "finding FP-17 reads a challenge with 200,000 parameters, and the ones after it, in linear time",
+        .timeLimit(.minutes(1))
+    )
+    func longChallenges() throws {
+        let many = (0..<200_000).map { "p\($0)=v" }.joined(separator: ", ")
+
+        let challenges = AuthenticationChallenge.parse("Digest \(many), Negotiate abc==, Basic realm=\"x\"")
+
+        #expect(challenges.map(\.scheme) == ["digest", "negotiate", "basic"])
+        #expect(challenges.map(\.parameters.count) == [200_000, 0, 1])
+        #expect(challenges[0]["p199999"] == "v")
+        #expect(challenges[1].token == "abc==")
+        #expect(challenges[2]["realm"] == "x")
     }
 }

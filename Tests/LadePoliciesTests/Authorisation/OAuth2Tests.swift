@@ -5,7 +5,8 @@ import Testing
 
 @testable import LadeCore
 
-@Suite struct OAuth2Tests {
+@Suite(.timeLimit(.minutes(1)))
+struct OAuth2Tests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let told = Locked<[OAuth2Tokens]>([])
@@ -263,5 +264,120 @@ import Testing
             ]
         )
         #expect(transport.received[1].text.hasSuffix("refresh_token=kept-refresh"))
+    }
+
+    @Test(
+        "finding FP-3 a refusal that says nothing against the user's grant is asked again later, with growing delays",
+        arguments: [
+            (401, #"{"error": "invalid_client"}"#), (400, #"{"error": "temporarily_unavailable"}"#),
+            (403, #"{"error": "blocked by the firewall"}"#), (403, #"{"message": "no"}"#), (500, "down"),
+        ]
+    )
+    func passingRefusals(status: Int, text: String) async throws {
+        transport.on(.post, "/token").then(.json(text, status: Status(status)), times: 3).then(tokens(1))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+        var asked: [Int] = []
+
+        for _ in 0..<40 {
+            let isLoaded = (try? await send(authoriser)) != nil
+            asked.append(transport.received.count { $0.target == "/token" })
+            if isLoaded { break }
+            time.advance(by: .seconds(1))
+        }
+
+        // 5 s, 10 s and 20 s are remembered: a call a second asks at 0, 5, 15 and 35 s.
+        let firsts = (1...4).map { asked.firstIndex(of: $0) }
+        #expect(firsts == [0, 5, 15, 35])
+        #expect(asked.count == 36)
+    }
+
+    @Test("finding FP-3 invalid_grant for the client's own grant is not lasting: there is no user to sign in")
+    func clientGrant() async throws {
+        transport.on(.post, "/token").respond(.json(#"{"error": "invalid_grant"}"#, status: 400)).then(tokens(1))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make(.clientCredentials)
+
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(authoriser) }
+        guard case .refreshFailed = cause(error) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        time.advance(by: .seconds(5))
+        #expect(try await send(authoriser).status == 200)
+    }
+
+    @Test("finding FP-15 tokens that arrive after a sign-out are not told to the app", arguments: [true, false])
+    func noCallbackAfterSignOut(isReplaced: Bool) async throws {
+        let gate = Signal()
+        transport.on(.post, "/token").respond(tokens(1, refresh: "old user's").after(gate)).then(tokens(2))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+        let answer = Task { try await send(authoriser) }
+        try await gate.arrivals(atLeast: 1)
+
+        if isReplaced {
+            authoriser.credentials.replace(with: .init(OAuth2Tokens(accessToken: "new user's")))
+        } else {
+            authoriser.forget()
+        }
+        gate.raise()
+        _ = await answer.result
+
+        #expect(told.withLock { $0.isEmpty })
+    }
+
+    @Test("finding FP-15 tokens that were received but not yet told when the user signs out are not told")
+    func signOutBetweenReceivingAndTelling() async throws {
+        let holder = Locked<OAuth2Authoriser?>(nil)
+        let endpoint = try #require(URL(string: "https://id.test/token"))
+        // The user signs out when the body of the tokens has been read to its end.
+        let signingOut = ClosureTransport { (request, _) throws(LoadingError) in
+            let bytes = Data(#"{"access_token": "a1", "refresh_token": "r2"}"#.utf8)
+            let body = ResponseBody(streaming: LastWord(bytes) { holder.withLock { $0 }?.forget() })
+            return Response(status: 200, body: body, request: request)
+        }
+        let authoriser = OAuth2Authoriser(
+            OAuth2Settings(tokenEndpoint: endpoint, grant: .refreshToken("r1")),
+            scope: try CredentialScope("https://api.test"),
+            transport: signingOut
+        ) { [told] tokens in told.withLock { $0.append(tokens) } }
+        holder.withLock { $0 = authoriser }
+        transport.onAnyRequest().respond(.status(200))
+
+        _ = try? await send(authoriser)
+
+        holder.withLock { $0 = nil }
+        #expect(told.withLock { $0.isEmpty })
+    }
+}
+
+/// Gives its bytes as one chunk, and does something before it ends.
+private final class LastWord: ResponseBodySource {
+    private let bytes: Locked<Data?>
+    private let atEnd: @Sendable () -> Void
+
+    init(_ bytes: Data, atEnd: @escaping @Sendable () -> Void) {
+        self.bytes = Locked(bytes)
+        self.atEnd = atEnd
+    }
+
+    func next() async throws(LoadingError) -> Data? {
+        let chunk = bytes.withLock { $0.take() }
+        if chunk == nil { atEnd() }
+        return chunk
+    }
+
+    func cancel() {}
+    var trailers: Headers { Headers() }
+    var metrics: Metrics { Metrics() }
+}
+
+/// A transport made of a closure.
+private struct ClosureTransport: Transport {
+    let answer: @Sendable (Request, Call) async throws(LoadingError) -> Response
+
+    func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
+        try await answer(request, call)
     }
 }

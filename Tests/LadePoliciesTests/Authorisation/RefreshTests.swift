@@ -22,7 +22,8 @@ private final class Waiting: EventSink {
     }
 }
 
-@Suite struct RefreshTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RefreshTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let events = EventRecorder()
@@ -310,5 +311,82 @@ private final class Waiting: EventSink {
 
         #expect(try await send(authoriser, makeCall()).status == 401)
         #expect(transport.received.count == 1)
+    }
+
+    @Test("finding FP-16 a fixed token that is replaced while a call is in flight is replayed after the 401")
+    func replacedFixedToken() async throws {
+        let gate = Signal()
+        let authoriser = BearerAuthoriser(token: "token-1", scope: try scope())
+        transport.on("old", where: { $0.headers["Authorization"] == "Bearer token-1" }).respond(
+            .status(401).after(gate)
+        )
+        transport.onAnyRequest().respond(.status(200))
+        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+
+        async let answer = chain.send(Request("https://api.test/"), call: makeCall())
+        try await gate.arrivals(atLeast: 1)
+        authoriser.credentials.replace(with: .init("token-2"))
+        gate.raise()
+
+        #expect(try await answer.status == 200)
+        #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
+    }
+
+    @Test("finding FP-16 a fixed token that was forgotten while a call is in flight is not replayed")
+    func forgottenFixedToken() async throws {
+        let gate = Signal()
+        let authoriser = BearerAuthoriser(token: "token-1", scope: try scope())
+        transport.onAnyRequest().respond(.status(401).after(gate))
+
+        async let answer = send(authoriser, makeCall())
+        try await gate.arrivals(atLeast: 1)
+        authoriser.forget()
+        gate.raise()
+
+        #expect(try await answer.status == 401)
+        #expect(transport.received.count == 1)
+    }
+
+    @Test("finding FP-14 a token source that ignores its cancellation is abandoned at the deadline of the refresh")
+    func abandonsStubbornSources() async throws {
+        accept { 2 }
+        let (stuck, isStuck) = (Locked<CheckedContinuation<Void, Never>?>(nil), Signal())
+        let authoriser = try source { (number) throws(LoadingError) in
+            if number == 1 {
+                await withCheckedContinuation { continuation in
+                    stuck.withLock { $0 = continuation }
+                    isStuck.raise()
+                }
+            }
+            return .init(Secret("token-\(number)"))
+        }
+        let first = Task { try await send(authoriser, makeCall(1)) }
+        _ = try await time.nextSleeper()
+        try await isStuck.wait()
+
+        time.advance(by: .seconds(30))
+        let error = try await failure(of: first)
+        guard case .refreshFailed(LoadingError.timedOut(.whole, _)) = cause(error) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        time.advance(by: .seconds(10))
+        #expect(try await send(authoriser, makeCall(2)).status == 200)
+
+        // What the abandoned source gives in the end is not used.
+        stuck.withLock { $0.take() }?.resume()
+        #expect(try await send(authoriser, makeCall(3)).status == 200)
+        #expect(refreshes.withLock { $0 } == 2)
+        let ends = events.events.count {
+            if case .refreshFinished = $0 { true } else if case .refreshFailed = $0 { true } else { false }
+        }
+        #expect(ends == 2)
+    }
+
+    private func failure(of task: Task<Response, any Error>) async throws -> (any Error)? {
+        switch await task.result {
+        case .success: nil
+        case .failure(let error): error
+        }
     }
 }

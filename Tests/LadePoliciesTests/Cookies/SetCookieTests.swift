@@ -4,7 +4,8 @@ import Testing
 
 @testable import LadePolicies
 
-@Suite struct SetCookieTests {
+@Suite(.timeLimit(.minutes(1)))
+struct SetCookieTests {
     private let now = Date(timeIntervalSince1970: 1_767_225_600)
 
     @Test(

@@ -8,7 +8,8 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite struct DeadlineInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct DeadlineInterceptorTests {
     let transport = ScriptedTransport()
     let time = VirtualTime()
     let request: Request

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LadePolicies
 
-@Suite struct AddressBreakerTests {
+@Suite(.timeLimit(.minutes(1)))
+struct AddressBreakerTests {
     private let settings = HostMarking()
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
@@ -53,6 +54,21 @@ import Testing
         #expect(
             note(.suspicious(reason: "status 500"), &breaker, at: 0) == .marked(reason: "status 500", for: .seconds(30))
         )
+    }
+
+    @Test("finding FT-12 an interval of any length is taken, and doubled as far as it can be")
+    func longIntervals() {
+        var settings = HostMarking()
+        settings.interval = .seconds(Int64.max)
+        settings.maximumInterval = .seconds(Int64.max)
+        var breaker = AddressBreaker()
+        for _ in 0..<3 {
+            let ticket = breaker.pick(at: at(0))
+            let evidence = HostEvidence.down(reason: "no connection")
+            let change = breaker.note(evidence, of: ticket, at: at(0), settings, jitter: 0)
+            #expect(change == .marked(reason: "no connection", for: .nanoseconds(Int64.max)))
+            breaker = AddressBreaker()
+        }
     }
 
     @Test("policies PL-31 marks grow to five minutes and are jittered downwards")
@@ -116,7 +132,8 @@ import Testing
     }
 }
 
-@Suite struct HostEvidenceTests {
+@Suite(.timeLimit(.minutes(1)))
+struct HostEvidenceTests {
     private func request() throws -> Request { try Request("https://a.test/") }
 
     @Test(

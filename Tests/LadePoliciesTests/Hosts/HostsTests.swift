@@ -1,12 +1,14 @@
 import Foundation
-@testable import LadeCore
-import LadePolicies
 import LadeTesting
 import Testing
 
+@testable import LadeCore
+@testable import LadePolicies
+
 private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .refused, ErrorContext()))
 
-@Suite struct HostDirectoryTests {
+@Suite(.timeLimit(.minutes(1)))
+struct HostDirectoryTests {
     private let now = Instant(nanoseconds: 0)
 
     @Test("service RE-01 a directory can be made")
@@ -64,7 +66,8 @@ private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .ref
     }
 }
 
-@Suite struct HostsInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct HostsInterceptorTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
     private let events = EventRecorder()
@@ -212,7 +215,7 @@ private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .ref
         jar.insert(Cookie(name: "sid", value: "1", domain: "svc.test"), at: time.date)
         let mirror = HostAddress("mirror.test", port: 8443, isHostOfItsOwn: true)
         let links: [any Interceptor] = [
-            CookieInterceptor(jar: jar), HostsInterceptor(directory: HostDirectory(["svc.test": [mirror]]), jar: jar),
+            HostsInterceptor(directory: HostDirectory(["svc.test": [mirror]])), CookieInterceptor(jar: jar),
             AuthorisationInterceptor(authorisers: [
                 BearerAuthoriser(token: "svc", scope: try CredentialScope("https://svc.test")),
                 BearerAuthoriser(
@@ -243,5 +246,33 @@ private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .ref
         _ = try await send(request, HostsInterceptor(directory: HostDirectory(["svc.test": ["other"]])))
 
         #expect(transport.requests[0].destination == .unixSocket(path: "/run/x"))
+    }
+
+    @Test("finding FP-19 forgets what was known of addresses that no list has any more")
+    func boundsBreakers() async throws {
+        transport.onAnyRequest().respond(refused)
+        let directory = HostDirectory(["svc.test": ["a"], "other.test": ["kept"]])
+        let hosts = HostsInterceptor(directory: directory)
+        directory.mark("kept", at: time.now)
+
+        for number in 0..<1_000 {
+            directory.setAddresses([HostAddress("10.0.0.\(number)"), HostAddress("10.1.0.\(number)")], for: "svc.test")
+            _ = try? await send(Request("https://svc.test/"), hosts)
+        }
+        // An exchange that began under an old list ends under a new one.
+        let gate = Signal()
+        let slow = ScriptedTransport(answering: refused.after(gate))
+        let late = Task { [call] in
+            _ = try? await Chain([hosts], transport: slow).send(Request("https://svc.test/"), call: call)
+        }
+        try await gate.arrivals(atLeast: 1)
+        directory.setAddresses(["b"], for: "svc.test")
+        gate.raise()
+        await late.value
+
+        #expect(directory.knownAddressCount == 1)
+        #expect(directory.isMarked("kept", at: time.now))
+        directory.setAddresses([], for: "other.test")
+        #expect(directory.knownAddressCount == 0)
     }
 }

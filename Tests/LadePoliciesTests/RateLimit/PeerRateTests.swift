@@ -11,7 +11,8 @@
     import Testing
 
     /// nginx with `limit_req` as the judge of our rate.
-    @Suite struct PeerRateTests {
+    @Suite(.timeLimit(.minutes(5)))
+    struct PeerRateTests {
         private static let peers = ConformancePeers.fromEnvironment()
 
         private func send(_ count: Int, _ path: String, rate: Double?) async throws -> [Int] {

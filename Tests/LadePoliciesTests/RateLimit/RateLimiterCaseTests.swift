@@ -9,7 +9,8 @@ import LadeTesting
 import Testing
 
 /// The cases of SPTDataLoader's rate limiter, one by one.
-@Suite struct RateLimiterCaseTests: RateLimiterSuite {
+@Suite(.timeLimit(.minutes(1)))
+struct RateLimiterCaseTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)
     let key = ServiceKey("api.example.com:443/v1")

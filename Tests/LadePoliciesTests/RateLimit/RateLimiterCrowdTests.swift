@@ -9,7 +9,8 @@ import LadeTesting
 import Testing
 
 /// Many services, many calls, real threads, and alarms that ring late.
-@Suite struct RateLimiterCrowdTests: RateLimiterSuite {
+@Suite(.timeLimit(.minutes(5)))
+struct RateLimiterCrowdTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)
     let key = ServiceKey("api.example.com:443/v1")

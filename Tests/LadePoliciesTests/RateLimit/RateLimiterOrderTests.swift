@@ -9,7 +9,8 @@ import LadeTesting
 import Testing
 
 /// Who is let through first, and how many at a time.
-@Suite struct RateLimiterOrderTests: RateLimiterSuite {
+@Suite(.timeLimit(.minutes(1)))
+struct RateLimiterOrderTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)
     let key = ServiceKey("api.example.com:443/v1")

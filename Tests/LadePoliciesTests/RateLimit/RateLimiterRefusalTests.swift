@@ -9,7 +9,8 @@ import LadeTesting
 import Testing
 
 /// Waits that cannot end in time, or may not last as long as they would.
-@Suite struct RateLimiterRefusalTests: RateLimiterSuite {
+@Suite(.timeLimit(.minutes(1)))
+struct RateLimiterRefusalTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)
     let key = ServiceKey("api.example.com:443/v1")

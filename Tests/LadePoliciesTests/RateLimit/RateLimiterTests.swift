@@ -8,7 +8,8 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite struct RateLimiterTests: RateLimiterSuite {
+@Suite(.timeLimit(.minutes(1)))
+struct RateLimiterTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)
     let key = ServiceKey("api.example.com:443/v1")

@@ -11,7 +11,8 @@ private func redirect(_ status: Status, to location: String, _ headers: Headers 
     return .status(status, headers: headers)
 }
 
-@Suite struct RedirectTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RedirectTests {
     private let transport = ScriptedTransport()
     private let events = EventRecorder()
 
@@ -100,10 +101,12 @@ private func redirect(_ status: Status, to location: String, _ headers: Headers 
     @Test("policies PL-14 asks the budget before an address is asked a second time, and only then")
     func drawsOnBudget() async throws {
         transport.onAnyRequest().respond(redirect(302, to: "/a", ["Set-Cookie": "seen=1"]))
-        let drawn = Locked<[ServiceKey]>([])
-        let link = RedirectInterceptor { key in
-            drawn.withLock { $0.append(key) }
-            return false
+        var settings = RetryBudget.Settings()
+        settings.capacity = 0
+        let drawn = Locked<[String]>([])
+        let link = RedirectInterceptor(budget: RetryBudget(settings)) { request in
+            drawn.withLock { $0.append(request.url.absoluteString) }
+            return ServiceKey(request)
         }
 
         let error = await #expect(throws: LoadingError.self) {
@@ -111,7 +114,7 @@ private func redirect(_ status: Status, to location: String, _ headers: Headers 
         }
 
         #expect(fault(error) == .loop(url: "https://a.test/a"))
-        #expect(drawn.withLock { $0 } == [ServiceKey("a.test:443/a")])
+        #expect(drawn.withLock { $0 } == ["https://a.test/a"])
     }
 
     @Test(
@@ -207,15 +210,41 @@ private func redirect(_ status: Status, to location: String, _ headers: Headers 
         #expect(transport.received.count == 1)
     }
 
-    @Test("a user name in the caller's own address stays with a relative target and does not go elsewhere")
-    func keepsOwnUser() async throws {
-        transport.on("first", where: { $0.url.path() == "/a" }).respond(redirect(302, to: "b"))
-        transport.on("second", where: { $0.url.path() == "/b" }).respond(redirect(302, to: "//u@b.test/c"))
+    @Test(
+        "finding FP-30 a user name in a target is refused, on the same origin too",
+        arguments: [("//u@b.test/c", "https://b.test/c"), ("//u:p@a.test/c", "https://a.test/c")]
+    )
+    func refusesUser(location: String, shown: String) async throws {
+        transport.onAnyRequest().respond(redirect(302, to: location))
 
-        let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("https://u:p@a.test/a")) }
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("https://a.test/a")) }
 
-        #expect(transport.requests.map(\.url.absoluteString) == ["https://u:p@a.test/a", "https://u:p@a.test/b"])
-        #expect(fault(error) == .invalidTarget("https://b.test/c"))
+        #expect(transport.requests.map(\.url.absoluteString) == ["https://a.test/a"])
+        #expect(fault(error) == .invalidTarget(shown))
+    }
+
+    @Test(
+        "finding FP-28 a target whose host has no normal form is refused, one that has it is asked by it",
+        arguments: [
+            ("http://[example.org]/", nil), ("http://1.2.3.4.5/", nil), ("http://a%00b/", nil),
+            ("http://a." + String(repeating: "a.", count: 50_000), nil), ("http://0x7f.1/x", "http://127.0.0.1/x"),
+            ("//ex%61mple.org/private/../x", "http://example.org/x"),
+        ]
+    )
+    func normalisesHosts(location: String, expected: String?) async throws {
+        var policy = RedirectPolicy()
+        policy.limit = 1
+        transport.on("first", where: { $0.url.host() == "a.test" }).respond(redirect(302, to: location))
+        transport.onAnyRequest().respond(.status(200))
+
+        guard let expected else {
+            let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("http://a.test/")) }
+            if case .invalidTarget = fault(error) { return }
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        let response = try await send(Request("http://a.test/"), policy)
+        #expect(response.request.url.absoluteString == expected)
     }
 
     @Test("policies PL-50 goes from https to http where that is allowed")

@@ -7,7 +7,8 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite struct BackoffTests {
+@Suite(.timeLimit(.minutes(1)))
+struct BackoffTests {
     let random = SeededRandom(seed: 7)
 
     @Test("service TI-01 starts again with exactly the initial interval")

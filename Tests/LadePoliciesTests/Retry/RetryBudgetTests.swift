@@ -2,7 +2,8 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite struct RetryBudgetTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RetryBudgetTests {
     let key = ServiceKey("service")
 
     @Test("policies PL-14 takes 5 for a retry, gives back what it took, and 1 for a first-try success")

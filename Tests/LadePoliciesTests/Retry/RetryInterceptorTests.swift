@@ -8,7 +8,8 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite struct RetryInterceptorTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RetryInterceptorTests {
     let transport = ScriptedTransport()
     let time = VirtualTime()
     let events = EventRecorder()
@@ -359,6 +360,22 @@ import Testing
         }
         #expect(time.sleepers.isEmpty)
         #expect(transport.requests.count == 1)
+    }
+
+    @Test("finding FP-12 refunds what was withdrawn for attempts that were cancelled while they waited")
+    func refundsCancelledWaits() async throws {
+        transport.onAnyRequest().respond(.status(503))
+        var policy = RetryPolicy()
+        policy.backoff = .exponentialTimer(initial: .seconds(10), jitter: 0)
+        let chain = Chain([RetryInterceptor(policy, budget: budget)], transport: transport)
+        let tasks = (1...120).map { number in Task { try await chain.send(request, call: call(UInt64(number))) } }
+        _ = try await time.sleepers(atLeast: 100)
+
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.result }
+
+        #expect(budget.left(for: ServiceKey(request)) == 500)
+        #expect(budget.keyCount == 0)
     }
 }
 

@@ -2,7 +2,8 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(1)))
+struct RetryPolicyTests {
     private func action(
         _ outcome: RetryPolicy.Attempt.Outcome,
         _ method: LadeCore.Method = .get,
@@ -108,5 +109,17 @@ import Testing
     @Test("policies PL-12 takes a status that the request accepts for an answer")
     func acceptsStatuses() throws {
         #expect(try action(.answer(503, pause: nil)) { $0.request.acceptableStatuses = 200..<600 }.action == .accept)
+    }
+
+    @Test(
+        "finding FP-7 sends a request again that the server certainly did not process, whatever its method",
+        arguments: [Method.get, .post, .patch]
+    )
+    func heedsSafety(method: LadeCore.Method) throws {
+        let unprocessed = LoadingError.connectionLost(.nothing, isSafeToRepeat: true, ErrorContext())
+        #expect(try action(.failure(unprocessed), method).rule == .neverProcessed)
+        #expect(try action(.failure(unprocessed), method).action == .retry(after: .zero))
+        #expect(try action(.failure(unprocessed), method) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
+        #expect(try action(.failure(unprocessed), method) { $0.number = 3 }.rule == .limitReached(2))
     }
 }

@@ -3,7 +3,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("The local catalogue")
+@Suite("The local catalogue", .timeLimit(.minutes(5)))
 struct LocalCatalogueTests {
     private func get(
         _ catalogue: LocalCatalogue,

@@ -7,7 +7,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Scripted transport")
+@Suite("Scripted transport", .timeLimit(.minutes(1)))
 struct ScriptedTransportTests {
     let transport = ScriptedTransport()
     let time = VirtualTime()

@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A port where connecting hangs")
+@Suite("A port where connecting hangs", .timeLimit(.minutes(5)))
 struct BlackholeTests {
     /// An attempt to connect that does not block.
     private final class Attempt {

@@ -3,7 +3,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Where a loopback server listens")
+@Suite("Where a loopback server listens", .timeLimit(.minutes(5)))
 struct EndpointTests {
     /// A place for a socket, short enough for its address.
     private static func socketPath() -> String {

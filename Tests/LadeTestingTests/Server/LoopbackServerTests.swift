@@ -7,7 +7,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Loopback server")
+@Suite("Loopback server", .timeLimit(.minutes(5)))
 struct LoopbackServerTests {
     private static let get = "GET /x?a=1&a=&b=%20 HTTP/1.1\r\nHost: x\r\nX-Odd:  two  words \r\n\r\n"
 

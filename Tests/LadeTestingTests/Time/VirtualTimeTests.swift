@@ -7,7 +7,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Virtual time")
+@Suite("Virtual time", .timeLimit(.minutes(5)))
 struct VirtualTimeTests {
     @Test("stands still until it is moved, and the date moves with it")
     func standsStill() {
@@ -114,6 +114,35 @@ struct VirtualTimeTests {
         let instants = woken.withLock { $0 }
         #expect(instants.count == 10_000)
         #expect(instants == instants.sorted())
+    }
+
+    @Test("finding FQ-26 what runs automatically takes its steps one after the other, the first included")
+    func oneStepAtATime() async throws {
+        for _ in 0..<200 {
+            let time = VirtualTime()
+            let (steps, inside) = (Locked(0), Locked(0))
+            await time.runAutomatically(beforeEachStep: { _ in
+                steps.withLock { $0 += 1 }
+                // Between two steps nothing of the body runs.
+                #expect(inside.withLock { $0 } == 0)
+            }) {
+                inside.withLock { $0 += 1 }
+                let before = steps.withLock { $0 }
+                let children = (0..<4).map { _ in
+                    Task(executorPreference: TaskExecutors.current) {
+                        inside.withLock { $0 += 1 }
+                        inside.withLock { $0 -= 1 }
+                        // That it cannot be cancelled here is the test's own doing.
+                        try? await time.sleep(for: .seconds(1))
+                    }
+                }
+                #expect(steps.withLock { $0 } == before)
+                inside.withLock { $0 -= 1 }
+                for child in children { await child.value }
+                #expect(steps.withLock { $0 } > before)
+            }
+            #expect(time.now == Instant(nanoseconds: 1_000_000_000))
+        }
     }
 
     @Test("gives back what the body throws")

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("API")
+@Suite("API", .timeLimit(.minutes(1)))
 struct APITests {
     struct Show: Codable, Equatable, Sendable {
         var title: String

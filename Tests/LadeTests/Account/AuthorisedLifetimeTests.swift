@@ -15,7 +15,7 @@ enum Ender: CaseIterable {
     case service
 }
 
-@Suite("Lifetimes with authorisers", .timeLimit(.minutes(5)))
+@Suite("Lifetimes with authorisers", .timeLimit(.minutes(1)))
 struct AuthorisedLifetimeTests {
     private let gate = Signal()
 

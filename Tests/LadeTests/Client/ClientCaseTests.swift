@@ -9,7 +9,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite("Client")
+@Suite("Client", .timeLimit(.minutes(1)))
 struct ClientCaseTests {
     private func isAccepted(_ status: Int, service: Range<Int>, endpoint: Range<Int>? = nil, request: Range<Int>? = nil)
         async throws -> Bool

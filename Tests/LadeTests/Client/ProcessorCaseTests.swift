@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Processors")
+@Suite("Processors", .timeLimit(.minutes(1)))
 struct ProcessorCaseTests {
     struct Broken: Error {}
 

@@ -1,7 +1,7 @@
 @testable import Lade
 import Testing
 
-@Suite("Content-Range")
+@Suite("Content-Range", .timeLimit(.minutes(5)))
 struct ContentRangeTests {
     @Test(
         "reads ranges of bytes",

@@ -8,7 +8,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Downloads")
+@Suite("Downloads", .timeLimit(.minutes(5)))
 struct DownloadTests {
     /// A folder of a test's own.
     private final class Folder: Sendable {
@@ -145,7 +145,7 @@ struct DownloadTests {
 
     @Test("goes on where the body broke, with the same version only")
     func resumesWithin() async throws {
-        let rig = Rig()
+        let rig = Rig.sendingAgain
         let folder = try Folder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
@@ -170,8 +170,6 @@ struct DownloadTests {
     func resumesLater(_ isSame: Bool) async throws {
         let rig = Rig()
         let folder = try Folder()
-        var options = Download.Options()
-        options.resumeLimit = 0
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
             .then(
@@ -184,7 +182,7 @@ struct DownloadTests {
                     : .text("HELLO WORLD", headers: ["ETag": "\"2\""])
             )
         await #expect(throws: LoadingError.self) {
-            try await rig.loader.download(rig.request(), to: folder.path + "file.txt", options: options)
+            try await rig.loader.download(rig.request(), to: folder.path + "file.txt")
         }
         #expect(folder.names.count == 2)
 
@@ -197,7 +195,7 @@ struct DownloadTests {
 
     @Test("begins anew when the range that comes is not the one that was asked for, or there is none")
     func wrongRange() async throws {
-        let rig = Rig()
+        let rig = Rig.sendingAgain
         let folder = try Folder()
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
@@ -214,7 +212,7 @@ struct DownloadTests {
 
     @Test("asks on when less came than the rest, and keeps no byte too many")
     func partOfTheRest() async throws {
-        let rig = Rig()
+        let rig = Rig.sendingAgain
         let folder = try Folder()
         let range = { (text: String, range: String) in
             let headers = ["Content-Range": "bytes \(range)/11"] as Headers
@@ -347,5 +345,15 @@ struct DownloadTests {
 
         #expect(await task.result.isCancelled)
         #expect(folder.text(".file.lade-part") == "hello")
+    }
+}
+
+extension Rig {
+    /// A service that sends again without a delay.
+    fileprivate static var sendingAgain: Rig {
+        Rig {
+            $0.retries.limit = 9
+            $0.retries.backoff = .none
+        }
     }
 }

@@ -8,7 +8,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Loads that go on where their body broke")
+@Suite("Loads that go on where their body broke", .timeLimit(.minutes(5)))
 struct ResumableLoadTests {
     /// What somebody who reads a load ends up with.
     private struct Reading {

@@ -6,7 +6,7 @@
 @testable import Lade
 import Testing
 
-@Suite("Where a broken body goes on")
+@Suite("Where a broken body goes on", .timeLimit(.minutes(5)))
 struct ResumePointTests {
     private static let date = "Fri, 31 Dec 1999 23:59:59 GMT"
 

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Endpoints")
+@Suite("Endpoints", .timeLimit(.minutes(1)))
 struct EndpointTests {
     struct Show: Codable, Equatable, Sendable {
         var title: String

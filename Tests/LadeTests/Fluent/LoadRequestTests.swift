@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Fluent requests")
+@Suite("Fluent requests", .timeLimit(.minutes(1)))
 struct LoadRequestTests: FluentSuite {
     private struct Foo: Error {}
 

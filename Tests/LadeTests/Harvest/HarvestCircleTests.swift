@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Harvests of lists that lead in a circle")
+@Suite("Harvests of lists that lead in a circle", .timeLimit(.minutes(5)))
 struct HarvestCircleTests {
     /// Pages from 0 on, the last of which leads back.
     private static func source(pages: Int, backTo first: Int) -> PagedSource {

@@ -5,7 +5,7 @@ import Testing
 @testable import Lade
 
 /// Harvests in a process of their own, which is killed, starved and served badly.
-@Suite("Harvests that are killed")
+@Suite("Harvests that are killed", .timeLimit(.minutes(5)))
 struct HarvestCrashTests {
     /// What the probe and the server know of one another.
     private final class Hunt: Sendable {

@@ -4,7 +4,7 @@
     import Testing
 
     /// Harvests in a process of their own, whose memory is measured.
-    @Suite("What harvests hold in memory")
+    @Suite("What harvests hold in memory", .timeLimit(.minutes(5)))
     struct HarvestMemoryTests {
         private static let itemsPerPage = 50
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Harvests that go on")
+@Suite("Harvests that go on", .timeLimit(.minutes(5)))
 struct HarvestResumingTests {
     @Test("pages PA-22 goes on after an error as if nothing had happened", arguments: [0, 2])
     func resumes(prefetch: Int) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Harvests")
+@Suite("Harvests", .timeLimit(.minutes(5)))
 struct HarvestTests {
     @Test("pages PA-20 writes each item as one line, byte for byte, in page order", arguments: [0, 3])
     func writesLines(prefetch: Int) async throws {
@@ -62,9 +62,9 @@ struct HarvestTests {
         _ = try await harvest.run(with: source.loader, to: .file(out))
 
         let journals = states.withLock { $0 }
-        #expect(journals.map(\.pages) == [1, 2, 3, 4])
-        #expect(journals.map(\.items) == [3, 6, 9, 12])
-        #expect(journals[0].nextURL == "https://api.example.com/list?page=1&token=secret")
+        #expect(journals.map(\.pages) == [0, 1, 2, 3, 4])
+        #expect(journals.map(\.items) == [0, 3, 6, 9, 12])
+        #expect(journals[1].nextURL == "https://api.example.com/list?page=1&token=secret")
         #expect(!folder.text("out.journal").isEmpty)
         let mode = try FileManager.default.attributesOfItem(atPath: out + ".journal")[.posixPermissions] as? Int
         #expect(mode == 0o600)
@@ -77,15 +77,17 @@ struct HarvestTests {
         var harvest = try HarvestSample.harvest(saveInterval: .seconds(1))
         harvest.time = source.time
         let out = folder.file("out")
-        let seen = Locked(0)
+        let seen = Locked<Set<Bool>>([])
         let watching = HarvestSample.source { _ in
-            if FileManager.default.fileExists(atPath: out + ".journal") { seen.withLock { $0 += 1 } }
+            let journal = FileManager.default.contents(atPath: out + ".journal") ?? Data()
+            let isBegun = String(decoding: journal, as: UTF8.self).contains("\"pages\" : 0")
+            seen.withLock { _ = $0.insert(isBegun) }
             return false
         }
 
         _ = try await harvest.run(with: watching.loader, to: .file(out))
 
-        #expect(seen.withLock { $0 } == 0)
+        #expect(seen.withLock { $0 } == [true])
         #expect(folder.text("out.journal").contains("\"isComplete\" : true"))
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("The JSON splitter")
+@Suite("The JSON splitter", .timeLimit(.minutes(1)))
 struct JSONSplitterTests {
     /// What a splitter makes of a document given in pieces.
     struct Outcome: Equatable {

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Lifetimes")
+@Suite("Lifetimes", .timeLimit(.minutes(1)))
 struct LifetimeTests {
     @Test("service D-01 service M-11 cancels the work of a loader that goes away, and calls nobody back")
     func loaderGone() async throws {
@@ -36,6 +36,24 @@ struct LifetimeTests {
         #expect(called.withLock { $0 } == 0)
         #expect(rig.transport.received.count == 2)
         #expect(rig.events.story.filter { $0 == "call failed: cancelled" }.count == 2)
+    }
+
+    @Test("finding FL-13 lets an awaited call end by itself: who awaits it holds its loader")
+    func awaitedHoldsTheLoader() async throws {
+        let rig = Rig()
+        let go = Signal()
+        rig.transport.onAnyRequest().respond(.text("late").after(go))
+        var loader: Loader? = rig.loader.account.makeLoader()
+        weak let held = loader
+        let task = Task { [loader] in try await loader?.load(rig.request()).body.bytes }
+        _ = try await rig.transport.request(at: 0)
+
+        loader = nil
+
+        #expect(held != nil)
+        #expect(rig.transport.cancellations == 0)
+        go.raise()
+        #expect(try await task.value == Data("late".utf8))
     }
 
     @Test("ends a streamed body with the loader it came by")

@@ -8,7 +8,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Loader")
+@Suite("Loader", .timeLimit(.minutes(1)))
 struct LoaderCaseTests {
     @Test("service LO-01 is made by an account")
     func creation() {

@@ -8,7 +8,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Random lifetimes")
+@Suite("Random lifetimes", .timeLimit(.minutes(5)))
 struct RandomLifetimeTests {
     /// Loaders, accounts and services come and go while calls of every form are under way.
     @Test("ends 100,000 random lifetimes once each, without a leak or a late call")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Rosters")
+@Suite("Rosters", .timeLimit(.minutes(1)))
 struct RosterTests {
     @Test("lists its members in the order they joined, and gives back who leaves")
     func order() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Paginators")
+@Suite("Paginators", .timeLimit(.minutes(1)))
 struct PaginatorTests {
     @Test("pages PA-01 finds the next page in a Link field: quoted, relative, one of several, in any case")
     func linkField() async throws {

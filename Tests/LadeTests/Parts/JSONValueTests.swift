@@ -6,8 +6,17 @@
 import Lade
 import Testing
 
-@Suite("JSON values")
+@Suite("JSON values", .timeLimit(.minutes(1)))
 struct JSONValueTests {
+    @Test("finding FP-29 names are compared by code units")
+    func names() throws {
+        let value = try JSONValue(parsing: Data("{\"\u{E9}\":1,\"e\u{301}\":2}".utf8))
+
+        #expect(value.object?.count == 2)
+        #expect(value["\u{E9}"] == .integer(1) && value["e\u{301}"] == .integer(2))
+        #expect(value != .object(["\u{E9}": .integer(2), "e\u{301}": .integer(1)]))
+    }
+
     @Test(
         "parses what RFC 8259 allows",
         arguments: [

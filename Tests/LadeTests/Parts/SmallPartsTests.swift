@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Small parts")
+@Suite("Small parts", .timeLimit(.minutes(1)))
 struct SmallPartsTests {
     /// A call under way that was cancelled as often as said, and what its delegate was told.
     private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, told: [Told]) {

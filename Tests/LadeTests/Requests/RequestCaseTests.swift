@@ -7,7 +7,7 @@
 import LadeTesting
 import Testing
 
-@Suite("Requests")
+@Suite("Requests", .timeLimit(.minutes(1)))
 struct RequestCaseTests {
     /// Sends a request by a service without languages and user agent, and gives what arrived.
     private func sent(_ request: Request, _ change: (inout Service.Settings) -> Void = { _ in }) async throws -> Request
@@ -220,7 +220,7 @@ struct RequestCaseTests {
     }
 }
 
-@Suite("Responses")
+@Suite("Responses", .timeLimit(.minutes(1)))
 struct ResponseCaseTests {
     private func load(_ answer: ScriptedAnswer) async throws -> (Rig, Result<Response, LoadingError>) {
         let rig = Rig()

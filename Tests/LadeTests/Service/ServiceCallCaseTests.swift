@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("The course of a call of a service")
+@Suite("The course of a call of a service", .timeLimit(.minutes(1)))
 struct ServiceCallCaseTests {
     @Test("service SV-08 asks who authorises once per call")
     func authorises() async throws {

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("The end of a call, and of a service")
+@Suite("The end of a call, and of a service", .timeLimit(.minutes(1)))
 struct ServiceCancellationCaseTests {
     @Test("service SV-09 forgets a request whose authorisation comes after its loader is gone")
     func lateAuthorisation() async throws {

@@ -8,7 +8,7 @@ import LadeTesting
 import Testing
 
 /// Where the service does better than SPTDataLoader: each test fails on what that does.
-@Suite("Service, better than the reference")
+@Suite("Service, better than the reference", .timeLimit(.minutes(1)))
 struct ServiceDefectTests {
     /// A body of ten minutes, a piece every ten seconds.
     private let film = ScriptedAnswer.text(String(repeating: "x", count: 61)).inPieces(of: 1, every: .seconds(10))

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Service, its links")
+@Suite("Service, its links", .timeLimit(.minutes(1)))
 struct ServiceLinksTests {
     @Test("service M-06 sends each scheme to its own transport")
     func schemes() async throws {
@@ -56,7 +56,7 @@ struct ServiceLinksTests {
     func chain() {
         let service = Service(transport: ScriptedTransport())
         let names = [
-            "Preparation", "Decoration", "Deadline", "Redirect", "Cookie", "CacheMode", "Retry", "Hosts", "RateLimit",
+            "Preparation", "Decoration", "Deadline", "Redirect", "CacheMode", "Retry", "Hosts", "RateLimit", "Cookie",
             "ExchangeDeadline", "Buffering",
         ]
         let links = names.map { $0 + "Interceptor" } + ["ScriptedTransport"]

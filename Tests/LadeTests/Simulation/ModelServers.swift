@@ -29,6 +29,14 @@ final class ModelServers: Transport {
         ServiceKey("api.example.com:443/orders"): Rate(perSecond: 10),
     ]
     static let cdnAddresses = ["cdn.example.com", "backup-1.example.com", "backup-2.example.com"]
+    /// Host, port and first component of the path: the simulation's own rule, for the library's is among what is checked.
+    ///
+    /// Every address of the simulation is `https` without a port, a user or an empty component.
+    static func key(of url: URL) -> ServiceKey {
+        let parts = url.absoluteString.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0] == "https:" else { return ServiceKey("no address of the simulation: \(url)") }
+        return ServiceKey("\(parts[2]):443/\(parts[3].prefix { !"/?#".contains($0) })")
+    }
     /// The most exchanges that a service bears at a time, bodies included.
     static let caps = [ServiceKey("cdn.example.com:443/img"): 6]
 
@@ -61,6 +69,9 @@ final class ModelServers: Transport {
         /// The unsafe operations that a server could have processed.
         var processed: Set<String> = []
         var keys: [String: String] = [:]
+        /// The idempotency keys whose effect a server has had.
+        var applied: Set<String> = []
+        /// How often each operation was carried out.
         var effects: [String: Int] = [:]
         var gatesClosed = 0
     }
@@ -124,7 +135,7 @@ final class ModelServers: Transport {
     // MARK: - The way there
 
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        let key = ServiceKey(request)
+        let key = Self.key(of: request.url)
         judge(request, key)
         let place = ExchangePlace { [state] in state.withLock { $0.underWay.leave(key) } }
         let refreshing = key.description == "id.example.com:443/token" ? Self.form(request)["refresh_token"] : nil
@@ -201,7 +212,7 @@ final class ModelServers: Transport {
 
     private func answer(to request: Request, _ call: Call) -> ScriptedAnswer {
         let delay = Duration.seconds(0.02 + 0.6 * random.unit() * random.unit())
-        switch ServiceKey(request).description {
+        switch Self.key(of: request.url).description {
         case "metered.example.com:443/m": return .text("metered").after(delay)
         case "cdn.example.com:443/img": return image(request, delay)
         case "www.example.com:443/go": return redirect(request).after(delay)
@@ -247,8 +258,10 @@ final class ModelServers: Transport {
             }
             guard !isUnreached else { return }
             state.processed.insert(operation)
-            // A key that is known has its effect behind it.
-            if storm == nil { state.effects[key ?? operation, default: 0] = 1 }
+            guard storm == nil else { return }
+            // A server that knows the key carries nothing out again; without a key it does what it is asked.
+            if let key, !state.applied.insert(key).inserted { return }
+            state.effects[operation, default: 0] += 1
         }
         if isUnreached {
             return .fails(.cannotConnect(host: "api.example.com", reason: .refused, ErrorContext())).after(delay)

@@ -19,6 +19,8 @@ final class Simulation: Sendable {
         /// Whether every service with a cap on exchanges at a time had as many as that.
         var reachedCaps = false
         var gatesClosed = 0
+        /// How many orders were carried out.
+        var effects = 0
         var elapsed = Duration.zero
         var meteredRate = 0.0
         var endings: [String: Int] = [:]
@@ -125,7 +127,10 @@ final class Simulation: Sendable {
         }
         let open = loaders.flatMap(\.currentRequests)
         if !open.isEmpty { outcome.violations.append("\(open.count) calls go on for ever: \(open.prefix(3))") }
-        if servers.effects.values.contains(where: { $0 != 1 }) { outcome.violations.append("an effect came twice") }
+        outcome.effects = servers.effects.count
+        for (operation, count) in servers.effects where count != 1 {
+            outcome.violations.append("an effect came twice: operation \(operation) had \(count)")
+        }
         return outcome
     }
 

@@ -10,12 +10,46 @@ import Testing
 /// Hours of calls through every link, with every fault that servers have.
 ///
 /// A failing run names its seed; `LADE_SIMULATION_SEEDS=17,18 swift test --filter SimulationTests` repeats it exactly.
-@Suite("Simulation", .serialized)
+@Suite("Simulation", .serialized, .timeLimit(.minutes(5)))
 struct SimulationTests {
-    static var seeds: [UInt64] {
-        let named = ProcessInfo.processInfo.environment["LADE_SIMULATION_SEEDS"] ?? ""
+    /// The seeds of every run.
+    static let fixedSeeds: [UInt64] = [2026, 17, 404]
+
+    /// The seeds that the environment names, or the fixed ones and, in CI, one that no run has had before.
+    static func seeds(
+        _ environment: [String: String],
+        random: @autoclosure () -> UInt64 = .random(in: 1_000...999_999_999)
+    ) -> [UInt64] {
+        let named = environment["LADE_SIMULATION_SEEDS"] ?? ""
         let seeds = named.split(separator: ",").compactMap { UInt64($0) }
-        return seeds.isEmpty ? [2026] : seeds
+        guard seeds.isEmpty else { return seeds }
+        return fixedSeeds + (environment["CI"] == "true" ? [random()] : [])
+    }
+
+    static let seeds = seeds(ProcessInfo.processInfo.environment)
+
+    @Test(
+        "finding FQ-26 takes three fixed seeds and in CI another one, unless seeds are named",
+        arguments: [
+            ([:], [2026, 17, 404]), (["CI": "true"], [2026, 17, 404, 5]), (["CI": "false"], [2026, 17, 404]),
+            (["CI": "true", "LADE_SIMULATION_SEEDS": "17,18"], [17, 18]),
+        ] as [([String: String], [UInt64])]
+    )
+    func choosesSeeds(environment: [String: String], expected: [UInt64]) {
+        #expect(Self.seeds(environment, random: 5) == expected)
+    }
+
+    @Test(
+        "finding FQ-26 the simulation's own key is host, port and first component",
+        arguments: [
+            ("https://api.example.com/v1/7?token=x", "api.example.com:443/v1"),
+            ("https://cdn.example.com/img/gallery-1", "cdn.example.com:443/img"),
+            ("https://id.example.com/token", "id.example.com:443/token"),
+            ("https://www.example.com/go?a=/b", "www.example.com:443/go"),
+        ]
+    )
+    func ownKeys(url: String, key: String) throws {
+        #expect(ModelServers.key(of: try #require(URL(string: url))).description == key)
     }
 
     @Test(
@@ -23,6 +57,7 @@ struct SimulationTests {
         arguments: seeds
     )
     func badDay(seed: UInt64) async throws {
+        print("simulation: seed \(seed)")
         let outcome = try await Simulation(seed: seed, size: 12_000).run()
 
         for violation in outcome.violations.prefix(20) { Issue.record("seed \(seed): \(violation)") }
@@ -32,6 +67,7 @@ struct SimulationTests {
         #expect(outcome.gatesClosed > 10, "seed \(seed) has no storms")
         #expect(outcome.reachedCaps, "seed \(seed) has no crowds")
         #expect(abs(outcome.meteredRate - 7) <= 0.07, "seed \(seed): \(outcome.meteredRate) per second instead of 7")
+        #expect(outcome.effects > 500, "seed \(seed): \(outcome.effects) orders were carried out")
         // Both ways of ending are common, or nothing was proven.
         #expect(outcome.endings["success"] ?? 0 > outcome.calls / 2, "seed \(seed): \(outcome.endings)")
         #expect(outcome.endings["call failed: cancelled"] ?? 0 > 100, "seed \(seed): \(outcome.endings)")
@@ -65,6 +101,7 @@ enum Sabotage: CaseIterable, Sendable {
     case noRateLimits
     case noConcurrencyCaps
     case repeatsEverything
+    case newKeys
     case repeatsForEver
     case showsSecrets
     case hidesTime
@@ -73,7 +110,8 @@ enum Sabotage: CaseIterable, Sendable {
         switch self {
         case .noRateLimits: ["closed until", "early"]
         case .noConcurrencyCaps: ["exchanges at once, which is more than"]
-        case .repeatsEverything: ["was repeated"]
+        case .repeatsEverything: ["was repeated", "an effect came twice"]
+        case .newKeys: ["came with two keys", "an effect came twice"]
         case .repeatsForEver: ["attempts in", "of a purse"]
         case .showsSecrets: ["a secret is shown"]
         case .hidesTime: ["is accounted for"]
@@ -89,6 +127,8 @@ enum Sabotage: CaseIterable, Sendable {
             for key in ModelServers.caps.keys { try? settings.rateLimiter?.setConcurrency(nil, for: key) }
         case .repeatsEverything:
             settings.retries.methods = .all
+        case .newKeys:
+            settings.attemptInterceptors.append(Rekeying())
         case .repeatsForEver:
             settings.retryBudget = nil
             settings.adjustChain = { links in
@@ -116,6 +156,16 @@ enum Sabotage: CaseIterable, Sendable {
             let response = try await next(request)
             guard response.status == 404 else { return response }
             throw .transport(code: 1, message: request.headers["Authorization"] ?? "", ErrorContext(request))
+        }
+    }
+
+    /// Gives each attempt an idempotency key of its own.
+    private struct Rekeying: Interceptor {
+        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+            guard let key = request.headers["Idempotency-Key"] else { return try await next(request) }
+            var changed = request
+            changed.headers["Idempotency-Key"] = "\(key)-\(next.call.attempt)"
+            return try await next(changed)
         }
     }
 

@@ -72,7 +72,7 @@ final class StoryCheck: EventSink {
         switch event {
         case .callStarted(_, let url):
             story.started += 1
-            story.key = URL(string: url).map { ServiceKey(Request($0)).description } ?? ""
+            story.key = URL(string: url).map { ModelServers.key(of: $0).description } ?? ""
             if story.endings > 0 { state.violations.append("\(call.id) started after its end") }
         case .attemptStarted: story.attempts += 1
         case .redirectFollowed: story.hops += 1

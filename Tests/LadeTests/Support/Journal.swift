@@ -43,10 +43,11 @@ enum Told: Equatable, Sendable {
     }
 }
 
-/// A delegate that remembers.
+/// A delegate that remembers, and takes anything after the ending of a load for a failure of the test.
 final class Witness: LoaderDelegate {
     let journal = Journal<Told>()
     let loads = Locked<[Call.ID]>([])
+    private let ended = Locked<Set<Call.ID>>([])
     private let supportsChunks: Bool
     private let newBody: RequestBody?
     private let onTold: @Sendable (Told, LoadHandle) -> Void
@@ -64,6 +65,8 @@ final class Witness: LoaderDelegate {
     var told: [Told] { journal.all }
 
     private func add(_ told: Told, _ load: LoadHandle) {
+        let isLate = ended.withLock { $0.contains(load.id) || (told.isEnding && !$0.insert(load.id).inserted) }
+        if isLate { Issue.record("\(told) was told of \(load.id) after its ending") }
         onTold(told, load)
         loads.withLock { $0.append(load.id) }
         journal.add(told)
@@ -110,6 +113,20 @@ struct Repeating: Interceptor {
             }
         }
         return try await next(request)
+    }
+}
+
+extension VirtualTime {
+    /// Runs `body` and everything that it started to the end, on one thread.
+    ///
+    /// The time moves only when nothing is left to do, so after a day of it whatever was to come has come: what was told
+    /// once by then is told once.
+    func runToTheEnd<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await runAutomatically {
+            let result = try await body()
+            try await self.sleep(for: .seconds(86_400))
+            return result
+        }
     }
 }
 

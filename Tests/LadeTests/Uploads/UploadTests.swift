@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Uploads")
+@Suite("Uploads", .timeLimit(.minutes(1)))
 struct UploadTests {
     private func post(_ body: RequestBody) async throws -> ScriptedTransport.Received {
         let rig = Rig()
@@ -23,9 +23,9 @@ struct UploadTests {
     func form() async throws {
         let path = TemporaryFile.make("from the disk")
         defer { TemporaryFile.remove(path) }
-        var form = MultipartForm(boundary: "B")
+        var form = try MultipartForm(boundary: "B")
         form.addField("ti\"tle", "Tagesschau")
-        form.addData("data", Data([1, 2, 3]), fileName: "a.bin")
+        try form.addData("data", Data([1, 2, 3]), fileName: "a.bin")
         try form.addFile("file", path: path, fileName: "b.txt", contentType: "text/plain")
 
         let received = try await post(form.body)
@@ -44,8 +44,8 @@ struct UploadTests {
 
     @Test("has no length and cannot be sent again when a part is like that")
     func unknownLength() async throws {
-        var form = MultipartForm(boundary: "B")
-        form.addBody("pipe", .writer { try await $0(Data("made".utf8)) }, fileName: "p")
+        var form = try MultipartForm(boundary: "B")
+        try form.addBody("pipe", .writer { try await $0(Data("made".utf8)) }, fileName: "p")
         #expect(form.body.length == nil)
         #expect(!form.body.isReplayable)
         #expect(try await post(form.body).text.contains("\r\n\r\nmade\r\n--B--\r\n"))
@@ -76,5 +76,55 @@ struct UploadTests {
     func missing() {
         var form = MultipartForm()
         #expect(throws: LoadingError.self) { try form.addFile("a", path: TemporaryFile.path()) }
+    }
+
+    @Test("finding FQ-21 escapes line breaks and quotes in the names of fields and files")
+    func names() async throws {
+        var form = try MultipartForm(boundary: "B")
+        form.addField("a\r\nX: 1\"", "v")
+        try form.addData("b\nc", Data("d".utf8), fileName: "e\r\nContent-Type: f\".txt")
+
+        let received = try await post(form.body)
+
+        let expected =
+            "--B\r\nContent-Disposition: form-data; name=\"a%0D%0AX: 1%22\"\r\n\r\nv\r\n"
+            + "--B\r\nContent-Disposition: form-data; name=\"b%0Ac\"; filename=\"e%0D%0AContent-Type: f%22.txt\"\r\n"
+            + "Content-Type: application/octet-stream\r\n\r\nd\r\n--B--\r\n"
+        #expect(received.text == expected)
+    }
+
+    @Test("finding FL-11 sends no form whose file has become shorter since its length was told")
+    func shrunkenFile() async throws {
+        let path = TemporaryFile.make("from the disk")
+        defer { TemporaryFile.remove(path) }
+        var form = try MultipartForm(boundary: "B")
+        try form.addFile("file", path: path)
+        let body = form.body
+        try Data("from".utf8).write(to: URL(filePath: path))
+
+        let error = await #expect(throws: LoadingError.self) { try await post(body) }
+
+        guard case .requestBodyFailed(let cause as LoadingError, _) = error, case .file(let fault, _) = cause else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == path)
+    }
+
+    @Test("finding FL-11 refuses content types and boundaries that would add lines to a form")
+    func hostileTypes() throws {
+        var form = MultipartForm()
+        for type in ["text/plain\r\nX: 1", "a/b\n", "a/b\0"] {
+            #expect(throws: LoadingError.self) {
+                try form.addData("a", Data(), fileName: "b", contentType: type)
+            }
+            #expect(throws: LoadingError.self) {
+                try form.addBody("a", .bytes(Data(), contentType: type), fileName: "b")
+            }
+        }
+        for boundary in ["", "a\r\nb", "a b", "a\"b", "a;b", String(repeating: "a", count: 71)] {
+            #expect(throws: LoadingError.self) { try MultipartForm(boundary: boundary) }
+        }
+        #expect(form.body.length == Int64("--\(form.boundary)--\r\n".utf8.count))
     }
 }

@@ -8,6 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
+@Suite(.timeLimit(.minutes(1)))
 struct PlatformFailureTests {
     /// Real sentences of libcurl 7.88 and OpenSSL 3.0, and what each must mean.
     static let sentences: [(String, PlatformFailure.Meaning)] = [

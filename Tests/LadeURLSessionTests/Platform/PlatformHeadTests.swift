@@ -8,6 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
+@Suite(.timeLimit(.minutes(1)))
 struct PlatformHeadTests {
     private func check(
         _ fields: [(String, String)],
@@ -61,6 +62,8 @@ struct PlatformHeadTests {
     func identity() throws {
         #expect(try check([("Content-Encoding", "identity")]).get().decodedCoding == nil)
         #expect(try check([("Content-Encoding", "br")]).get().decodedCoding == "br")
+        #expect(try check([("Content-Encoding", "identity, GZIP ,br")]).get().decodedCoding == "identity, GZIP ,br")
+        #expect(try check([("Content-Encoding", "gzip, compress")]).get().decodedCoding == nil)
     }
 
     @Test(

@@ -58,6 +58,31 @@ struct SessionDriverTests {
         #expect(dispositions.withLock { $0 } == [.cancel])
     }
 
+    @Test("finding FT-15 keeps no entry of a task whose end is reported while its exchange takes it over")
+    func endsWhileAttached() throws {
+        defer { driver.shutDown() }
+        let task = try strayTask()
+        let transfer = try transfer(Request("https://svc.example.com/"))
+        let isAdopted = driver.adopt(task, for: transfer) { task in
+            let isAttached = transfer.attach(task)
+            // The exchange is cancelled on another thread, and the platform reports the end of the task.
+            driver.urlSession(session, task: task, didCompleteWithError: URLError(.cancelled))
+            return isAttached
+        }
+        #expect(isAdopted)
+        #expect(driver.taskCount == 0)
+    }
+
+    @Test("finding FT-15 keeps no entry of a task that comes after the end of its exchange")
+    func comesTooLate() throws {
+        defer { driver.shutDown() }
+        let task = try strayTask()
+        let transfer = try transfer(Request("https://svc.example.com/"))
+        transfer.cancel()
+        #expect(!driver.adopt(task, for: transfer, attach: transfer.attach))
+        #expect(driver.taskCount == 0)
+    }
+
     private final class Sender: NSObject, URLAuthenticationChallengeSender, @unchecked Sendable {
         func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
         func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}

@@ -8,6 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
+@Suite(.timeLimit(.minutes(1)))
 struct SupportedSettingsTests {
     private func refusedSetting(
         environment: [String: String] = [:],
@@ -43,6 +44,7 @@ struct SupportedSettingsTests {
             #expect(refusedSetting { $0.tls.authorities = [.file("/ca")] } == "tls.authorities")
             let pin = "sha256/" + Data(count: 32).base64EncodedString()
             #expect(refusedSetting { try? $0.tls.pins.pin([pin], for: "example.com") } == "tls.pins")
+            #expect(refusedSetting { $0.tls.pinScope = .chain } == "tls.pinScope")
             #expect(refusedSetting { $0.tls.verification = .unsafelyAcceptEveryCertificate } == "tls.verification")
             #expect(refusedSetting { $0.tls.minimumVersion = .tls1_3 } == "tls.minimumVersion")
         }

@@ -5,6 +5,7 @@ import Testing
 @testable import LadeURLSession
 
 /// Fed with events, never with tasks or time: each test reads as what happens and what is to be done.
+@Suite(.timeLimit(.minutes(1)))
 struct TransferStateTests {
     private func state(
         _ delivery: Request.Delivery = .streamed,
@@ -296,6 +297,26 @@ struct TransferStateTests {
         #expect(show(state.timePassed(at(19))) == ["cancel task", "tell failed"])
         #expect(show(state.read(at: at(19))) == ["throw timed out: idle"])
         #expect(state.metrics.requestBodyBytes == 5)
+    }
+
+    @Test("finding FT-4 the whole time-out starts with the exchange, after any wait for a connection of its own")
+    func wholeAfterWait() throws {
+        var request = try Request("http://example.com/a")
+        request.timeouts.idle = nil
+        request.timeouts.whole = .seconds(12)
+        let limits = TransportSettings.ResponseLimits()
+        var state = TransferStateSubject(
+            TransferState(request: request, limits: limits, canPause: true, now: at(0))
+        )
+        // Looked at again: before the start there is no deadline that could have passed.
+        #expect(state.nextDeadline(at: at(50)) == at(62))
+        #expect(state.timePassed(at(62)).isEmpty)
+
+        _ = state.start(at: at(100))
+        #expect(state.nextDeadline(at: at(101)) == at(112))
+        #expect(state.timePassed(at(111)).isEmpty)
+        let actions = show(state.timePassed(at(112)))
+        #expect(actions == ["cancel task", "tell failed", "fail sender: timed out: whole exchange"])
     }
 
     @Test("transport TR-80 the whole time-out starts once")

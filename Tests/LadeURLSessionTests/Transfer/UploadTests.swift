@@ -4,6 +4,7 @@ import Testing
 
 @testable import LadeURLSession
 
+@Suite(.timeLimit(.minutes(1)))
 struct UploadTests {
     private struct Broken: Error {}
 

@@ -14,6 +14,11 @@ public final class DigestAuthoriser: Authoriser {
         var challenge: DigestChallenge
         var version: Int
         var count = 0
+        /// The client's nonce of the session's first request, which the key of a `-sess` algorithm covers.
+        ///
+        /// All requests of such a session send it: a server that kept the key of the first and one that computes it anew
+        /// for each then agree (RFC 7616 §3.4.2).
+        var clientNonce: String?
     }
 
     /// What it is called in events and errors; `Digest` by default.
@@ -50,14 +55,17 @@ public final class DigestAuthoriser: Authoriser {
     ) async throws(LoadingError) -> Request {
         try scope.check(request, for: identifier)
         guard let origin = Origin(request.url) else { return request }
+        let random = context.call.random
+        let fresh = [random.next(), random.next()].map { String($0, radix: 16) }.joined()
         let session: Session? = sessions.withLock { sessions in
             // The count is the server's way to notice a replay: no two requests may have the same.
             sessions[origin]?.count += 1
+            if sessions[origin]?.challenge.algorithm.isSession == true, sessions[origin]?.clientNonce == nil {
+                sessions[origin]?.clientNonce = fresh
+            }
             return sessions[origin]
         }
         guard let session else { return request }
-        let clientNonce = [context.call.random.next(), context.call.random.next()].map { String($0, radix: 16) }
-            .joined()
         var request = request
         request.headers.set(
             "Authorization",
@@ -67,7 +75,7 @@ public final class DigestAuthoriser: Authoriser {
                 method: request.method,
                 target: Self.target(of: request.url),
                 count: session.count,
-                clientNonce: clientNonce
+                clientNonce: session.clientNonce ?? fresh
             )
         )
         request.setCredentialVersion(session.version, of: identifier)

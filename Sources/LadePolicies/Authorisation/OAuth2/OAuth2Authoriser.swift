@@ -27,7 +27,8 @@ public struct OAuth2Authoriser: Authoriser {
     ///   - transport: The way to the token endpoint; nil takes the links below the authorisation, which add no
     ///     credentials. Never an authorised chain: a refresh would wait for itself.
     ///   - identifier: What it is called in events and errors.
-    ///   - onTokens: Told of each new set of tokens before it is used, to keep them for the next run.
+    ///   - onTokens: Receives each new set of tokens before it is used, to keep them for the next run; not called with
+    ///     tokens that arrive after ``forget()`` or ``RefreshingCredentials/replace(with:)``.
     public init(
         _ settings: OAuth2Settings,
         scope: CredentialScope,
@@ -42,10 +43,10 @@ public struct OAuth2Authoriser: Authoriser {
         credentials = RefreshingCredentials(
             identifier: identifier,
             initial: settings.tokens.map { .init($0, end: $0.end) },
-            settings: settings.refresh
+            settings: settings.refresh,
+            onFresh: onTokens
         ) { (last, context) async throws(LoadingError) in
             let tokens = try await source.tokens(after: last, context)
-            await onTokens?(tokens)
             return .init(tokens, end: tokens.end)
         }
     }

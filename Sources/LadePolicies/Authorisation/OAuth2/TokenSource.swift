@@ -46,11 +46,11 @@ struct TokenSource: Sendable {
 
     private func failure(_ answer: TokenAnswer) -> LoadingError {
         switch answer {
-        case .refused("invalid_grant"):
+        // Only this says that what the user gave has ended (RFC 6749 §5.2). A client has no user to ask.
+        case .refused("invalid_grant") where settings.grant != .clientCredentials:
             return .authorisationFailed(.init(authoriser: identifier, cause: .signInRequired), ErrorContext())
         case .refused(let code):
-            let fault = TokenAnswer.Fault(description: "the token endpoint refused with \(code)")
-            return .authorisationFailed(.init(authoriser: identifier, cause: .refreshFailed(fault)), ErrorContext())
+            return .decoding(TokenAnswer.Fault(description: "the token endpoint refused with \(code)"), ErrorContext())
         case .unusable(let reason):
             return .decoding(TokenAnswer.Fault(description: "the token endpoint: \(reason)"), ErrorContext())
         case .tokens:

@@ -1,0 +1,20 @@
+extension Event {
+    /// The event without secrets: those that its texts and fields have by their names, and those that the call carries.
+    ///
+    /// Errors keep what is to be left out themselves; see `ErrorContext`.
+    func redacted(_ rule: Redaction) -> Event {
+        switch self {
+        case .callStarted(let method, let url): .callStarted(method: method, url: rule.address(url))
+        case .exchangeStarted(let method, let url): .exchangeStarted(method: method, url: rule.address(url))
+        case .interimResponse(let status, let headers):
+            .interimResponse(status: status, headers: rule.headers(headers))
+        case .headReceived(let status, let headers, let version):
+            .headReceived(status: status, headers: rule.headers(headers), version: version)
+        case .malformationTolerated(let fault):
+            .malformationTolerated(MalformedResponse(fault.rule, redacted: fault.excerpt.map(rule.text)))
+        case .redirectFollowed(let status, let from, let to, let method):
+            .redirectFollowed(status: status, from: rule.address(from), to: rule.address(to), method: method)
+        default: self
+        }
+    }
+}

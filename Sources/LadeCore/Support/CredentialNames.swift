@@ -1,0 +1,48 @@
+/// The names of header fields and query items whose values are credentials.
+///
+/// One rule for both, so that what is redacted in one place is redacted in all, and what is redacted is dropped across
+/// origins. Names are compared without case; `_` and `.` count as `-`, brackets (`user[password]`) are skipped.
+package enum CredentialNames {
+    /// Whether a name is that of a credential.
+    package static func contains(_ name: some StringProtocol) -> Bool {
+        let name = plain(name)
+        if exact.contains(name) { return true }
+        guard !exceptions.contains(name) else { return false }
+        return suffixes.contains { name.hasSuffix($0) }
+    }
+
+    private static func plain(_ name: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "_"), UInt8(ascii: "."): bytes.append(UInt8(ascii: "-"))
+            case UInt8(ascii: "["), UInt8(ascii: "]"): break
+            default: bytes.append(byte.lowercasedASCII)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Names that say by their end what they carry: `X-Vault-Token`, `client_secret`, `Ocp-Apim-Subscription-Key`.
+    private static let suffixes = [
+        "token", "secret", "password", "passwd", "passphrase", "signature", "credential", "credentials", "apikey",
+        "accesskey", "-key", "authorization", "-auth", "-jwt", "-assertion", "sessionid", "session-id", "-session",
+    ]
+
+    /// Names that end as one of those and carry no credential.
+    private static let exceptions: Set<String> = [
+        "cache-key", "idempotency-key", "partition-key", "sec-websocket-key", "sort-key", "surrogate-key",
+        "x-idempotency-key",
+    ]
+
+    private static let exact: Set<String> = [
+        // Header fields.
+        "authentication-info", "cookie", "cookie2", "dpop", "proxy-authentication-info", "set-cookie", "set-cookie2",
+        "x-amz-credential", "x-authentication-provider", "x-hub-signature-256", "x-ms-client-principal",
+        // Query items.
+        "api-key", "assertion", "auth", "client-assertion", "code", "hdnea", "hdnts", "jwt", "key", "pass", "pwd",
+        "session", "sid", "sig",
+        // Either.
+        "x-auth", "x-session",
+    ]
+}

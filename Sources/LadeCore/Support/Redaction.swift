@@ -1,0 +1,255 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What must not be shown of a call: the one rule for addresses, header fields, events, errors and logs.
+///
+/// A text loses the values of query items with secret names, user names and passwords of addresses, and every occurrence of
+/// a secret that the call is known to carry, also where a server repeats it.
+package struct Redaction: Sendable {
+    /// What is shown in place of a secret.
+    package static let mark = "<redacted>"
+    /// The rule by names alone.
+    package static let standard = Redaction(names: [], values: [])
+    /// Secrets that are shorter are not searched for: they would be found in every other word.
+    private static let leastLength = 6
+
+    private let names: Set<String>
+    // Longest first, so that a secret in another one leaves nothing of it.
+    private let values: [[UInt8]]
+
+    /// Makes a rule.
+    ///
+    /// - Parameters:
+    ///   - names: Names of query items and header fields that carry secrets, beside those of ``CredentialNames``.
+    ///   - values: Secrets to search for.
+    ///   - leastLength: How many bytes a secret has at least to be searched for.
+    package init(names: some Sequence<String>, values: some Sequence<String>, leastLength: Int = Redaction.leastLength)
+    {
+        self.names = Set(names.map(\.asciiLowercased))
+        var forms: Set<[UInt8]> = []
+        for value in values where value.utf8.count >= leastLength {
+            forms.insert(Array(value.utf8))
+            forms.insert(value.percentDecodedBytes)
+            forms.insert(Self.percentEncoded(value))
+        }
+        self.values = forms.sorted { ($1.count, $0.first ?? 0) < ($0.count, $1.first ?? 0) }
+    }
+
+    /// Whether the value of a query item or header field of that name is a secret.
+    package func isSecret(_ name: String) -> Bool {
+        CredentialNames.contains(name) || names.contains(name.asciiLowercased)
+    }
+
+    /// The text without secrets: query items, user names in addresses, and known values.
+    package func text(_ text: String) -> String {
+        String(decoding: masked(scrubbed(Array(text.utf8))), as: UTF8.self)
+    }
+
+    /// The text without known values; names are not looked at, as in a text that is encoded already.
+    package func maskingValues(_ text: String) -> String {
+        String(decoding: masked(Array(text.utf8)), as: UTF8.self)
+    }
+
+    /// The address without user name, password, fragment and secrets; it need not be one that can be parsed.
+    package func address(_ address: String) -> String {
+        text(String(address.utf8.prefix { $0 != UInt8(ascii: "#") }) ?? "")
+    }
+
+    /// A text that is no address and was meant as one: everything up to its last `@` may be a user name and a password.
+    package func unparsable(_ address: String) -> String {
+        guard let at = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return self.address(address) }
+        let scheme = address.utf8.firstRange(of: "://".utf8).map { String(address[..<$0.upperBound]) } ?? ""
+        return self.address(scheme + address[address.utf8.index(after: at)...])
+    }
+
+    /// The value of a header field without secrets.
+    package func value(of field: Headers.Field) -> String {
+        guard !field.carriesCredentials, !isSecret(field.name) else { return Self.mark }
+        return Self.addressNames.contains(where: field.name.equalsIgnoringASCIICase)
+            ? address(field.value) : text(field.value)
+    }
+
+    /// The fields with their secrets replaced; the same list when there are none.
+    package func headers(_ headers: Headers) -> Headers {
+        var redacted = Headers()
+        var hasChanged = false
+        for field in headers {
+            let value = value(of: field)
+            if !value.isSpelled(like: field.value) { hasChanged = true }
+            redacted.add(field.name, value)
+        }
+        return hasChanged ? redacted : headers
+    }
+
+    /// A field line that could not be read: of a field that is not one of framing, only what stands in the place of its name.
+    package static func malformedField(_ line: String) -> String {
+        let name = line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != 0x20 && $0 != 0x09 }
+        let end = line.utf8[name.endIndex...].prefix { $0 == UInt8(ascii: ":") || $0 == 0x20 || $0 == 0x09 }.endIndex
+        let isFraming = framingNames.contains { $0.equalsIgnoringASCIICase(String(name) ?? "") }
+        return isFraming || end == line.endIndex ? line : line[..<end] + mark
+    }
+
+    /// A line that is no field, unless it looks like one with a secret.
+    package func line(_ line: String) -> String {
+        let name = line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != 0x20 && $0 != 0x09 }
+        return isSecret(String(name) ?? "") ? Self.malformedField(line) : text(line)
+    }
+
+    private static let framingNames = [
+        "Connection", "Content-Encoding", "Content-Length", "Transfer-Encoding", "Upgrade",
+    ]
+    private static let addressNames = ["Location", "Content-Location", "Referer"]
+
+    // MARK: - Names
+
+    /// Replaces what stands behind `name=` for secret names in anything that looks like a query, and drops what stands
+    /// between `://` and `@`.
+    private func scrubbed(_ text: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var rest = text[...]
+        var isInQuery = false
+        while let byte = rest.first {
+            if rest.starts(with: "://".utf8) {
+                result += rest.prefix(3)
+                rest = rest.dropFirst(3)
+                let authority = rest.prefix { !$0.endsAuthority }
+                if let at = authority.lastIndex(of: UInt8(ascii: "@")) { rest = rest[(at + 1)...] }
+                isInQuery = false
+                continue
+            }
+            result.append(byte)
+            rest.removeFirst()
+            switch byte {
+            case UInt8(ascii: "?"), UInt8(ascii: "#"): isInQuery = true
+            case UInt8(ascii: "&"), UInt8(ascii: ";"): break
+            case _ where byte.endsAddress: isInQuery = false
+            default: continue
+            }
+            guard isInQuery else { continue }
+            let written = rest.prefix { !$0.endsItem && $0 != UInt8(ascii: "=") }
+            guard rest.dropFirst(written.count).first == UInt8(ascii: "="), !written.isEmpty else { continue }
+            let name = String(decoding: written, as: UTF8.self).percentDecodedBytes
+            guard isSecret(String(decoding: name, as: UTF8.self)) else { continue }
+            rest = rest[(written.endIndex + 1)...]
+            result += written + "=\(Self.mark)".utf8
+            // A text may be redacted a second time.
+            rest =
+                rest.starts(with: Self.mark.utf8) ? rest.dropFirst(Self.mark.utf8.count) : rest.drop { !$0.endsValue }
+        }
+        return result
+    }
+
+    // MARK: - Values
+
+    private func masked(_ text: [UInt8]) -> [UInt8] {
+        guard !values.isEmpty else { return text }
+        var result = text
+        for value in values { result = Self.replacing(value, in: result) }
+        return result
+    }
+
+    private static func replacing(_ value: [UInt8], in text: [UInt8]) -> [UInt8] {
+        guard let first = value.first, text.count >= value.count else { return text }
+        var result: [UInt8] = []
+        var copied = 0
+        var position = 0
+        while position + value.count <= text.count {
+            guard text[position] == first, text[position..<(position + value.count)].elementsEqual(value) else {
+                position += 1
+                continue
+            }
+            result += text[copied..<position] + mark.utf8
+            position += value.count
+            copied = position
+        }
+        return copied == 0 ? text : result + text[copied...]
+    }
+
+    private static func percentEncoded(_ text: String) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return text.utf8.flatMap { byte -> [UInt8] in
+            let isUnreserved =
+                byte.isLetter || byte.isDigit || byte == 0x2D || byte == 0x2E || byte == 0x5F || byte == 0x7E
+            return isUnreserved ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+    }
+}
+
+// MARK: - The secrets of a request
+
+extension Redaction {
+    /// The rule for all that belongs to a request: the names and values it declares, and the secrets it carries.
+    package init(_ request: Request) {
+        self.init(names: request.secretQueryNames, values: Self.secrets(of: request).map { $0.reveal() })
+    }
+
+    /// The secrets that a request declares or carries.
+    package static func secrets(of request: Request) -> [Secret] {
+        let rule = Redaction(names: request.secretQueryNames, values: [])
+        var found = rule.secrets(of: request.url.absoluteString)
+        for field in request.headers where field.carriesCredentials { found += secrets(of: field) }
+        return request.secretValues + found.filter { $0.utf8.count >= leastLength }.map { Secret($0) }
+    }
+
+    /// What an address carries in its user information and its secret query items.
+    private func secrets(of address: String) -> [String] {
+        var found: [String] = []
+        let bytes = Array(address.utf8)
+        if AddressParts(address).hasUserInformation, let start = bytes.firstRange(of: Array("://".utf8))?.upperBound {
+            let authority = bytes[start...].prefix { !$0.endsAuthority }
+            let user = authority.prefix(upTo: authority.lastIndex(of: UInt8(ascii: "@")) ?? authority.startIndex)
+            found += user.split(separator: UInt8(ascii: ":"), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
+        }
+        guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return found }
+        for item in bytes[(mark + 1)...].split(whereSeparator: \.endsValue) {
+            let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+            guard parts.count == 2 else { continue }
+            if isSecret(String(decoding: parts[0].percentDecodedBytes, as: UTF8.self)) { found.append(parts[1]) }
+        }
+        return found
+    }
+
+    /// What a field carries: its value, what stands behind a scheme, the password of Basic, the values of cookies.
+    private static func secrets(of field: Headers.Field) -> [String] {
+        if field.name.equalsIgnoringASCIICase("Cookie") {
+            return field.value.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair in
+                pair.firstIndex(of: UInt8(ascii: "=")).map { String(decoding: pair[$0...].dropFirst(), as: UTF8.self) }
+            }.filter { $0.utf8.count >= 8 }
+        }
+        var found = [field.value]
+        guard let space = field.value.utf8.firstIndex(of: 0x20) else { return found }
+        let credentials = String(field.value[space...].utf8.drop { $0 == 0x20 }) ?? ""
+        found.append(credentials)
+        if let decoded = Data(base64Encoded: credentials), let colon = decoded.firstIndex(of: UInt8(ascii: ":")) {
+            found.append(String(decoding: decoded[(colon + 1)...], as: UTF8.self))
+        }
+        return found
+    }
+}
+
+extension UInt8 {
+    /// Whether an address in running text ends before this byte.
+    fileprivate var endsAddress: Bool {
+        switch self {
+        case 0...0x20, 0x7F, UInt8(ascii: "<"), UInt8(ascii: ">"): true
+        default: false
+        }
+    }
+
+    /// Whether the value of a query item ends before this byte; in doubt it does not.
+    fileprivate var endsValue: Bool { endsAddress || self == UInt8(ascii: "&") || self == UInt8(ascii: "#") }
+
+    /// Whether the name of a query item ends before this byte, unless `=` does it.
+    fileprivate var endsItem: Bool { endsValue || self == UInt8(ascii: ";") || self == UInt8(ascii: "?") }
+
+    /// Whether host and port of an address end before this byte.
+    fileprivate var endsAuthority: Bool {
+        endsAddress || self == UInt8(ascii: "/") || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
+    }
+}

@@ -1,0 +1,64 @@
+import LadeCore
+
+/// A content coding that can be decoded (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
+enum ContentCoding: String, CaseIterable {
+    case gzip
+    case deflate
+    case brotli = "br"
+    case zstd
+
+    /// The greatest number of codings in one field, the same as libcurl's.
+    static let most = 5
+
+    /// The coding of this name, in any case; nil for one that cannot be decoded.
+    init?(name: some StringProtocol) {
+        let name = name.lowercased()
+        if name == "x-gzip" {
+            self = .gzip
+        } else if let coding = ContentCoding(rawValue: name) {
+            self = coding
+        } else {
+            return nil
+        }
+    }
+
+    /// Parses the value of a `Content-Encoding` field.
+    ///
+    /// - Returns: The codings in the order in which they were applied, without `identity`, which changes nothing.
+    /// - Throws: `CodingFault.unknown` for a coding that is not in the list, `CodingFault.tooMany` above ``most``.
+    static func list(_ field: String) throws(CodingFault) -> [ContentCoding] {
+        var codings: [ContentCoding] = []
+        for part in field.split(separator: ",") {
+            var name = part.drop { $0 == " " || $0 == "\t" }
+            while name.last == " " || name.last == "\t" { name.removeLast() }
+            if name.isEmpty || name.lowercased() == "identity" { continue }
+            guard codings.count < most else { throw .tooMany(limit: most) }
+            guard let coding = ContentCoding(name: name) else { throw .unknown(String(name)) }
+            codings.append(coding)
+        }
+        return codings
+    }
+}
+
+/// Why the coded bytes of a body are refused.
+enum CodingFault: Error, Hashable {
+    /// The coding is none that can be decoded.
+    case unknown(String)
+    /// More codings in one field than ``ContentCoding/most``.
+    case tooMany(limit: Int)
+    /// The bytes are not of the named coding, or are damaged; with the words of the library.
+    case damaged(ContentCoding, String)
+    /// Bytes follow the end of the coded stream.
+    case surplus(ContentCoding)
+}
+
+extension CodingFault: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .unknown(let name): "the content coding “\(name.escapedForDisplay(limit: 40))” is unknown"
+        case .tooMany(let limit): "there are more than \(limit) content codings"
+        case .damaged(let coding, let detail): "\(coding.rawValue): \(detail)"
+        case .surplus(let coding): "\(coding.rawValue): bytes follow the end of the stream"
+        }
+    }
+}

@@ -1,0 +1,158 @@
+/// One coding being decoded: coded bytes in, decoded bytes out.
+protocol CodingStage: AnyObject {
+    /// Decodes into `output` until it is full or no input is left.
+    ///
+    /// Input that is decoded is removed from the front of `input`. When `output` comes back full, the stage may hold more
+    /// output, and is called again, with no input if none is left.
+    ///
+    /// - Returns: The number of bytes written. Fewer than `output` has room for mean that more input is needed, or that
+    ///   the stream has ended.
+    func decode(
+        _ input: inout UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CodingFault) -> Int
+
+    /// Whether the coded stream may end here.
+    var isAtEnd: Bool { get }
+}
+
+/// Decodes the codings of one body, in bounded memory.
+///
+/// A state machine without I/O: the caller offers input and room for output and keeps the input that was not decoded.
+/// Owned by the loop.
+final class ContentDecoder {
+    private static let roomBetween = 16 << 10
+
+    /// The codings in the order in which they are decoded, the one applied last first.
+    private let codings: [ContentCoding]
+    private let stages: [any CodingStage]
+    /// What is between the stages: the output of each but the last.
+    private var between: [Between]
+    /// What is thrown at the first byte, when the codings are none that can be decoded.
+    private let refusal: CodingFault?
+    private let pool: DecoderPool
+    /// Bytes of input that were decoded.
+    private(set) var consumedBytes: Int64 = 0
+    /// The output of the most productive stage, in bytes.
+    private var producedBytes: [Int64]
+    /// Bytes at the start of the next piece of the body that are decoded already: libcurl delivers a piece again, from its
+    /// beginning, when it was refused.
+    var skippedBytes = 0
+
+    private struct Between {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentDecoder.roomBetween, alignment: 16)
+        var range = 0..<0
+        /// Whether the stage before filled the buffer, and may hold more.
+        var wasFilled = false
+    }
+
+    /// Makes a decoder for the value of a `Content-Encoding` field, nil when it names no coding but `identity`.
+    ///
+    /// Codings that cannot be decoded are refused when the first byte comes: an answer without a body has no coding.
+    init?(field: String, pool: DecoderPool) {
+        do {
+            codings = try ContentCoding.list(field).reversed()
+            refusal = nil
+        } catch {
+            codings = []
+            refusal = error
+        }
+        guard refusal != nil || !codings.isEmpty else { return nil }
+        self.pool = pool
+        stages = codings.map { pool.take($0) }
+        between = stages.dropLast().map { _ in Between() }
+        producedBytes = stages.map { _ in 0 }
+    }
+
+    deinit {
+        for between in between { between.buffer.deallocate() }
+        for (coding, stage) in zip(codings, stages) { pool.give(stage, coding) }
+    }
+
+    /// Whether the body is decoded, and not refused for its codings.
+    var isDecoding: Bool { refusal == nil }
+
+    /// The most that any coding came to, in bytes.
+    ///
+    /// Of two codings the first can grow a thousandfold and the second make nothing of it, so the last one's output is
+    /// not all the work there is.
+    var mostBytes: Int64 { producedBytes.max() ?? 0 }
+
+    /// Whether the body may end here: every coding is at its end, and nothing is between them.
+    var isComplete: Bool {
+        refusal == nil && stages.allSatisfy { $0.isAtEnd } && between.allSatisfy { $0.range.isEmpty }
+    }
+
+    /// Decodes into `output`; the manner is that of ``CodingStage/decode(_:into:)``.
+    func decode(
+        _ input: inout UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CodingFault) -> Int {
+        if let refusal { throw refusal }
+        let before = input.count
+        defer { consumedBytes += Int64(before - input.count) }
+        return try decode(stages.count - 1, &input, into: output)
+    }
+
+    private func decode(
+        _ index: Int,
+        _ input: inout UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CodingFault) -> Int {
+        guard index > 0 else {
+            let count = try stages[0].decode(&input, into: output)
+            producedBytes[0] += Int64(count)
+            return count
+        }
+        var written = 0
+        while true {
+            let room = UnsafeMutableRawBufferPointer(rebasing: output[written...])
+            var coded = UnsafeRawBufferPointer(rebasing: between[index - 1].buffer[between[index - 1].range])
+            let count = try stages[index].decode(&coded, into: room)
+            between[index - 1].range =
+                (between[index - 1].range.upperBound - coded.count)..<between[index - 1].range.upperBound
+            producedBytes[index] += Int64(count)
+            written += count
+            guard written < output.count else { return written }
+            guard !input.isEmpty || between[index - 1].wasFilled else { return written }
+            let buffer = between[index - 1].buffer
+            let filled = try decode(index - 1, &input, into: buffer)
+            between[index - 1].range = 0..<filled
+            between[index - 1].wasFilled = filled == buffer.count
+            if filled == 0 { return written }
+        }
+    }
+}
+
+/// Decoders that can be used again: making one costs as much as decoding a small body.
+///
+/// Owned by the loop.
+final class DecoderPool {
+    private static let most = 8
+
+    private var inflaters: [Inflater] = []
+    private var zstd: [ZstdStage] = []
+
+    /// A stage at the beginning of a stream.
+    func take(_ coding: ContentCoding) -> any CodingStage {
+        switch coding {
+        case .gzip, .deflate:
+            let inflater = inflaters.popLast() ?? Inflater()
+            inflater.begin(coding)
+            return inflater
+        case .brotli: return BrotliStage()
+        case .zstd:
+            let stage = zstd.popLast() ?? ZstdStage()
+            stage.begin()
+            return stage
+        }
+    }
+
+    func give(_ stage: any CodingStage, _ coding: ContentCoding) {
+        switch stage {
+        case let inflater as Inflater where inflaters.count < Self.most: inflaters.append(inflater)
+        case let stage as ZstdStage where zstd.count < Self.most && stage.isSmall: zstd.append(stage)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import CZlib
+
+/// Decodes gzip (RFC 1952) and deflate (RFC 9110 §8.4.1.2) by zlib.
+final class Inflater: CodingStage {
+    private enum State {
+        /// Before the first byte of `deflate`, which tells its format.
+        case undecided
+        /// Within a stream or a member.
+        case inside
+        /// After a member of gzip: another one may follow (RFC 1952 §2.2).
+        case afterMember
+        /// Among zeros after the last member, with which tapes and some servers fill up their blocks.
+        ///
+        /// The program gzip passes over them too, and over them alone without a warning.
+        case padding
+        /// After the end of `deflate`.
+        case ended
+    }
+
+    // At one address for its whole life: zlib compares it.
+    private let stream: UnsafeMutablePointer<z_stream>
+    private let isReady: Bool
+    private var coding = ContentCoding.gzip
+    private var state = State.ended
+
+    init() {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        isReady = inflateInit2_(stream, 15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
+    }
+
+    deinit {
+        if isReady { inflateEnd(stream) }
+        stream.deallocate()
+    }
+
+    /// Begins a stream of gzip or deflate.
+    func begin(_ coding: ContentCoding) {
+        self.coding = coding
+        state = .undecided
+    }
+
+    var isAtEnd: Bool {
+        switch state {
+        case .undecided, .inside: false
+        case .afterMember, .padding, .ended: true
+        }
+    }
+
+    func decode(
+        _ input: inout UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CodingFault) -> Int {
+        var written = 0
+        while true {
+            switch state {
+            case .undecided:
+                guard let first = input.first else { return written }
+                try reset(Self.windowBits(coding, first: first))
+            case .inside:
+                guard written < output.count else { return written }
+                let room = UnsafeMutableRawBufferPointer(rebasing: output[written...])
+                let (count, isStuck) = try inflate(&input, into: room)
+                written += count
+                if isStuck { return written }
+            case .afterMember:
+                guard let first = input.first else { return written }
+                switch first {
+                case 0x1F: try reset(31)
+                case 0: state = .padding
+                default: throw .surplus(coding)
+                }
+            case .padding:
+                guard input.allSatisfy({ $0 == 0 }) else { throw .surplus(coding) }
+                input = UnsafeRawBufferPointer(rebasing: input[input.endIndex...])
+                return written
+            case .ended:
+                guard input.isEmpty else { throw .surplus(coding) }
+                return written
+            }
+        }
+    }
+
+    /// What zlib calls the format: gzip, zlib, or neither wrapper.
+    ///
+    /// Servers send `deflate` with and without the wrapper of zlib. Its first byte says 8 in the low half (CM, RFC 1950
+    /// §2.2) and at most 7 in the high one. Without the wrapper that would be a stored block with padding bits that are
+    /// not zero, which no encoder writes.
+    private static func windowBits(_ coding: ContentCoding, first: UInt8) -> Int32 {
+        guard coding == .deflate else { return 31 }
+        return first & 0x0F == 8 && first >> 4 <= 7 ? 15 : -15
+    }
+
+    private func reset(_ windowBits: Int32) throws(CodingFault) {
+        guard isReady, inflateReset2(stream, windowBits) == Z_OK else { throw .damaged(coding, "no memory") }
+        state = .inside
+    }
+
+    /// One call of zlib; it is stuck when it needs more input or more room.
+    private func inflate(
+        _ input: inout UnsafeRawBufferPointer,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws(CodingFault) -> (count: Int, isStuck: Bool) {
+        let offered = min(input.count, Int(UInt32.max))
+        let room = min(output.count, Int(UInt32.max))
+        // zlib reads what is there and writes nothing to it; its type for input is not constant.
+        stream.pointee.next_in = UnsafeMutableRawPointer(mutating: input.baseAddress)?.assumingMemoryBound(
+            to: UInt8.self
+        )
+        stream.pointee.avail_in = UInt32(offered)
+        stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = UInt32(room)
+        let code = CZlib.inflate(stream, Z_NO_FLUSH)
+        input = UnsafeRawBufferPointer(rebasing: input[(offered - Int(stream.pointee.avail_in))...])
+        let count = room - Int(stream.pointee.avail_out)
+        switch code {
+        case Z_OK, Z_BUF_ERROR: return (count, count == output.count || input.isEmpty)
+        case Z_STREAM_END:
+            state = coding == .gzip ? .afterMember : .ended
+            return (count, false)
+        case Z_NEED_DICT: throw .damaged(coding, "it needs a dictionary")
+        default: throw .damaged(coding, stream.pointee.msg.map { String(cString: $0) } ?? "zlib error \(code)")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import CCurl
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The two ends of the connection on which a request is about to be sent, as libcurl tells them.
+struct ConnectionEnds {
+    let remote: UnsafePointer<CChar>
+    let local: UnsafePointer<CChar>
+    let remotePort: CInt
+    let localPort: CInt
+
+    /// One number for both ends; two connections that are open at the same time have different ones.
+    fileprivate var key: UInt64 {
+        // FNV-1a. Neither end can choose both addresses and both ports.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        for text in [remote, local] {
+            var next = text
+            while next.pointee != 0 {
+                add(UInt8(bitPattern: next.pointee))
+                next += 1
+            }
+            add(0)
+        }
+        for port in [remotePort, localPort] {
+            add(UInt8(truncatingIfNeeded: port))
+            add(UInt8(truncatingIfNeeded: port >> 8))
+        }
+        return hash
+    }
+}
+
+/// The sockets of libcurl's connections, by their ends.
+///
+/// libcurl 7.88 does not tell which socket it has chosen for a request, but which addresses and ports. Unix-domain sockets
+/// have none: they are known as a whole.
+struct ConnectionTable {
+    /// Opened, and not yet used by a request.
+    private var unnamed: [Int32] = []
+    private var sockets: [UInt64: Int32] = [:]
+    private var keys: [Int32: UInt64] = [:]
+    private var unixSockets: Set<Int32> = []
+    /// Those whose server has said that it will end them (GOAWAY).
+    private var endingSockets: Set<Int32> = []
+
+    /// A socket was made for libcurl.
+    mutating func opened(_ socket: Int32, isUnix: Bool) {
+        if isUnix { unixSockets.insert(socket) } else { unnamed.append(socket) }
+    }
+
+    /// A socket is about to be closed.
+    mutating func closing(_ socket: Int32) {
+        unnamed.removeAll { $0 == socket }
+        unixSockets.remove(socket)
+        endingSockets.remove(socket)
+        if let key = keys.removeValue(forKey: socket), sockets[key] == socket { sockets[key] = nil }
+    }
+
+    /// Learns which of the new sockets has those ends.
+    ///
+    /// - Returns: The socket; nil when none has.
+    mutating func name(_ ends: ConnectionEnds) -> Int32? {
+        guard let index = unnamed.firstIndex(where: { Self.isLocal($0, ends) }) else { return nil }
+        let socket = unnamed.remove(at: index)
+        let key = ends.key
+        sockets[key] = socket
+        keys[socket] = key
+        return socket
+    }
+
+    /// The socket of the connection between those ends, when it has been used before.
+    func socket(_ ends: ConnectionEnds) -> Int32? { sockets[ends.key] }
+
+    /// Whether the socket belongs to a connection that has been used.
+    func isOpen(_ socket: Int32) -> Bool { keys[socket] != nil }
+
+    /// The server has said that it will end the connection.
+    mutating func willEnd(_ socket: Int32) { endingSockets.insert(socket) }
+
+    /// Whether the server has said that it will end the connection.
+    func isEnding(_ socket: Int32) -> Bool { endingSockets.contains(socket) }
+
+    /// What has arrived on Unix-domain sockets: bytes on any of them count for each.
+    var unixArrivals: Arrivals { unixSockets.allSatisfy { Arrivals($0) == .nothing } ? .nothing : .unknown }
+
+    private static func isLocal(_ socket: Int32, _ ends: ConnectionEnds) -> Bool {
+        var address = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let isFound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &size) == 0 }
+        }
+        guard isFound else { return false }
+        return withUnsafePointer(to: &address) { address in
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+                let port: in_port_t
+                let shown: UnsafePointer<CChar>?
+                switch Int32(address.pointee.ss_family) {
+                case AF_INET:
+                    (port, shown) = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+                        var bytes = address.pointee.sin_addr
+                        return (
+                            address.pointee.sin_port,
+                            inet_ntop(AF_INET, &bytes, text.baseAddress, socklen_t(text.count))
+                        )
+                    }
+                case AF_INET6:
+                    (port, shown) = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+                        var bytes = address.pointee.sin6_addr
+                        return (
+                            address.pointee.sin6_port,
+                            inet_ntop(AF_INET6, &bytes, text.baseAddress, socklen_t(text.count))
+                        )
+                    }
+                default: return false
+                }
+                guard let shown else { return false }
+                return CInt(port.bigEndian) == ends.localPort && strcmp(shown, ends.local) == 0
+            }
+        }
+    }
+}
+
+/// What waits on a socket to be read.
+enum Arrivals {
+    /// Nothing, and the connection is open.
+    case nothing
+    /// Bytes.
+    case bytes
+    /// The end of the connection, or an error.
+    case end
+    /// That cannot be told.
+    case unknown
+
+    init(_ socket: Int32) {
+        var byte: UInt8 = 0
+        switch recv(socket, &byte, 1, Int32(truncatingIfNeeded: Int(MSG_PEEK) | Int(MSG_DONTWAIT))) {
+        case 0: self = .end
+        case 1...: self = .bytes
+        default: self = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? .nothing : .end
+        }
+    }
+}

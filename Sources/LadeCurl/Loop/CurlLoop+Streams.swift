@@ -1,0 +1,71 @@
+import CCurl
+import LadeCore
+
+// A body of HTTP/2 is complete after END_STREAM (RFC 9113 §8.1). When a connection breaks the rules of HTTP/2, libcurl 7.88
+// ends its streams one after the other as if they were complete, and closes it. A body without a length is therefore taken
+// for complete only when its connection is still sound, or was going to end because the server has said so (GOAWAY).
+extension CurlLoop {
+    /// Has libcurl's log read for exchanges that were just sent over HTTP/2: GOAWAY shows nowhere else.
+    ///
+    /// From here on little is written to it, whereas the sending of a request fills a page.
+    func watchSent() {
+        guard !sentOverHTTP2.isEmpty else { return }
+        for transfer in sentOverHTTP2 {
+            if case .running(let handle) = transfer.phase { handle.watchForGoAway() }
+        }
+        sentOverHTTP2.removeAll(keepingCapacity: true)
+    }
+
+    /// Whether the end of an answer that libcurl takes for complete has to be proven.
+    func needsProof(_ transfer: Transfer) -> Bool {
+        guard transfer.isHTTP2, let head = transfer.head, head.contentLength == nil else { return false }
+        return transfer.request.method != .head && head.status != 204 && head.status != 304
+    }
+
+    /// Ends the exchanges whose connections are sound, and fails the others.
+    ///
+    /// libcurl is made to look at each connection until that ends no other stream of it: on a broken one each look ends a
+    /// stream, and the last one closes it.
+    func proveStreams() {
+        while let socket = unproven.first?.sentOn ?? unproven.first.map({ _ in -1 }) {
+            // As often as there can be streams, and then some.
+            for _ in 0..<10_000 {
+                let isShared = running.contains { $0.sentOn == socket && !$0.isUnproven }
+                guard socket >= 0, isShared, connections.isOpen(socket) else { break }
+                let (ended, pieces) = (unproven.count, receivedPieces)
+                var still: Int32 = 0
+                curl_multi_socket_action(rawMulti, socket, CURL_CSELECT_IN, &still)
+                collectEnded()
+                if unproven.count == ended, receivedPieces == pieces { break }
+            }
+            let isSound = socket >= 0 && connections.isOpen(socket)
+            let proven = unproven.filter { ($0.sentOn ?? -1) == socket }
+            unproven.removeAll { ($0.sentOn ?? -1) == socket }
+            for transfer in proven {
+                guard case .running(let handle) = transfer.phase else { continue }
+                let isComplete = isSound || transfer.wasEndingConnection
+                end(transfer, handle, isComplete ? nil : incomplete(transfer, handle))
+            }
+        }
+    }
+}
+
+extension EasyHandle {
+    /// Learns of GOAWAY from libcurl's log.
+    fileprivate func watchForGoAway() {
+        isWatched = true
+        set(CURLOPT_VERBOSE, true)
+        set(pointer: CURLOPT_DEBUGDATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+        lade_easy_set_debug(raw) { _, kind, text, count, context in
+            guard kind == CURLINFO_TEXT, let text else { return 0 }
+            let line = UnsafeRawBufferPointer(start: text, count: count)
+            // The misspelling is libcurl 7.88's.
+            let isGoAway = ["recveived", "received"].contains { line.starts(with: "\($0) GOAWAY, error=0,".utf8) }
+            guard isGoAway else { return 0 }
+            EasyHandle.with(context) { transfer, loop in
+                if let socket = transfer.sentOn { loop.noteGoAway(socket) }
+            }
+            return 0
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import CCurl
+import LadeCore
+
+// Every time-out is the loop's own. `nextExpiry` is never later than the first of them; what it finds not yet expired sets
+// it anew.
+extension CurlLoop {
+    /// What ends a transfer that takes too long.
+    private enum Bound {
+        case timeout(TimeoutPhase)
+        case deadline
+    }
+
+    /// The next moment at which a transfer may have taken too long, and what for.
+    private func firstBound(of transfer: Transfer) -> (at: Int64, bound: Bound) {
+        let limits = transfer.limits
+        var next = (at: Int64.max, bound: Bound.deadline)
+        func consider(_ limit: Int64, since start: Int64, _ bound: Bound) {
+            let (at, overflow) = start.addingReportingOverflow(limit)
+            if !overflow, at < next.at { next = (at, bound) }
+        }
+        consider(limits.deadline, since: transfer.submitted, .deadline)
+        consider(limits.whole, since: transfer.started, .timeout(.whole))
+        if transfer.sendings == 0 {
+            consider(limits.connect, since: transfer.connectStarted ?? transfer.started, .timeout(.connect))
+        } else if transfer.stream?.isPaused != true {
+            consider(limits.idle, since: transfer.lastActivity, .timeout(.idle))
+        }
+        return next
+    }
+
+    /// When a transfer will have taken too long.
+    func expiry(_ transfer: Transfer) -> Int64 { firstBound(of: transfer).at }
+
+    /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
+    ///
+    /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
+    func beginIdling(_ transfer: Transfer) {
+        transfer.lastActivity = now
+        nextExpiry = min(nextExpiry, expiry(transfer))
+    }
+
+    func expire() {
+        nextExpiry = poller.shutIdle(before: now - idleLife).map { $0 + idleLife } ?? .max
+        while let transfer = deadlines.popFirst(until: now) { leaveQueue(transfer, transfer.deadlineExceeded) }
+        nextExpiry = min(nextExpiry, deadlines.first ?? .max)
+        for transfer in running {
+            guard case .running(let handle) = transfer.phase, !transfer.isUnproven else { continue }
+            let (at, bound) = firstBound(of: transfer)
+            guard at <= now else {
+                nextExpiry = min(nextExpiry, at)
+                continue
+            }
+            end(transfer, handle, error(bound, transfer, handle))
+        }
+    }
+
+    private func error(_ bound: Bound, _ transfer: Transfer, _ handle: EasyHandle) -> LoadingError {
+        guard case .timeout(let phase) = bound else { return transfer.deadlineExceeded }
+        let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
+        return .timedOut(isLookingUp ? .nameLookup : phase, transfer.context)
+    }
+}

@@ -1,0 +1,49 @@
+/// Elements by the moment at which they expire, earliest first: a binary heap.
+struct ExpiryQueue<Element: Sendable>: Sendable {
+    private var heap: [(moment: Int64, element: Element)] = []
+    private var departed = 0
+
+    /// The earliest moment.
+    var first: Int64? { heap.first?.moment }
+
+    /// How many elements it holds, those that have departed included.
+    var count: Int { heap.count }
+
+    mutating func insert(_ element: Element, at moment: Int64) {
+        heap.append((moment, element))
+        var child = heap.count - 1
+        while child > 0, heap[child].moment < heap[(child - 1) / 2].moment {
+            heap.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    /// Takes the earliest element, if its moment is not after `now`.
+    mutating func popFirst(until now: Int64) -> Element? {
+        guard let first = heap.first, first.moment <= now else { return nil }
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        sink()
+        return first.element
+    }
+
+    /// Notes that an element is no longer of interest; from time to time those are dropped that `isOfInterest` denies.
+    mutating func noteDeparture(_ isOfInterest: (Element) -> Bool) {
+        departed += 1
+        guard departed > 64, departed > heap.count / 2 else { return }
+        departed = 0
+        // A sorted array is a heap.
+        heap = heap.filter { isOfInterest($0.element) }.sorted { $0.moment < $1.moment }
+    }
+
+    private mutating func sink() {
+        var parent = 0
+        while case let left = 2 * parent + 1, left < heap.count {
+            let right = left + 1
+            let least = right < heap.count && heap[right].moment < heap[left].moment ? right : left
+            guard heap[least].moment < heap[parent].moment else { return }
+            heap.swapAt(least, parent)
+            parent = least
+        }
+    }
+}

@@ -1,0 +1,27 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The clock of the loop: the system's monotonic clock, in nanoseconds.
+///
+/// The waits of the loop are the system's own, so a test can put its clock ahead, but not stop it.
+struct LoopClock: Sendable {
+    /// How far this clock is ahead of the system's; 0 outside of tests.
+    var lead: @Sendable () -> Int64 = { 0 }
+
+    /// The current time.
+    func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) + lead()
+    }
+
+    /// A moment of this clock by the system's.
+    func systemTime(_ moment: Int64) -> Int64 {
+        moment == .max ? .max : moment - lead()
+    }
+}

@@ -1,0 +1,84 @@
+/// First in, first out, with removal from the middle in constant time: a removed element leaves a hole.
+///
+/// The array is moved only when more than half of it lies behind the head, so each operation takes constant time on
+/// average and the memory stays within twice what waits, also when the line is never empty.
+struct WaitingLine<Element: Sendable>: Sendable {
+    private var elements: [Element?] = []
+    private var head = 0
+    /// The number of the element at index 0.
+    private var firstNumber = 0
+    /// How many elements wait.
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// How many places it keeps, holes included.
+    var places: Int { elements.count }
+
+    /// The element that is taken next.
+    var first: Element? {
+        mutating get {
+            skipHoles()
+            return head < elements.count ? elements[head] : nil
+        }
+    }
+
+    /// Adds an element at the end, and returns the number by which it can be removed.
+    @discardableResult
+    mutating func append(_ element: Element) -> Int {
+        elements.append(element)
+        count += 1
+        return firstNumber + elements.count - 1
+    }
+
+    /// Adds an element that is taken before all others, and returns its number.
+    mutating func prepend(_ element: Element) -> Int {
+        if head == 0 {
+            elements.insert(element, at: 0)
+            firstNumber -= 1
+        } else {
+            head -= 1
+            elements[head] = element
+        }
+        count += 1
+        return firstNumber + head
+    }
+
+    mutating func popFirst() -> Element? {
+        skipHoles()
+        guard head < elements.count, let element = elements[head] else { return nil }
+        elements[head] = nil
+        head += 1
+        count -= 1
+        compact()
+        return element
+    }
+
+    /// Removes an element; harmless when it has left already.
+    mutating func remove(_ number: Int) {
+        let index = number - firstNumber
+        guard index >= head, index < elements.count, elements[index] != nil else { return }
+        elements[index] = nil
+        count -= 1
+        compact()
+    }
+
+    mutating func removeAll() {
+        elements = []
+        firstNumber += head
+        head = 0
+        count = 0
+    }
+
+    private mutating func skipHoles() {
+        while head < elements.count, elements[head] == nil { head += 1 }
+    }
+
+    private mutating func compact() {
+        let behind = count == 0 ? elements.count : head
+        guard count == 0 || (behind > 64 && behind > elements.count / 2) else { return }
+        elements.removeFirst(behind)
+        firstNumber += behind
+        head = 0
+    }
+}

@@ -1,0 +1,160 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Synchronization
+
+/// A document while it is decoded: its bytes, its index, and what all scopes of it share.
+///
+/// The bytes belong to the caller until the decoding has ended. When a decoder or container was kept by a decoded type,
+/// it holds the document, which then copies the bytes (``own()``).
+///
+/// Everything is in memory behind one constant pointer: class properties would be checked for exclusive access at each use.
+/// A document is used by one thread at a time, as the decoders of Foundation are.
+final class Document {
+    /// How the names of a document are compared with coding keys.
+    enum KeyMode {
+        case plain
+        case snakeCase
+        case custom
+    }
+
+    struct Mismatch: Hashable {
+        var type: ObjectIdentifier
+        var kind: IndexWord.Kind
+    }
+
+    struct Core {
+        var base: UnsafePointer<UInt8>
+        var count = 0
+        var index = JSONIndex()
+        var words: UnsafeMutablePointer<UInt64>
+        /// A null in place of a value that is missing.
+        var nullIndex = 0
+        var options = FastJSONDecoder()
+        var keyMode = KeyMode.plain
+        var userInfo: [CodingUserInfoKey: Any]?
+        let kinds = TypeKinds()
+        var mismatchTexts: [Mismatch: String] = [:]
+        var ownedBytes: UnsafeMutablePointer<UInt8>?
+
+        @inline(__always)
+        func word(_ index: Int) -> IndexWord { IndexWord(bits: words[index]) }
+    }
+
+    let core: UnsafeMutablePointer<Core>
+    private var root: Scope?
+
+    private init() {
+        core = .allocate(capacity: 1)
+        let index = JSONIndex()
+        let nothing: StaticString = ""
+        core.initialize(to: Core(base: nothing.utf8Start, index: index, words: index.words))
+    }
+
+    deinit {
+        core.pointee.index.deallocate()
+        core.pointee.kinds.deallocate()
+        core.pointee.ownedBytes?.deallocate()
+        core.deinitialize(count: 1)
+        core.deallocate()
+    }
+
+    // MARK: - Reuse
+
+    /// A document whose memory is used for the next one again.
+    ///
+    /// It is taken out and put in by atomic exchanges alone, so that one thread has it at a time.
+    private nonisolated(unsafe) static let spare = Atomic<Unmanaged<Document>?>(nil)
+    /// Larger indices, those of documents of some 2 MB, are not kept.
+    private static let largestSpare = 1 << 17
+
+    @inline(__always)
+    static func taken() -> Document {
+        spare.exchange(nil, ordering: .acquiring)?.takeRetainedValue() ?? Document()
+    }
+
+    static func put(back document: inout Document) {
+        // A kept decoder or container holds the document.
+        guard isKnownUniquelyReferenced(&document) else { return }
+        let core = document.core
+        guard core.pointee.index.capacity <= largestSpare else { return }
+        core.pointee.ownedBytes?.deallocate()
+        core.pointee.ownedBytes = nil
+        // The options hold what the caller gave: closures and objects.
+        core.pointee.options = FastJSONDecoder()
+        core.pointee.userInfo = nil
+        let previous = spare.exchange(.passRetained(document), ordering: .acquiringAndReleasing)
+        previous?.release()
+    }
+
+    // MARK: - Decoding
+
+    @inline(__always)
+    func decode<T>(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        _ options: FastJSONDecoder,
+        _ body: (Scope) throws -> T
+    ) throws -> T {
+        try begin(bytes, options)
+        var scope = root ?? Scope(self, isKept: false)
+        root = nil
+        scope.enter(0)
+        defer {
+            end(&scope)
+        }
+        return try body(scope)
+    }
+
+    private func begin(_ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder) throws(JSONFault) {
+        try JSONScanner.scan(bytes, into: &core.pointee.index, allowsTrailingCommas: true)
+        if core.pointee.index.count == core.pointee.index.capacity { core.pointee.index.grow() }
+        core.pointee.words = core.pointee.index.words
+        core.pointee.nullIndex = core.pointee.index.count
+        core.pointee.words[core.pointee.nullIndex] = 0
+        if let base = bytes.baseAddress { core.pointee.base = base }
+        core.pointee.count = bytes.count
+        core.pointee.options = options
+        core.pointee.kinds.forgetTexts()
+        switch options.keyDecodingStrategy {
+        case .useDefaultKeys: core.pointee.keyMode = .plain
+        case .convertFromSnakeCase: core.pointee.keyMode = .snakeCase
+        default: core.pointee.keyMode = .custom
+        }
+    }
+
+    private func end(_ scope: inout Scope) {
+        if isKnownUniquelyReferenced(&scope) {
+            scope.reset()
+            root = scope
+        } else {
+            scope.keep()
+        }
+    }
+
+    func decodeTranscoded<T>(
+        _ data: Data,
+        _ found: TextEncoding.Found,
+        _ options: FastJSONDecoder,
+        _ body: (Scope) throws -> T
+    ) throws -> T {
+        guard var text = String(data: data.dropFirst(found.markLength), encoding: found.encoding) else {
+            throw JSONFault(.invalidUTF8, offset: 0)
+        }
+        return try text.withUTF8 { bytes in
+            // The text ends here, and with it the bytes.
+            defer { own() }
+            return try decode(bytes, options, body)
+        }
+    }
+
+    /// Copies the bytes of the caller, for a decoder or container that was kept.
+    func own() {
+        guard core.pointee.ownedBytes == nil else { return }
+        let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: max(core.pointee.count, 1))
+        copy.update(from: core.pointee.base, count: core.pointee.count)
+        core.pointee.ownedBytes = copy
+        core.pointee.base = UnsafePointer(copy)
+    }
+}

@@ -1,0 +1,111 @@
+// The errors, with the texts and paths of Foundation's.
+extension Scope {
+    /// The error for a value that could not be decoded as a type.
+    ///
+    /// - Parameters:
+    ///   - type: The type that was asked for.
+    ///   - index: The place of the value; −1 when a member is missing.
+    ///   - key: The key of the value in this scope; nil for the scope's own value.
+    /// - Returns: What Foundation would throw.
+    @inline(never)
+    func failure(_ type: Any.Type, _ index: Int, _ key: (any CodingKey)?) -> any Error {
+        if index < 0, let key { return missing(key) }
+        let word = core.pointee.word(index)
+        if word.isNull, type != Bool.self { return null(type, key) }
+        switch word.kind {
+        case .string where type == String.self:
+            return corrupted(index)
+        case .integer, .number:
+            guard type != Bool.self, type != String.self else { break }
+            if type is any FixedWidthInteger.Type || type is any BinaryFloatingPoint.Type {
+                return corrupted(index, .numberOutOfRange)
+            }
+        default: break
+        }
+        return mismatch(type, index, key)
+    }
+
+    func mismatch(_ type: Any.Type, _ index: Int, _ key: (any CodingKey)?) -> any Error {
+        DecodingError.typeMismatch(
+            type,
+            .init(
+                codingPath: path(key),
+                debugDescription: mismatchText(type, index)
+            )
+        )
+    }
+
+    /// The explanation of a mismatch; unions that try one type after the other need the same few again and again.
+    private func mismatchText(_ type: Any.Type, _ index: Int) -> String {
+        let key = Document.Mismatch(type: ObjectIdentifier(type), kind: core.pointee.word(index).kind)
+        if let known = core.pointee.mismatchTexts[key] { return known }
+        let text = "Expected to decode \(type) but found \(description(index)) instead."
+        if core.pointee.mismatchTexts.count < 256 { core.pointee.mismatchTexts[key] = text }
+        return text
+    }
+
+    func missing(_ key: any CodingKey) -> any Error {
+        DecodingError.keyNotFound(
+            key,
+            .init(
+                codingPath: path,
+                debugDescription: "No value associated with key \(key) (\"\(key.stringValue)\")."
+            )
+        )
+    }
+
+    func null(_ type: Any.Type, _ key: (any CodingKey)?) -> any Error {
+        DecodingError.valueNotFound(
+            type,
+            .init(
+                codingPath: path(key),
+                debugDescription: "Cannot get value of type \(type) -- found null value instead"
+            )
+        )
+    }
+
+    /// The error for a text whose own content is wrong.
+    @inline(never)
+    func corrupted(_ index: Int, _ reason: JSONFault.Reason? = nil) -> any Error {
+        let word = core.pointee.word(index)
+        let bytes = UnsafeBufferPointer(start: core.pointee.base, count: core.pointee.count)
+        guard word.kind == .string || word.kind == .number else {
+            // Short integers do not say where they are.
+            return DecodingError.dataCorrupted(.invalidDocument(JSONFault(reason ?? .invalidNumber, offset: 0)))
+        }
+        let text = text(index)
+        let isUTF8 = text.isASCII || JSONText.checked(text.bytes) != nil
+        let fault = JSONFault(
+            reason ?? (isUTF8 ? .loneSurrogate : .invalidUTF8),
+            offset: word.offset,
+            in: bytes,
+            path: JSONPointer(tokens: path.map { $0.intValue.map { String($0) } ?? $0.stringValue })
+        )
+        return DecodingError.dataCorrupted(.invalidDocument(fault))
+    }
+
+    /// The error for a value that is not the container asked for.
+    func containerFailure(_ type: Any.Type, _ kind: String) -> any Error {
+        if word.isNull {
+            return DecodingError.valueNotFound(
+                type,
+                .init(
+                    codingPath: path,
+                    debugDescription: "Cannot get \(kind) decoding container -- found null value instead"
+                )
+            )
+        }
+        return mismatch(type, state.pointee.index, nil)
+    }
+
+    private func description(_ index: Int) -> String {
+        switch core.pointee.word(index).kind {
+        case .null: "null"
+        case .true, .false: "bool"
+        case .integer, .number: "number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "a dictionary"
+        }
+    }
+}

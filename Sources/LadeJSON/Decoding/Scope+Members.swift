@@ -1,0 +1,231 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// Looking for members. As in Foundation the first of equal names counts, and names are equal as strings of Swift are.
+extension Scope {
+    /// Reads what a keyed container needs of the object.
+    @inline(__always)
+    func prepareMembers() throws {
+        state.pointee.uses |= Uses.other
+        guard !state.pointee.isPrepared else { return }
+        let word = word
+        guard word.kind == .object else { throw containerFailure([String: Any].self, "keyed") }
+        let index = state.pointee.index
+        state.pointee.cursor = index &+ 1
+        state.pointee.snakeCursor = index &+ 1
+        state.pointee.end = index &+ word.span
+        state.pointee.passed = 0
+        state.pointee.summary = 0
+        state.pointee.absences = 0
+        if state.pointee.members != nil { state.pointee.members = nil }
+        if word.flag || core.pointee.keyMode != .plain { try prepareUnusualMembers(word) }
+        state.pointee.isPrepared = true
+    }
+
+    @inline(never)
+    private func prepareUnusualMembers(_ word: IndexWord) throws {
+        state.pointee.cursor = state.pointee.end
+        // Names with escapes, or outside ASCII, must be valid even when none of them is asked for.
+        if word.flag || core.pointee.keyMode == .custom { try makeMembers() }
+    }
+
+    /// Calls a closure with the place of each name, in the order of the document.
+    @inline(__always)
+    func forEachName(_ body: (_ name: Int, _ value: Int) throws -> Bool) rethrows {
+        let end = state.pointee.index &+ word.span
+        var position = state.pointee.index &+ 1
+        while position < end {
+            let value = position &+ core.pointee.word(position).width
+            guard try body(position, value) else { return }
+            position = value &+ core.pointee.word(value).width
+        }
+    }
+
+    /// The names of the members as coding keys have them, each once, in the order of the document.
+    var memberNames: [String] {
+        let path = core.pointee.keyMode == .custom ? path : []
+        var seen: Set<String> = []
+        var names: [String] = []
+        forEachName { name, _ in
+            // A container was made, and so every name is valid.
+            if let raw = text(name).string() {
+                let name = converted(raw, path)
+                if seen.insert(name).inserted { names.append(name) }
+            }
+            return true
+        }
+        return names
+    }
+
+    /// Puts the members into a dictionary.
+    private func makeMembers() throws {
+        var members: [String: Int] = [:]
+        members.reserveCapacity(word.count)
+        let path = core.pointee.keyMode == .custom ? path : []
+        try forEachName { name, value in
+            guard let raw = text(name).string() else { throw corrupted(name) }
+            let name = converted(raw, path)
+            if members[name] == nil { members[name] = value }
+            return true
+        }
+        state.pointee.members = members
+    }
+
+    /// The name that coding keys have for a name of the document.
+    func converted(_ name: String, _ path: [any CodingKey]) -> String {
+        switch core.pointee.options.keyDecodingStrategy {
+        case .useDefaultKeys: return name
+        case .convertFromSnakeCase: return SnakeCase.converted(name)
+        case .custom(let convert): return convert(path + [MemberKey(name)]).stringValue
+        @unknown default: return name
+        }
+    }
+
+    /// The place of the value of a member; −1 when there is none.
+    @inline(__always)
+    func find(_ name: String) -> Int {
+        var name = name
+        return name.withUTF8 { find($0) }
+    }
+
+    @inline(__always)
+    private func find(_ name: UnsafeBufferPointer<UInt8>) -> Int {
+        let state = state
+        let cursor = state.pointee.cursor
+        if cursor < state.pointee.end {
+            let word = core.pointee.word(cursor)
+            if isEqual(word, name) {
+                // An equal name before would count instead of this one.
+                let bit = Self.bit(name, isExact: true)
+                if state.pointee.passed & bit == 0 {
+                    state.pointee.passed |= bit
+                    let value = cursor &+ 1
+                    state.pointee.cursor = value &+ core.pointee.word(value).width
+                    return value
+                }
+            }
+        }
+        return findElsewhere(name)
+    }
+
+    @inline(__always)
+    private func isEqual(_ word: IndexWord, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard word.shortLength == name.count, let wanted = name.baseAddress else { return false }
+        return Bytes.areEqual(core.pointee.base + word.offset, wanted, name.count)
+    }
+
+    @inline(never)
+    private func findElsewhere(_ name: UnsafeBufferPointer<UInt8>) -> Int {
+        if let members = state.pointee.members { return members[String(decoding: name, as: UTF8.self)] ?? -1 }
+        if core.pointee.keyMode == .snakeCase { return findSnakeCase(name) }
+        if word.count > 48 { return findInDictionary(name) }
+        let bit = Self.bit(name, isExact: true)
+        // After some names that the object does not have, it is worth knowing which it has.
+        if state.pointee.summary == 0, state.pointee.absences > 1 { summarise() }
+        if state.pointee.summary == 0 || state.pointee.summary & bit != 0 {
+            let isNew = state.pointee.passed & bit == 0
+            let first = isNew ? state.pointee.cursor : state.pointee.index &+ 1
+            if let found = scan(from: first, cursor: &state.pointee.cursor, isExact: true, { isEqual($0, name) }) {
+                return found
+            }
+            state.pointee.absences &+= 1
+        }
+        // A name outside ASCII may be equal to one in ASCII: the sign for kelvin and the letter K.
+        return name.allSatisfy { $0 < 0x80 } ? -1 : findInDictionary(name)
+    }
+
+    /// Looks for a name among the members from a place on, and moves the cursor behind it when it is further on.
+    @inline(__always)
+    private func scan(from: Int, cursor: inout Int, isExact: Bool, _ isWanted: (IndexWord) -> Bool) -> Int? {
+        var position = from
+        let end = state.pointee.end
+        while position < end {
+            let word = core.pointee.word(position)
+            let value = position &+ 1
+            let next = value &+ core.pointee.word(value).width
+            if isWanted(word) {
+                while cursor <= position {
+                    state.pointee.passed |= bit(of: core.pointee.word(cursor), isExact: isExact)
+                    cursor = cursor &+ 1 &+ core.pointee.word(cursor &+ 1).width
+                }
+                return value
+            }
+            position = next
+        }
+        return nil
+    }
+
+    private func summarise() {
+        var summary: UInt64 = 0
+        forEachName { name, _ in
+            summary |= bit(of: core.pointee.word(name), isExact: core.pointee.keyMode == .plain)
+            return true
+        }
+        // An object without members has a bit too, for 0 means that it is not known.
+        state.pointee.summary = summary == 0 ? 1 << 63 : summary
+    }
+
+    @inline(__always)
+    private func bit(of word: IndexWord, isExact: Bool) -> UInt64 {
+        Self.bit(
+            UnsafeBufferPointer(start: core.pointee.base + word.offset, count: word.shortLength),
+            isExact: isExact
+        )
+    }
+
+    /// One of 64 bits for a name: of its first and last letter in either case, and of more when names are not converted.
+    @inline(__always)
+    private static func bit(_ name: UnsafeBufferPointer<UInt8>, isExact: Bool) -> UInt64 {
+        guard name.count > 0 else { return 1 << 63 }
+        let first = UInt64(name[0] | 0x20)
+        let last = UInt64(name[name.count &- 1] | 0x20)
+        let length = isExact ? UInt64(truncatingIfNeeded: name.count) : 0
+        let middle = isExact ? UInt64(name[name.count >> 1]) : 0
+        return 1 << ((first &* 7 &+ last &* 3 &+ length &* 11 &+ middle &* 5) & 63)
+    }
+
+    /// Large objects, and names that need Unicode to be compared.
+    private func findInDictionary(_ name: UnsafeBufferPointer<UInt8>) -> Int {
+        // Every name of an object without unusual names is valid, and so this throws only in objects that did so before.
+        if state.pointee.members == nil, (try? makeMembers()) == nil { return -1 }
+        state.pointee.cursor = state.pointee.end
+        return state.pointee.members?[String(decoding: name, as: UTF8.self)] ?? -1
+    }
+
+    // MARK: - Snake case
+
+    private func findSnakeCase(_ name: UnsafeBufferPointer<UInt8>) -> Int {
+        let cursor = state.pointee.snakeCursor
+        let bit = Self.bit(name, isExact: false)
+        if state.pointee.passed & bit == 0, cursor < state.pointee.end,
+            isSnakeCase(core.pointee.word(cursor), name)
+        {
+            state.pointee.passed |= bit
+            let value = cursor &+ 1
+            state.pointee.snakeCursor = value &+ core.pointee.word(value).width
+            return value
+        }
+        if state.pointee.summary == 0 {
+            guard word.count <= 64 else { return findInDictionary(name) }
+            summarise()
+        }
+        guard name.allSatisfy({ $0 < 0x80 }) else { return findInDictionary(name) }
+        guard state.pointee.summary & bit != 0 else { return -1 }
+        let first = state.pointee.passed & bit == 0 ? cursor : state.pointee.index &+ 1
+        return scan(from: first, cursor: &state.pointee.snakeCursor, isExact: false) { isSnakeCase($0, name) } ?? -1
+    }
+
+    @inline(__always)
+    private func isSnakeCase(_ word: IndexWord, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        let raw = UnsafeBufferPointer(start: core.pointee.base + word.offset, count: word.shortLength)
+        return SnakeCase.matches(raw, name) ?? isConverted(raw, name)
+    }
+
+    @inline(never)
+    private func isConverted(_ raw: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        SnakeCase.converted(String(decoding: raw, as: UTF8.self)).utf8.elementsEqual(name)
+    }
+}

@@ -1,0 +1,146 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What the decoder knows about types: which have a way of their own, and what a text means to an enumeration.
+///
+/// Both are tables in memory that belongs to one document.
+struct TypeKinds {
+    /// How values of a type are decoded.
+    enum Kind: UInt8 {
+        /// By their own initialiser.
+        case plain
+        case string
+        case double
+        case int
+        case bool
+        case date
+        case data
+        case url
+        case decimal
+        case ints
+        /// Arrays and dictionaries of decodable values, without a container for each.
+        case elements
+        /// Enumerations with raw values that are strings.
+        case enumeration
+    }
+
+    struct Entry {
+        var type: ObjectIdentifier?
+        var kind = Kind.plain
+        var elements: (any ElementsDecodable.Type)?
+    }
+
+    /// A text of at most 16 bytes, and the enumeration's case it was decoded to.
+    struct Text {
+        var type: ObjectIdentifier?
+        var round = 0
+        var count = 0
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        var value: UInt64 = 0
+
+        static let valueOffset = MemoryLayout<Text>.offset(of: \.value) ?? 0
+    }
+
+    private static let size = 256
+    private static let textCount = 64
+    private let entries: UnsafeMutablePointer<Entry>
+    private let texts: UnsafeMutablePointer<Text>
+    private let round: UnsafeMutablePointer<Int>
+
+    init() {
+        entries = .allocate(capacity: Self.size)
+        entries.initialize(repeating: Entry(), count: Self.size)
+        texts = .allocate(capacity: Self.textCount)
+        texts.initialize(repeating: Text(), count: Self.textCount)
+        round = .allocate(capacity: 1)
+        round.initialize(to: 1)
+    }
+
+    func deallocate() {
+        entries.deallocate()
+        texts.deallocate()
+        round.deallocate()
+    }
+
+    /// Forgets what texts mean: an initialiser may see another answer in another document.
+    @inline(__always)
+    func forgetTexts() { round.pointee &+= 1 }
+
+    @inline(__always)
+    func entry<T>(of type: T.Type) -> UnsafeMutablePointer<Entry> {
+        let identifier = ObjectIdentifier(type)
+        let mixed = UInt64(UInt(bitPattern: identifier)) &* 0x9E37_79B9_7F4A_7C15
+        let first = Int(truncatingIfNeeded: mixed >> 56)
+        let place = entries + first
+        return place.pointee.type == identifier ? place : findEntry(type, first)
+    }
+
+    /// An entry that is not at its first place.
+    @inline(never)
+    private func findEntry<T>(_ type: T.Type, _ first: Int) -> UnsafeMutablePointer<Entry> {
+        let identifier = ObjectIdentifier(type)
+        for step in 0..<16 {
+            let place = entries + ((first &+ step) & (Self.size &- 1))
+            if place.pointee.type == identifier { return place }
+            if place.pointee.type == nil {
+                place.pointee = Self.makeEntry(type)
+                return place
+            }
+        }
+        // The table is full: one type after the other has the first place.
+        let place = entries + first
+        place.pointee = Self.makeEntry(type)
+        return place
+    }
+
+    @inline(__always)
+    func text(_ type: ObjectIdentifier, _ bytes: UnsafeBufferPointer<UInt8>) -> (UnsafeMutablePointer<Text>, Text) {
+        var key = Text(type: type, round: round.pointee, count: bytes.count)
+        if let base = bytes.baseAddress {
+            if bytes.count >= 8 {
+                key.low = Bytes.word(base)
+                key.high = Bytes.word(base + (bytes.count &- 8))
+            } else {
+                for byte in bytes { key.low = key.low << 8 | UInt64(byte) }
+            }
+        }
+        let mixed =
+            (key.low ^ key.high &* 31 ^ UInt64(UInt(bitPattern: type)) ^ UInt64(bytes.count))
+            &* 0x9E37_79B9_7F4A_7C15
+        return (texts + Int(truncatingIfNeeded: mixed >> 58), key)
+    }
+
+    @inline(never)
+    private static func makeEntry<T>(_ type: T.Type) -> Entry {
+        var entry = Entry(type: ObjectIdentifier(type))
+        if type == String.self {
+            entry.kind = .string
+        } else if type == Double.self {
+            entry.kind = .double
+        } else if type == Int.self {
+            entry.kind = .int
+        } else if type == Bool.self {
+            entry.kind = .bool
+        } else if type == Date.self {
+            entry.kind = .date
+        } else if type == Data.self {
+            entry.kind = .data
+        } else if type == URL.self {
+            entry.kind = .url
+        } else if type == Decimal.self {
+            entry.kind = .decimal
+        } else if type == [Int].self {
+            entry.kind = .ints
+        } else if let elements = type as? any ElementsDecodable.Type {
+            entry.kind = .elements
+            entry.elements = elements
+        } else if type is any RawRepresentable<String>.Type, _isPOD(type), MemoryLayout<T>.size <= 8 {
+            entry.kind = .enumeration
+        }
+        return entry
+    }
+}

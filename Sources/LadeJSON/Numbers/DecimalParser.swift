@@ -1,0 +1,173 @@
+/// Turns the text of a number into a `Double` that is rounded correctly.
+///
+/// The common cases take one multiplication or division (Clinger), all others but a few the algorithm of Eisel and
+/// Lemire; what neither settles goes to the standard library. The text is one that the scanner let through.
+enum DecimalParser {
+    /// A number as digits and a power of ten.
+    struct Parts {
+        /// The first 19 significant digits.
+        var mantissa: UInt64 = 0
+        /// The power of ten that the mantissa is to be multiplied with.
+        var exponent = 0
+        var isNegative = false
+        /// Whether there are significant digits that the mantissa does not have.
+        var isTruncated = false
+    }
+
+    @inline(__always)
+    static func parts(_ bytes: UnsafeBufferPointer<UInt8>) -> Parts {
+        var parts = Parts()
+        guard var position = bytes.baseAddress else { return parts }
+        let end = position + bytes.count
+        if position.pointee == UInt8(ascii: "-") {
+            parts.isNegative = true
+            position += 1
+        }
+        // Up to 19 digits cannot overflow; more are counted again below.
+        let first = position
+        var mantissa: UInt64 = 0
+        while position < end, Bytes.isDigit(position.pointee) {
+            mantissa = mantissa &* 10 &+ UInt64(position.pointee &- 0x30)
+            position += 1
+        }
+        var digits = position - first
+        var exponent = 0
+        if position < end, position.pointee == UInt8(ascii: ".") {
+            position += 1
+            let fraction = position
+            while end - position >= 8 {
+                let word = Bytes.word(position)
+                guard Bytes.areDigits(word) else { break }
+                mantissa = mantissa &* 100_000_000 &+ Bytes.number(digits: word)
+                position += 8
+            }
+            while position < end, Bytes.isDigit(position.pointee) {
+                mantissa = mantissa &* 10 &+ UInt64(position.pointee &- 0x30)
+                position += 1
+            }
+            exponent = fraction - position
+            digits -= exponent
+        }
+        let endOfDigits = position
+        var written = 0
+        if position < end {
+            position += 1
+            let isNegative = position.pointee == UInt8(ascii: "-")
+            if isNegative || position.pointee == UInt8(ascii: "+") { position += 1 }
+            while position < end {
+                // Beyond that every number is zero or infinite, unless it has as many digits.
+                if written < 1_000_000_000_000 { written = written &* 10 &+ Int(position.pointee &- 0x30) }
+                position += 1
+            }
+            if isNegative { written = -written }
+        }
+        if digits > 19 {
+            (mantissa, exponent, parts.isTruncated) = longMantissa(first, endOfDigits)
+        }
+        parts.mantissa = mantissa
+        parts.exponent = exponent &+ written
+        return parts
+    }
+
+    /// The first 19 significant digits of a long number, its exponent, and whether anything but zeros follows them.
+    @inline(never)
+    private static func longMantissa(
+        _ first: UnsafePointer<UInt8>,
+        _ end: UnsafePointer<UInt8>
+    ) -> (UInt64, Int, Bool) {
+        var mantissa: UInt64 = 0
+        var significant = 0
+        var exponent = 0
+        var isTruncated = false
+        var isFraction = false
+        var position = first
+        while position < end {
+            let byte = position.pointee
+            position += 1
+            guard byte != UInt8(ascii: ".") else {
+                isFraction = true
+                continue
+            }
+            if significant < 19 {
+                mantissa = mantissa &* 10 &+ UInt64(byte &- 0x30)
+                if mantissa != 0 { significant += 1 }
+                if isFraction { exponent -= 1 }
+            } else {
+                if byte != UInt8(ascii: "0") { isTruncated = true }
+                if !isFraction { exponent += 1 }
+            }
+        }
+        return (mantissa, exponent, isTruncated)
+    }
+
+    /// The nearest `Double`, which may be infinite, or zero for a number that is too small.
+    static func double(_ bytes: UnsafeBufferPointer<UInt8>) -> Double {
+        let parts = parts(bytes)
+        if let magnitude = magnitude(parts) { return parts.isNegative ? -magnitude : magnitude }
+        return Double(String(decoding: bytes, as: UTF8.self)) ?? .nan
+    }
+
+    private static let exactPowers: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ]
+
+    @inline(__always)
+    private static func magnitude(_ parts: Parts) -> Double? {
+        let mantissa = parts.mantissa
+        if mantissa == 0 { return 0 }
+        if !parts.isTruncated, mantissa <= 1 << 53, parts.exponent >= -22, parts.exponent <= 22 {
+            let power = exactPowers[abs(parts.exponent)]
+            return parts.exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
+        }
+        guard let value = approximate(mantissa, parts.exponent) else { return nil }
+        // The digits that were left out lie between these two; when both round alike, they do not matter.
+        if parts.isTruncated, approximate(mantissa &+ 1, parts.exponent) != value { return nil }
+        return value
+    }
+
+    /// Eisel and Lemire's algorithm; nil when it cannot decide.
+    private static func approximate(_ mantissa: UInt64, _ exponent: Int) -> Double? {
+        guard exponent >= PowersOfFive.lowest else { return 0 }
+        guard exponent <= PowersOfFive.highest else { return .infinity }
+        let leading = mantissa.leadingZeroBitCount
+        let normal = mantissa << UInt64(leading)
+        let (power, powerLow) = PowersOfFive.words.withUnsafeBufferPointer { words in
+            let place = 2 * (exponent - PowersOfFive.lowest)
+            return (words[place], words[place + 1])
+        }
+        var (high, low) = normal.multipliedFullWidth(by: power)
+        // Nine bits beyond the 55 that are needed: only when all are ones can the lower half of the power matter.
+        if high & 0x1FF == 0x1FF {
+            let (more, _) = normal.multipliedFullWidth(by: powerLow)
+            let (sum, carry) = low.addingReportingOverflow(more)
+            low = sum
+            if carry { high &+= 1 }
+        }
+        if low == .max, exponent < -27 || exponent > 55 { return nil }
+        let upperBit = high >> 63
+        var significand = high >> (upperBit &+ 9)
+        // 217706/2^16 is log2(10) closely enough for all these exponents.
+        var binary = ((217_706 &* exponent) >> 16) &+ 63 &+ Int(upperBit) &- leading &+ 1023
+        if binary <= 0 {
+            guard 1 &- binary < 64 else { return 0 }
+            // A subnormal number.
+            significand >>= UInt64(1 &- binary)
+            significand &+= significand & 1
+            significand >>= 1
+            return Double(bitPattern: significand)
+        }
+        if low <= 1, exponent >= -4, exponent <= 23, significand & 3 == 1 {
+            // Exactly between two: to the even one.
+            if significand << (upperBit &+ 9) == high { significand &= ~1 }
+        }
+        significand &+= significand & 1
+        significand >>= 1
+        if significand >= 1 << 53 {
+            significand = 1 << 52
+            binary &+= 1
+        }
+        guard binary < 0x7FF else { return .infinity }
+        return Double(bitPattern: (significand & ~(1 << 52)) | UInt64(binary) << 52)
+    }
+}

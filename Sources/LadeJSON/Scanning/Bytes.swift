@@ -1,0 +1,84 @@
+/// Reads of several bytes together.
+enum Bytes {
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// Eight bytes, the first lowest.
+    @inline(__always)
+    static func word(_ position: UnsafePointer<UInt8>) -> UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(position).loadUnaligned(as: UInt64.self))
+    }
+
+    @inline(__always)
+    static func half(_ position: UnsafePointer<UInt8>) -> UInt32 {
+        UInt32(littleEndian: UnsafeRawPointer(position).loadUnaligned(as: UInt32.self))
+    }
+
+    @inline(__always)
+    static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+
+    @inline(__always)
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 <= 9 }
+
+    /// The highest bit of the first byte that is a quotation mark, a backslash or a control character.
+    ///
+    /// Bits above the lowest one set may be wrong, because a subtraction borrows; only the lowest is used.
+    @inline(__always)
+    static func endOfPlainText(_ word: UInt64) -> UInt64 {
+        let quote = word ^ (ones &* 0x22)
+        let backslash = word ^ (ones &* 0x5C)
+        let control = (word &- (ones &* 0x20)) & ~word
+        return (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | control) & highBits
+    }
+
+    /// The position of the first backslash among eight bytes; 8 when there is none.
+    @inline(__always)
+    static func firstBackslash(_ word: UInt64) -> Int {
+        let backslash = word ^ (ones &* 0x5C)
+        return (((backslash &- ones) & ~backslash) & highBits).trailingZeroBitCount >> 3
+    }
+
+    /// Whether all eight bytes are decimal digits.
+    @inline(__always)
+    static func areDigits(_ word: UInt64) -> Bool {
+        let zeros: UInt64 = 0x3030_3030_3030_3030
+        return (word & 0xF0F0_F0F0_F0F0_F0F0) | (((word &+ 0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) >> 4)
+            == zeros | (zeros >> 4)
+    }
+
+    /// The number that eight decimal digits are.
+    @inline(__always)
+    static func number(digits word: UInt64) -> UInt64 {
+        // Pairs, then fours, then all eight, each step in all lanes with one multiplication.
+        var value = word &- 0x3030_3030_3030_3030
+        value = (value &* 10) &+ (value >> 8)
+        let mask: UInt64 = 0x0000_00FF_0000_00FF
+        let low = (value & mask) &* 0x000F_4240_0000_0064
+        let high = ((value >> 16) & mask) &* 0x0000_2710_0000_0001
+        return (low &+ high) >> 32
+    }
+
+    /// Whether so many bytes are the same.
+    @inline(__always)
+    static func areEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        if count >= 8 {
+            var position = 0
+            while position &+ 8 <= count {
+                guard word(left + position) == word(right + position) else { return false }
+                position &+= 8
+            }
+            return word(left + (count &- 8)) == word(right + (count &- 8))
+        }
+        if count >= 4 {
+            return half(left) == half(right) && half(left + (count &- 4)) == half(right + (count &- 4))
+        }
+        var position = 0
+        while position < count {
+            guard left[position] == right[position] else { return false }
+            position &+= 1
+        }
+        return true
+    }
+}

@@ -1,0 +1,92 @@
+/// What the index knows about one value or name: eight bytes.
+///
+/// | kind | bits 0–3 | 4 | 5 | the rest |
+/// | --- | --- | --- | --- | --- |
+/// | null, false, true | kind | | | |
+/// | short integer | kind | | | 4–63 the value |
+/// | other number | kind | has a point or an exponent | | 6–23 length, 24–63 offset |
+/// | string | kind | has escapes | has bytes that are not ASCII | 6–23 length, 24–63 offset |
+/// | array | kind | | | 5–27 count, 28–63 span |
+/// | object | kind | has a name that is not plain ASCII | | 5–27 count, 28–63 span |
+///
+/// A length that does not fit is all ones, and the next word holds it. The span of a container is its number of words,
+/// its own included. The words of the members or elements follow in their order.
+struct IndexWord {
+    enum Kind: UInt8 {
+        case null = 0
+        case `false`
+        case `true`
+        case integer
+        case number
+        case string
+        case array
+        case object
+    }
+
+    static let longLength = 0x3FFFF
+    static let saturatedCount = 0x7F_FFFF
+
+    var bits: UInt64
+
+    @inline(__always)
+    init(bits: UInt64) { self.bits = bits }
+
+    @inline(__always)
+    init(_ kind: Kind) { bits = UInt64(kind.rawValue) }
+
+    @inline(__always)
+    init(integer: Int64) {
+        bits = UInt64(bitPattern: integer << 4) | UInt64(Kind.integer.rawValue)
+    }
+
+    /// A string or a number; the length is at most ``longLength``.
+    @inline(__always)
+    init(_ kind: Kind, offset: Int, length: Int, flags: UInt64) {
+        bits = UInt64(kind.rawValue) | flags << 4 | UInt64(length) << 6 | UInt64(offset) << 24
+    }
+
+    @inline(__always)
+    init(container kind: Kind, count: Int, span: Int, isComplex: Bool) {
+        bits =
+            UInt64(kind.rawValue) | (isComplex ? 0x10 : 0) | UInt64(min(count, Self.saturatedCount)) << 5
+            | UInt64(span) << 28
+    }
+
+    @inline(__always)
+    var kind: Kind { unsafeBitCast(UInt8(truncatingIfNeeded: bits & 7), to: Kind.self) }
+
+    @inline(__always)
+    var isNull: Bool { bits & 15 == 0 }
+
+    @inline(__always)
+    var integer: Int64 { Int64(bitPattern: bits) >> 4 }
+
+    /// Whether a string has escapes, a number a point or an exponent, an object a name that is not plain ASCII.
+    @inline(__always)
+    var flag: Bool { bits & 0x10 != 0 }
+
+    @inline(__always)
+    var isASCII: Bool { bits & 0x20 == 0 }
+
+    @inline(__always)
+    var shortLength: Int { Int(truncatingIfNeeded: (bits >> 6) & 0x3FFFF) }
+
+    @inline(__always)
+    var offset: Int { Int(truncatingIfNeeded: bits >> 24) }
+
+    @inline(__always)
+    var count: Int { Int(truncatingIfNeeded: (bits >> 5) & 0x7F_FFFF) }
+
+    @inline(__always)
+    var span: Int { Int(truncatingIfNeeded: bits >> 28) }
+
+    /// How many words the value takes.
+    @inline(__always)
+    var width: Int {
+        switch kind {
+        case .string, .number: shortLength == Self.longLength ? 2 : 1
+        case .array, .object: span
+        default: 1
+        }
+    }
+}

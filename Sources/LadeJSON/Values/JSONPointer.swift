@@ -1,0 +1,99 @@
+/// A path to a value within a JSON document: `/data/items/0` (RFC 6901).
+///
+/// ```swift
+/// let items = try JSONPointer("/data/items")
+/// let same: JSONPointer = ["data", "items"]
+/// ```
+public struct JSONPointer: Sendable, Hashable {
+    /// Why a text is not a pointer.
+    public enum Fault: Error, Sendable, Hashable {
+        /// It is not empty and does not begin with `/`.
+        case noSlash
+        /// A `~` is followed by neither `0` nor `1` (RFC 6901 §3).
+        case invalidEscape
+    }
+
+    /// The names of members and the indices of elements on the way, unescaped; none for the document itself.
+    public let tokens: [String]
+
+    /// Makes a pointer from its text.
+    ///
+    /// - Parameter text: The pointer as RFC 6901 writes it; the empty text stands for the document itself.
+    /// - Throws: ``Fault`` when the text is not a pointer.
+    public init(_ text: String) throws(Fault) {
+        guard !text.isEmpty else {
+            tokens = []
+            return
+        }
+        guard text.utf8.first == UInt8(ascii: "/") else { throw .noSlash }
+        var tokens: [String] = []
+        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            tokens.append(try Self.unescaped(part))
+        }
+        self.tokens = tokens
+    }
+
+    /// Makes a pointer from names and indices, which are not escaped.
+    public init(tokens: [String]) {
+        self.tokens = tokens
+    }
+
+    private static func unescaped(_ part: Substring.UTF8View) throws(Fault) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(part.count)
+        var rest = part
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "~") else {
+                bytes.append(byte)
+                continue
+            }
+            switch rest.popFirst() {
+            case UInt8(ascii: "0"): bytes.append(UInt8(ascii: "~"))
+            case UInt8(ascii: "1"): bytes.append(UInt8(ascii: "/"))
+            default: throw .invalidEscape
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The index that a token stands for in an array; nil when it can only name a member (RFC 6901 §4).
+    static func index(_ token: String) -> Int? {
+        guard token == "0" || token.utf8.first != UInt8(ascii: "0") else { return nil }
+        guard token.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int(token)
+    }
+}
+
+extension JSONPointer: ExpressibleByArrayLiteral {
+    /// Makes a pointer from names and indices, which are not escaped.
+    public init(arrayLiteral elements: String...) {
+        tokens = elements
+    }
+}
+
+extension JSONPointer: CustomStringConvertible {
+    /// The pointer as RFC 6901 writes it.
+    public var description: String {
+        tokens.map { token in
+            var escaped = "/"
+            for character in token.unicodeScalars {
+                switch character {
+                case "~": escaped += "~0"
+                case "/": escaped += "~1"
+                default: escaped.unicodeScalars.append(character)
+                }
+            }
+            return escaped
+        }.joined()
+    }
+}
+
+extension JSONPointer.Fault: CustomStringConvertible {
+    /// One plain clause.
+    public var description: String {
+        switch self {
+        case .noSlash: "A JSON Pointer is empty or begins with “/”"
+        case .invalidEscape: "In a JSON Pointer “~” is followed by 0 or 1"
+        }
+    }
+}

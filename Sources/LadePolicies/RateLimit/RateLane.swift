@@ -1,0 +1,92 @@
+import LadeCore
+
+/// The place of a waiting call: high priority first, then the order of arrival.
+struct WaitPlace: Sendable, Comparable {
+    var priority: Request.Priority
+    var id: UInt64
+
+    static func < (left: WaitPlace, right: WaitPlace) -> Bool {
+        left.priority != right.priority ? left.priority > right.priority : left.id < right.id
+    }
+}
+
+/// Which waiting call's task keeps the timer: the one with the highest task priority, of several the last to arrive, which
+/// keeps it longest.
+struct LeaderRank: Sendable, Comparable {
+    var taskPriority: UInt8
+    var id: UInt64
+
+    static func < (left: LeaderRank, right: LeaderRank) -> Bool {
+        left.taskPriority != right.taskPriority ? left.taskPriority > right.taskPriority : left.id > right.id
+    }
+}
+
+/// How many calls wait, by priority.
+struct WaitCounts: Sendable {
+    private var low = 0
+    private var normal = 0
+    private var high = 0
+
+    subscript(priority: Request.Priority) -> Int {
+        get {
+            switch priority {
+            case .low: low
+            case .normal: normal
+            case .high: high
+            }
+        }
+        set {
+            switch priority {
+            case .low: low = newValue
+            case .normal: normal = newValue
+            case .high: high = newValue
+            }
+        }
+    }
+
+    /// How many go before a newcomer of this priority.
+    func ahead(of priority: Request.Priority) -> Int {
+        switch priority {
+        case .low: low + normal + high
+        case .normal: normal + high
+        case .high: high
+        }
+    }
+
+    mutating func add(_ other: WaitCounts, times sign: Int) {
+        low += sign * other.low
+        normal += sign * other.normal
+        high += sign * other.high
+    }
+}
+
+/// The calls of one account that wait for a service, and what the server wants of that account alone.
+///
+/// A lane that is held does not hold the others: its calls are passed by those of other accounts.
+struct RateLane: Sendable {
+    var pace: QuotaPace?
+    var gate = RateGate()
+    var queue = PriorityIndex<UInt64, WaitPlace>()
+    var counts = WaitCounts()
+    /// Whether its calls count among those that may start as far as the account is concerned.
+    var isReady = false
+    /// The exchanges of the account that are running, as far as they began while there was a lane.
+    var inFlight = 0
+
+    /// No call of the account starts before this.
+    var hold: Instant? {
+        guard let next = pace?.next else { return gate.hold }
+        return gate.hold.map { max($0, next) } ?? next
+    }
+
+    /// When the call of the account may start that has so many of the account before it.
+    func start(after ahead: Int, now: Instant) -> Instant {
+        let start = gate.start(after: ahead, now: now, isSpaced: false)
+        return pace.map { max(start, $0.start(after: ahead)) } ?? start
+    }
+
+    /// Whether forgetting it changes nothing.
+    func isIdle(now: Instant) -> Bool {
+        queue.isEmpty && inFlight == 0 && !gate.isClosed(at: now) && (pace.map { $0.high <= now } ?? true)
+    }
+}

@@ -1,0 +1,229 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
+// Broken HTTP/2, and broken chunks.
+extension TransportConformance {
+    // MARK: - FH-4
+
+    static let unfinishedStreams = ConformanceCase(
+        "FH-4",
+        "takes a body of HTTP/2 for complete after END_STREAM only",
+        needs: [.peer("hostileH2"), .peer("ca")]
+    ) { context in
+        for count in [1, 20] {
+            await context.part("\(count) on a connection that breaks") { context in
+                let endings = try await gathered(context, "/break", count)
+                for ending in endings { context.expect(ending.error != nil, "complete: \(ending.ending)") }
+            }
+            await context.part("\(count) that end after GOAWAY") { context in
+                for ending in try await gathered(context, "/goaway-then-end", count) {
+                    context.expect(ending, gives: 200, "12345678")
+                }
+            }
+        }
+        await context.part("a connection that ends") { context in
+            let ending = try await gathered(context, "/cut", 1)[0]
+            context.expect(ending.error != nil, "complete: \(ending.ending)")
+        }
+    }
+
+    private static func gathered(
+        _ context: ConformanceContext,
+        _ path: String,
+        _ count: Int
+    ) async throws -> [Exchange] {
+        let base = "https://localhost:\(try context.peers.port("hostileH2"))"
+        let transport = try context.transport {
+            $0.tls = try context.trustingPeers()
+            $0.connections.perHost = max($0.connections.perHost, count)
+        }
+        let request = try Request(.get, "\(base)\(path)?count=\(count)&token=\(context.token())")
+        let endings = Locked<[Exchange]>([])
+        try await inParallel(count) { _ in
+            let exchange = try await context.exchange(transport, request)
+            endings.withLock { $0.append(exchange) }
+        }
+        return endings.withLock { $0 }
+    }
+
+    // MARK: - FH-11
+
+    static let malformedStreams = ConformanceCase(
+        "FH-11",
+        "names a malformed answer of HTTP/2 and does not ask again",
+        needs: [.peer("hostileH2"), .peer("ca")]
+    ) { context in
+        let base = "https://localhost:\(try context.peers.port("hostileH2"))"
+        for path in ["/uppercase", "/bad-status", "/no-status", "/connection-field", "/too-long", "/break-head"] {
+            await context.part(path) { context in
+                for isReused in path == "/break-head" ? [false] : [false, true] {
+                    let token = context.token()
+                    let transport = try context.transport { $0.tls = try context.trustingPeers() }
+                    if isReused {
+                        let first = try await context.exchange(transport, try Request(.get, base + "/ok"))
+                        context.expect(first, gives: 200, "ok")
+                    }
+                    let request = try Request(.get, "\(base)\(path)?token=\(token)")
+                    let exchange = try await context.exchange(transport, request)
+                    context.expect(exchange, failsWith: "a malformed response") {
+                        if case .malformedResponse = $0 { true } else { false }
+                    }
+                    let other = try context.transport { $0.tls = try context.trustingPeers() }
+                    try await expectRequests(context, other, base, token, 1)
+                }
+            }
+        }
+        await context.part("a body that is too short") { context in
+            let transport = try context.transport { $0.tls = try context.trustingPeers() }
+            let exchange = try await context.exchange(transport, try Request(.get, base + "/too-short"))
+            context.expect(exchange, failsWith: "a malformed or incomplete response") {
+                switch $0 {
+                case .malformedResponse, .incompleteBody: true
+                default: false
+                }
+            }
+        }
+        await context.part("a large head") { context in
+            let token = context.token()
+            let transport = try context.transport { $0.tls = try context.trustingPeers() }
+            let exchange = try await context.exchange(
+                transport,
+                try Request(.get, "\(base)/large-head?token=\(token)")
+            )
+            context.expect(exchange, failsWith: "a head too large") {
+                if case .headTooLarge = $0 { true } else { false }
+            }
+            let other = try context.transport { $0.tls = try context.trustingPeers() }
+            try await expectRequests(context, other, base, token, 1)
+        }
+    }
+
+    // MARK: - FH-14
+
+    static let earlyEndings = ConformanceCase(
+        "FH-14",
+        "names the end of an exchange that the server cuts short, and keeps to its connections",
+        needs: [.peer("hostileH2"), .peer("ca")]
+    ) { context in
+        for (name, body) in [
+            ("bytes", RequestBody.bytes(Data(count: 32 << 20))),
+            ("a stream", .writer { write in while true { try await write(Data(count: 1 << 20)) } }),
+        ] {
+            for (form, answer) in [
+                ("length", "Content-Length: 2\r\n\r\nok"),
+                ("chunked", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+            ] {
+                await context.part("an answer (\(form)) to \(name) that it does not read") { context in
+                    // The reset comes when the answer has been read: a system may drop what was not.
+                    let isRead = Signal()
+                    let server = try LoopbackServer(
+                        script: [.readHead, .send("HTTP/1.1 200 OK\r\n" + answer), .wait(for: isRead), .reset]
+                    )
+                    let request = try server.request(.post, "/", body: body, delivery: .streamed)
+                    let transport = try context.transport()
+                    let text = try await context.within("POST") {
+                        let call = Exchange.makeCall(EventRecorder())
+                        let response = try await Chain(transport: transport).send(request, call: call)
+                        isRead.raise()
+                        return String(decoding: try await response.body.collect(limit: 100), as: UTF8.self)
+                    }
+                    context.expectEqual(text, "ok", "the answer")
+                }
+            }
+        }
+        await context.part("a head above every limit") { context in
+            let fields = (0..<100).map { "X-\($0): \(String(repeating: "x", count: 4000))\r\n" }.joined()
+            let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\n" + fields + okRest)
+            let transport = try context.transport { $0.limits.headBytes = 1 << 20 }
+            let exchange = try await context.exchange(transport, try server.request())
+            context.expect(exchange.error == nil || exchange.isHeadTooLarge, "got \(exchange.ending)")
+        }
+        let base = "https://localhost:\(try context.peers.port("hostileH2"))"
+        await context.part("refused streams") { context in
+            let token = context.token()
+            let transport = try context.transport { $0.tls = try context.trustingPeers() }
+            context.expect(try await context.exchange(transport, try Request(.get, base + "/ok")), gives: 200, "ok")
+            let request = try Request(.get, "\(base)/refuse?token=\(token)")
+            try await inParallel(100) { _ in
+                context.expectLost(try await context.exchange(transport, request), .nothing)
+            }
+            let stats = try await context.exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
+            let told = try JSONDecoder().decode(Told.self, from: stats.body)
+            context.expect(told.connections.count <= 12, "\(told.connections.count) connections")
+        }
+    }
+
+    private struct Told: Decodable {
+        var connections: [Int]
+    }
+
+    // MARK: - FH-13
+
+    static let strictChunks = ConformanceCase(
+        "FH-13",
+        "reads chunks by RFC 9112 §7.1 and no other way"
+    ) { context in
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let broken: KeyValuePairs<String, String> = [
+            "bare LF after a size": "2\nok\r\n0\r\n\r\n",
+            "bare LF after data": "2\r\nok\n0\r\n\r\n",
+            "bare LF at the end": "2\r\nok\r\n0\r\n\n",
+            "text after a size": "2garbage\r\nok\r\n0\r\n\r\n",
+            "a comma": "2,3\r\nok\r\n0\r\n\r\n",
+            "0x": "0x2\r\nok\r\n0\r\n\r\n",
+            "a sign": "+2\r\nok\r\n0\r\n\r\n",
+            "a space first": " 2\r\nok\r\n0\r\n\r\n",
+            "data that is too long": "2\r\nokok\r\n0\r\n\r\n",
+            "data that is too short": "3\r\nok\r\n0\r\n\r\n",
+            "a bare LF in the trailers": "2\r\nok\r\n0\r\nX-A: 1\n\r\n",
+            "a trailer without a colon": "2\r\nok\r\n0\r\nnonsense\r\n\r\n",
+            "a trailer with a space before its colon": "2\r\nok\r\n0\r\nX-A : 1\r\n\r\n",
+            "a folded first trailer": "2\r\nok\r\n0\r\n X-A: 1\r\n\r\n",
+            "NUL in a trailer": "2\r\nok\r\n0\r\nX-A: \0\r\n\r\n",
+        ]
+        for (name, body) in broken {
+            await context.part(name) { context in
+                await context.eachDelivery {
+                    try LoopbackServer(answering: head + body)
+                } check: { context, exchange, _ in
+                    context.expect(exchange, failsWith: "a malformed response") {
+                        if case .malformedResponse(let fault, _) = $0 { fault.rule != .unspecified } else { false }
+                    }
+                }
+            }
+        }
+        await context.part("a folded line after the status line, again and again") { context in
+            let folded = "HTTP/1.1 200 OK\r\n folded\r\n" + okRest
+            let server = try LoopbackServer(scripts: { index in
+                index % 2 == 0
+                    ? [.readRequest, .send("HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: close\r\n" + okRest), .close]
+                    : [.readRequest, .send(folded), .close]
+            })
+            let transport = try context.transport()
+            for _ in 0..<20 {
+                context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
+                context.expectMalformed(try await context.exchange(transport, try server.request()))
+            }
+        }
+        let sound: KeyValuePairs<String, String> = [
+            "plain": "2\r\nok\r\n0\r\n\r\n",
+            "zeros before a size": "0002\r\nok\r\n000\r\n\r\n",
+            "an extension": "2;name=value\r\nok\r\n0;last\r\n\r\n",
+            "an extension with a quoted string": "2;name=\"a;b\"\r\nok\r\n0\r\n\r\n",
+            "a trailer": "2\r\nok\r\n0\r\nX-A: 1\r\n\r\n",
+        ]
+        for (name, body) in sound {
+            await context.part(name) { context in
+                await context.eachDelivery {
+                    try LoopbackServer(answering: head + body)
+                } check: { context, exchange, _ in
+                    context.expect(exchange, gives: 200, "ok")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+import LadeCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct LocalTransportTests {
+    @Test(
+        "finding FP-21 a data address without a type is text with the parameters that it gives (RFC 2397)",
+        arguments: [
+            ("data:,x", "text/plain;charset=US-ASCII"), ("data:;charset=utf-8,x", "text/plain;charset=utf-8"),
+            ("data:;base64,eA==", "text/plain;charset=US-ASCII"),
+            ("data:;charset=utf-8;base64,eA==", "text/plain;charset=utf-8"),
+            ("data:text/html,x", "text/html"), ("data:text/html;charset=%22utf-8%22,x", "text/html;charset=\"utf-8\""),
+        ]
+    )
+    func types(address: String, type: String) async throws {
+        let response = try await LocalTransport().send(Request(address), call: Call())
+
+        #expect(response.headers["Content-Type"] == type)
+        #expect(response.body.bytes == Data("x".utf8))
+    }
+}

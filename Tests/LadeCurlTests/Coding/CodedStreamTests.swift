@@ -1,0 +1,72 @@
+import Foundation
+import LadeCore
+import LadeTesting
+import Testing
+
+@testable import LadeCurl
+
+@Suite("Coded bodies whose reader is slow", .timeLimit(.minutes(1)))
+struct CodedStreamTests {
+    @Test(
+        "finding FT-10 goes on in the middle of a piece, and loses and repeats no byte",
+        arguments: [1, 4 << 10, 100 << 10],
+        [false, true]
+    )
+    func resumes(highWater: Int, isChunked: Bool) async throws {
+        let text = Coded.text(3_000_000)
+        let gzip = Coded.deflated(text)
+        let field = ServerField("Content-Encoding", "gzip")
+        let pieces = stride(from: 0, to: gzip.count, by: 10_007).map { gzip.dropFirst($0).prefix(10_007) }
+        let server = try LoopbackServer { _ in
+            isChunked ? ServerResponse(fields: [field], body: .chunks(pieces.map { Data($0) })) : .bytes(gzip, [field])
+        }
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.limits.streamHighWater = highWater
+        let transport = try CurlTransport(settings: settings)
+
+        let response = try await transport.send(server.request(.get, "/", delivery: .streamed), call: Call())
+        var body = Data()
+        for try await chunk in response.body { body += chunk }
+
+        #expect(body == text)
+        #expect(response.metrics.responseBodyBytes == Int64(gzip.count))
+        #expect(response.metrics.decodedBodyBytes == Int64(text.count))
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-10 takes into a stream no more than the high-water mark and one slab")
+    func slab() {
+        let stream = BodyStream(
+            highWater: 512 << 10,
+            pool: BufferPool(),
+            cancellation: .cancelled(ErrorContext()),
+            cancel: {},
+            resume: {}
+        )
+        var taken = 0
+        while let count = stream.append({ $0.count }) { taken += count }
+        #expect(stream.isPaused)
+        #expect(taken == 512 << 10)
+        #expect(stream.append { _ in 0 } == nil)
+    }
+
+    @Test("finding FT-10 writes behind what is in the slab already, and no further than its end")
+    func slabRoom() throws {
+        let stream = BodyStream(
+            highWater: 1 << 20,
+            pool: BufferPool(),
+            cancellation: .cancelled(ErrorContext()),
+            cancel: {},
+            resume: {}
+        )
+        var rooms: [Int] = []
+        for count in [10, 65_526, 1] {
+            _ = stream.append { room in
+                rooms.append(room.count)
+                return count
+            }
+        }
+        #expect(rooms == [65_536, 65_526, 65_536])
+    }
+}

@@ -1,0 +1,41 @@
+import LadeCore
+import LadeTesting
+import Testing
+
+@testable import LadeCurl
+
+@Suite("Settings at the ends of their ranges", .timeLimit(.minutes(5)))
+struct SettingsRangeTests {
+    @Test(
+        "finding FT-12 no duration is too long or too short to be set",
+        arguments: [.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(1)] as [Duration]
+    )
+    func durations(duration: Duration) async throws {
+        let server = try LoopbackServer { _ in .text("ok") }
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.idleLife = duration
+        let transport = try CurlTransport(settings: settings)
+        var request = try server.request()
+        if duration > .seconds(1) {
+            request.timeouts.connect = duration
+            request.timeouts.idle = duration
+            request.timeouts.whole = duration
+        }
+
+        #expect(try await transport.send(request, call: Call()).body.bytes?.count == 2)
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-11 pins of a chain are refused, as libcurl compares the server's own key only")
+    func pinScope() {
+        var settings = TransportSettings()
+        settings.tls.pinScope = .chain
+        #expect {
+            try CurlTransport(settings: settings)
+        } throws: { error in
+            guard case LoadingError.invalidSetting("tls.pinScope", _, _) = error else { return false }
+            return true
+        }
+    }
+}

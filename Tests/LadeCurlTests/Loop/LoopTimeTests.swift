@@ -1,0 +1,146 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import LadeTesting
+import Testing
+
+@testable import LadeCurl
+
+@Suite("The time of the loop", .timeLimit(.minutes(1)))
+struct LoopTimeTests {
+    private let ahead = AheadClock()
+    private let transport: CurlTransport
+    /// Answers every request; a call to it makes the loop look at its clock.
+    private let other: LoopbackServer
+
+    init() throws {
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.limits.streamHighWater = 64 << 10
+        transport = try CurlTransport(settings: settings, clock: ahead.clock)
+        other = try LoopbackServer { _ in .text("ok") }
+    }
+
+    /// Puts the clock ahead and has the loop look at it.
+    private func advance(by duration: Duration) async throws {
+        ahead.advance(by: duration)
+        #expect(try await transport.send(other.request(), call: Call()).status == 200)
+    }
+
+    private static let size = 4 << 20
+
+    /// Sends a body of 4 MiB that is framed as the path says, then closes.
+    private func largeBodies() throws -> LoopbackServer {
+        var options = LoopbackServer.Options()
+        options.sendBuffer = 64 << 10
+        return try LoopbackServer(options) { connection in
+            let request = try connection.readRequest()
+            let framing = request.path == "/length" ? "Content-Length: \(Self.size)" : "Connection: close"
+            try connection.send("HTTP/1.1 200 OK\r\n\(framing)\r\n\r\n")
+            // In pieces: what is sent is counted piece by piece.
+            for _ in 0..<(Self.size >> 14) { try connection.send(Data(repeating: 0x61, count: 1 << 14)) }
+            try connection.close()
+        }
+    }
+
+    @Test(
+        "finding FT-1 the socket of a slow reader is not shut when idle connections are",
+        arguments: ["/length", "/close"]
+    )
+    func slowReader(path: String) async throws {
+        let (server, idle) = (try largeBodies(), try LoopbackServer { _ in .text("ok") })
+        let response = try await transport.send(server.request(.get, path, delivery: .streamed), call: Call())
+        var chunks = response.body.makeAsyncIterator()
+        var received = try await chunks.next()?.count ?? 0
+        // More than the high-water mark has left the server's send buffer. These calls take turns of the loop: the transfer
+        // is paused when they end.
+        try await server.sent(atLeast: 200_000)
+        _ = try await transport.send(idle.request(), call: Call())
+        _ = try await transport.send(other.request(), call: Call())
+
+        try await advance(by: .seconds(61))
+        try await idle.open(atMost: 0)
+        while let chunk = try await chunks.next() { received += chunk.count }
+
+        #expect(received == Self.size)
+        await transport.shutDown()
+    }
+
+    @Test("finding FQ-14 the idle time-out does not run while the reader is slow")
+    func slowerThanIdle() async throws {
+        let server = try largeBodies()
+        var request = try server.request(.get, "/length", delivery: .streamed)
+        request.timeouts.idle = .seconds(10)
+        let response = try await transport.send(request, call: Call())
+        var chunks = response.body.makeAsyncIterator()
+        var received = try await chunks.next()?.count ?? 0
+        try await server.sent(atLeast: 200_000)
+        for _ in 0..<2 { _ = try await transport.send(other.request(), call: Call()) }
+
+        for _ in 0..<3 { try await advance(by: .seconds(11)) }
+        while let chunk = try await chunks.next() { received += chunk.count }
+
+        #expect(received == Self.size)
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-3 the idle time-out counts from the latest byte, though the loop has slept since before it")
+    func heartbeat() async throws {
+        let signal = Signal()
+        let server = try LoopbackServer { connection in
+            try connection.readRequest()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\na")
+            for byte in ["b", "c"] {
+                try connection.wait(for: signal)
+                try connection.send(byte)
+            }
+            try connection.stall()
+        }
+        let response = try await transport.send(server.request(.get, "/", delivery: .streamed), call: Call())
+        var chunks = response.body.makeAsyncIterator()
+        #expect(try await chunks.next() == Data("a".utf8))
+
+        // The loop sleeps; what wakes it is the heartbeat.
+        ahead.advance(by: .seconds(40))
+        signal.step()
+        #expect(try await chunks.next() == Data("b".utf8))
+        try await advance(by: .seconds(40))
+        signal.step()
+
+        #expect(try await chunks.next() == Data("c".utf8))
+        #expect(try await chunks.next() == nil)
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-3 the idle time-out does not include the time that connecting took")
+    func slowConnect() async throws {
+        let signal = Signal()
+        let proxy = try LoopbackServer { connection in
+            // SOCKS 5: methods, then the address.
+            _ = try connection.receive()
+            try connection.send(Data([5, 0]))
+            _ = try connection.receive()
+            try connection.wait(for: signal)
+            try connection.send(Data([5, 0, 0, 1, 127, 0, 0, 1, 0, 80]))
+            try connection.readRequest()
+            try connection.respond(.text("ok"))
+        }
+        var settings = TransportSettings()
+        settings.proxy = .proxy(.init(.socks5, host: "127.0.0.1", port: Int(proxy.port)))
+        let transport = try CurlTransport(settings: settings, clock: ahead.clock)
+        var request = try Request(.get, "http://192.0.2.1/")
+        request.timeouts.idle = .seconds(2)
+        let ready = request
+        let call = Task { try await transport.send(ready, call: Call()) }
+        try await signal.arrivals(atLeast: 1)
+
+        ahead.advance(by: .seconds(3))
+        signal.raise()
+
+        #expect(try await call.value.status == 200)
+        await transport.shutDown()
+    }
+}

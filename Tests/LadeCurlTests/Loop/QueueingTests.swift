@@ -1,0 +1,139 @@
+import LadeCore
+import LadeTesting
+import Testing
+
+@testable import LadeCurl
+
+@Suite("Waiting for a connection", .timeLimit(.minutes(1)))
+struct QueueingTests {
+    private let peers = ConformancePeers.fromEnvironment()
+
+    private func isWaiting(_ event: Event) -> Bool {
+        if case .waitStarted(.connection) = event { true } else { false }
+    }
+
+    private func isStart(_ event: Event) -> Bool {
+        if case .exchangeStarted = event { true } else { false }
+    }
+
+    /// A transport that trusts the peers, and the address of one; nil without peers.
+    private func rig(
+        _ peer: String,
+        perHost: Int,
+        clock: LoopClock = LoopClock()
+    ) throws -> (CurlTransport, base: String)? {
+        guard let port = try? peers.port(peer), let ca = try? peers.text("ca") else { return nil }
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.tls.trustsSystemAuthorities = false
+        settings.tls.authorities = [.file(ca)]
+        settings.connections.perHost = perHost
+        settings.limits.streamHighWater = 64 << 10
+        return (try CurlTransport(settings: settings, clock: clock), "https://localhost:\(port)")
+    }
+
+    private static let hasPeers = ConformancePeers.fromEnvironment().contains("h2")
+
+    @Test(
+        "finding FT-5 HTTP/2 streams whose readers are slow leave room for the request of a reader",
+        .enabled(if: hasPeers)
+    )
+    func readersOfStreams() async throws {
+        guard let (transport, base) = try rig("h2", perHost: 3) else { return }
+        let streaming = try Request(.get, "\(base)/slow?bytes=4194304", delivery: .streamed)
+        var responses: [Response] = []
+        for _ in 0..<2 { responses.append(try await transport.send(streaming, call: Call())) }
+        let events = EventRecorder()
+        var call = Call(events: [events])
+        call.deadline = call.time.now.advanced(by: .milliseconds(200))
+        let bounded = call
+
+        // The third stream waits, with an event and a deadline; the details that readers ask for do not.
+        let third = Task { try await transport.send(streaming, call: bounded) }
+        _ = try await events.event(where: isWaiting)
+        let detail = try await transport.send(Request(.get, "\(base)/ok"), call: Call())
+
+        #expect(detail.status == 200)
+        let error = await #expect(throws: LoadingError.self) { try await third.value }
+        guard case .deadlineExceeded = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!events.events.contains(where: isStart))
+        for response in responses { #expect(try await response.body.collect(limit: 5 << 20).count == 4 << 20) }
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-5 what libcurl would queue waits with an event and a deadline", .enabled(if: hasPeers))
+    func fewStreams() async throws {
+        // Its server lets four streams in over a connection.
+        guard let (transport, base) = try rig("h2Few", perHost: 1) else { return }
+        _ = try await transport.send(Request(.get, "\(base)/ok"), call: Call())
+        let stalling = try Request(.get, "\(base)/stall?token=few")
+        var stalled: [Task<Response, any Error>] = []
+        for _ in 0..<4 {
+            let events = EventRecorder()
+            stalled.append(Task { try await transport.send(stalling, call: Call(events: [events])) })
+            _ = try await events.event(where: isStart)
+        }
+        let events = EventRecorder()
+        var call = Call(events: [events])
+        call.deadline = call.time.now.advanced(by: .milliseconds(200))
+        let bounded = call
+
+        let fifth = Task { try await transport.send(Request(.get, "\(base)/ok"), call: bounded) }
+        _ = try await events.event(where: isWaiting)
+        let error = await #expect(throws: LoadingError.self) { try await fifth.value }
+        guard case .deadlineExceeded = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+
+        for call in stalled { call.cancel() }
+        #expect(try await transport.send(Request(.get, "\(base)/ok"), call: Call()).status == 200)
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-4 a call leaves the queue at its deadline, and what waits behind it moves up")
+    func deadline() async throws {
+        let ahead = AheadClock()
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.perHost = 1
+        let transport = try CurlTransport(settings: settings, clock: ahead.clock)
+        let signal = Signal()
+        let server = try LoopbackServer { connection in
+            while true {
+                if try connection.readRequest().path == "/first" { try connection.wait(for: signal) }
+                try connection.respond(.text("ok"))
+            }
+        }
+        let other = try LoopbackServer { _ in .text("ok") }
+        let first = Task { try await transport.send(server.request(.get, "/first"), call: Call()) }
+        try await server.requests(atLeast: 1)
+        let events = EventRecorder()
+        let time = VirtualTime()
+        var call = Call(time: time, events: [events])
+        // By the call's own time, which stands still.
+        call.deadline = time.now.advanced(by: .seconds(30))
+        let bounded = call
+        let second = Task { try await transport.send(server.request(.get, "/second"), call: bounded) }
+        _ = try await events.event(where: isWaiting)
+        let third = Task { try await transport.send(server.request(.get, "/third"), call: Call()) }
+
+        ahead.advance(by: .seconds(31))
+        _ = try await transport.send(other.request(), call: Call())
+        let error = await #expect(throws: LoadingError.self) { try await second.value }
+        guard case .deadlineExceeded = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        signal.raise()
+
+        #expect(try await first.value.status == 200)
+        #expect(try await third.value.status == 200)
+        #expect(server.requests.map(\.target) == ["/first", "/third"])
+        #expect(!events.events.contains(where: isStart))
+        await transport.shutDown()
+    }
+}

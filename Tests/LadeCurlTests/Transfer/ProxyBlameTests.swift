@@ -1,0 +1,37 @@
+import LadeCore
+import LadeCurl
+import LadeTesting
+import Testing
+
+@Suite("What a proxy is blamed for", .timeLimit(.minutes(1)))
+struct ProxyBlameTests {
+    private func transport() throws -> CurlTransport {
+        var settings = TransportSettings()
+        // A port at which nothing listens.
+        settings.proxy = .proxy(.init(.http, host: "127.0.0.1", port: 1, exceptions: ["127.0.0.1"]))
+        return try CurlTransport(settings: settings)
+    }
+
+    @Test("finding FT-15 a 407 of a server to which the request went directly is an answer like any other")
+    func directAnswer() async throws {
+        let server = try LoopbackServer { _ in .status(407) }
+        let transport = try transport()
+
+        #expect(try await transport.send(server.request(), call: Call()).status == 407)
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-15 a refused connection is the server's where no proxy is in use")
+    func directConnection() async throws {
+        let transport = try transport()
+
+        let error = await #expect(throws: LoadingError.self) {
+            try await transport.send(Request(.get, "http://127.0.0.1:1/"), call: Call())
+        }
+        guard case .cannotConnect(host: "127.0.0.1", reason: .refused, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        await transport.shutDown()
+    }
+}

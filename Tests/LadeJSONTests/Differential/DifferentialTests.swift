@@ -1,0 +1,116 @@
+import FoundationEssentials
+import LadeJSON
+import Testing
+
+/// The same questions to Foundation's decoder and to this module's: the same answers, but for the listed differences.
+@Suite(.timeLimit(.minutes(5))) struct DifferentialTests {
+    /// Options that both decoders get.
+    struct Setting: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var change: @Sendable (inout FastJSONDecoder) -> Void
+
+        static let all: [Setting] = [
+            Setting(testDescription: "defaults") { _ in },
+            Setting(testDescription: "ISO 8601, deferred data, texts for numbers that are none") {
+                $0.dateDecodingStrategy = .iso8601
+                $0.dataDecodingStrategy = .deferredToData
+                $0.nonConformingFloatDecodingStrategy = .convertFromString(
+                    positiveInfinity: "inf",
+                    negativeInfinity: "-inf",
+                    nan: "nan"
+                )
+            },
+            Setting(testDescription: "snake case, seconds, user information") {
+                $0.keyDecodingStrategy = .convertFromSnakeCase
+                $0.dateDecodingStrategy = .secondsSince1970
+                if let key = CodingUserInfoKey(rawValue: "mark") { $0.userInfo[key] = 7 }
+            },
+            Setting(testDescription: "closures") {
+                $0.keyDecodingStrategy = .custom { path in
+                    AnyKey((path.last?.stringValue ?? "") == "x" ? "a" : (path.last?.stringValue ?? "").lowercased())
+                }
+                $0.dateDecodingStrategy = .custom { decoder in
+                    let depth = Double(decoder.codingPath.count) + Double(Outcome.path(decoder.codingPath).count)
+                    return Date(timeIntervalSince1970: try decoder.singleValueContainer().decode(Double.self) + depth)
+                }
+                $0.dataDecodingStrategy = .custom { decoder in
+                    Data(Outcome.path(decoder.codingPath).utf8)
+                        + Data(try decoder.singleValueContainer().decode(String.self).utf8)
+                }
+            },
+            Setting(testDescription: "milliseconds") { $0.dateDecodingStrategy = .millisecondsSince1970 },
+        ]
+
+        var decoders: (JSONDecoder, FastJSONDecoder) {
+            var fast = FastJSONDecoder()
+            change(&fast)
+            let foundation = JSONDecoder()
+            foundation.dateDecodingStrategy = fast.dateDecodingStrategy
+            foundation.dataDecodingStrategy = fast.dataDecodingStrategy
+            foundation.nonConformingFloatDecodingStrategy = fast.nonConformingFloatDecodingStrategy
+            foundation.keyDecodingStrategy = fast.keyDecodingStrategy
+            foundation.userInfo = fast.userInfo
+            return (foundation, fast)
+        }
+    }
+
+    @Test(arguments: Setting.all)
+    func answersAsFoundationDoes(_ setting: Setting) {
+        let (foundation, fast) = setting.decoders
+        var differences: [String] = []
+        var count = 0
+        for data in Samples.all {
+            for subject in Subject.all {
+                count += 1
+                let expected = subject.foundation(foundation, data)
+                let found = subject.fast(fast, data)
+                guard expected != found, Difference.known(subject.name, data, expected, found) == nil else { continue }
+                differences.append(
+                    "\(subject.name) of \(String(decoding: data.prefix(150), as: UTF8.self))\n  Foundation: \(expected)\n  found:      \(found)"
+                )
+            }
+        }
+        #expect(count >= 1_200)
+        #expect(
+            differences.isEmpty,
+            "\(differences.count) of \(count):\n\(differences.prefix(20).joined(separator: "\n"))"
+        )
+    }
+}
+
+/// A deliberate difference from Foundation, as the documentation lists them.
+enum Difference {
+    /// Malformed numbers, escapes and control characters are found even where nothing is decoded.
+    case checkedEverywhere
+    /// The error of a text that is not a date has the key of the date in its path.
+    case pathOfDates
+    /// Integers beyond 2⁵³ are exact, or refused when they have a fraction.
+    case exactIntegers
+    /// Of several errors in a dictionary, the first in the document is thrown; Foundation's order changes from run to run.
+    case orderOfDictionaries
+
+    static func known(_ subject: String, _ data: Data, _ expected: String, _ found: String) -> Difference? {
+        if found == Outcome.invalid, !Grammar.accepts(data) { return .checkedEverywhere }
+        let date = "Expected date string to be ISO8601-formatted."
+        if expected.hasPrefix("dataCorrupted ["), found.hasPrefix("dataCorrupted ["), found.contains(date),
+            expected.contains(date)
+        {
+            return .pathOfDates
+        }
+        let isError = !expected.hasPrefix("value ") && !found.hasPrefix("value ")
+        if subject.contains("Dictionary<"), isError { return .orderOfDictionaries }
+        // Foundation cuts off the fraction of a large number.
+        if found == Outcome.invalid, expected.hasPrefix("value "), hasLargeDecimal(data) { return .exactIntegers }
+        // Foundation goes through 64 bits.
+        if subject.contains("Int128"), expected == Outcome.invalid, found.hasPrefix("value ") { return .exactIntegers }
+        return nil
+    }
+
+    /// Whether a document has a number of 2⁵³ or more that is written with a point.
+    private static func hasLargeDecimal(_ data: Data) -> Bool {
+        data.split { !"+-.eE0123456789".utf8.contains($0) }.contains { number in
+            number.contains(UInt8(ascii: "."))
+                && (Double(String(decoding: number, as: UTF8.self)) ?? 0).magnitude >= 0x1p53
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import FoundationEssentials
+import Testing
+
+@testable import LadeJSON
+
+@Suite(.timeLimit(.minutes(5))) struct NumberTests {
+    private func double(_ text: String) -> Double {
+        Array(text.utf8).withUnsafeBufferPointer { DecimalParser.double($0) }
+    }
+
+    @Test func roundsRandomNumbersAsTheStandardLibraryDoes() {
+        var bits = MutationTests.Bits(state: 7)
+        for _ in 0..<20_000 {
+            let digits = (0...bits.below(25)).map { _ in String(bits.below(10)) }.joined()
+            let fraction = (0...bits.below(20)).map { _ in String(bits.below(10)) }.joined()
+            let text = "\(bits.below(2) == 0 ? "-" : "")\(digits).\(fraction)e\(bits.below(700) - 360)"
+            #expect(double(text).bitPattern == Double(text)?.bitPattern, "\(text)")
+        }
+    }
+
+    @Test func readsBackEveryDoubleThatIsWritten() {
+        var bits = MutationTests.Bits(state: 8)
+        for _ in 0..<20_000 {
+            let pattern = UInt64(bits.below(1 << 31)) << 33 ^ UInt64(bits.below(1 << 40))
+            let value = Double(bitPattern: pattern)
+            guard value.isFinite else { continue }
+            #expect(double("\(value)").bitPattern == value.bitPattern)
+        }
+    }
+
+    @Test(arguments: [
+        "2.2250738585072011e-308", "4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324",
+        "1.7976931348623158e308", "1.7976931348623159e308", "9007199254740993",
+        "9007199254740992.99999999999999999999999",
+        "9007199254740993.00000000000000000000000001", "0.000000000000000000000000000000000000000000000000001", "1e23",
+        "8.5e22",
+        "6929495644600919.5", "7120190517612959703", "1090544144181609348671888949248", "0e5", "-0", "1e-5000",
+        "1e5000", "123456789012345678901234567890",
+    ])
+    func roundsDifficultNumbers(_ text: String) {
+        #expect(double(text).bitPattern == Double(text)?.bitPattern)
+    }
+
+    @Test func readsRandomDatesAsFoundationDoes() throws {
+        var bits = MutationTests.Bits(state: 9)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        for _ in 0..<3_000 {
+            let day = "\(1583 + bits.below(900))-\(two(1 + bits.below(12)))-\(two(1 + bits.below(31)))"
+            let time = "\(two(bits.below(24))):\(two(bits.below(60))):\(two(bits.below(60)))"
+            let zone =
+                bits.below(2) == 0
+                ? "Z" : "\(bits.below(2) == 0 ? "+" : "-")\(two(bits.below(15))):\(two(bits.below(60)))"
+            let text = "\(day)T\(time)\(zone)"
+            guard let date = Array(text.utf8).withUnsafeBufferPointer({ ISO8601Date.parse($0) }) else { continue }
+            #expect(try Date.ISO8601FormatStyle().parse(text) == date, "\(text)")
+        }
+    }
+}

@@ -1,0 +1,256 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeTesting
+import Testing
+
+@testable import Lade
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A folder of a test's own.
+final class DownloadFolder: Sendable {
+    let path = TemporaryFile.path() + "/"
+
+    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+    deinit { TemporaryFile.remove(path) }
+
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+
+    func text(_ name: String) -> String? {
+        (try? Data(contentsOf: URL(filePath: path + name))).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: URL(filePath: path + name)) }
+
+    func mode(_ name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path + name)[.posixPermissions] as? Int
+    }
+}
+
+@Suite("Downloads that lose nothing", .timeLimit(.minutes(5)))
+struct DownloadSafetyTests {
+    /// A service that sends again without a delay.
+    private func rig(retries: Int = 0) -> Rig {
+        Rig {
+            $0.retries.limit = retries
+            $0.retries.backoff = .none
+        }
+    }
+
+    private func half(_ text: String = "hello world", _ count: Int = 5, tag: String = "\"1\"") -> ScriptedAnswer {
+        .text(text, headers: ["ETag": tag]).breaking(after: count)
+    }
+
+    private func rest(_ text: String, _ range: String, tag: String = "\"1\"") -> ScriptedAnswer {
+        .bytes(Data(text.utf8), status: 206, headers: ["ETag": tag, "Content-Range": "bytes \(range)"])
+    }
+
+    @Test("finding FL-3 leaves the main actor free while bytes are hashed and written")
+    @MainActor
+    func mainActor() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        let turns = MainTurns()
+        rig.transport.onAnyRequest().respond(.text("hello world").inPieces(of: 4))
+        var options = Download.Options()
+        options.progress = { _, _ in turns.takeOne() }
+
+        _ = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+
+        #expect(turns.taken == 3 && turns.missed == 0)
+    }
+
+    @Test("finding FL-6 keeps secrets out of the note, the note for its owner, and follows no symlink")
+    func note() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        try folder.write("untouched", to: "victim")
+        #expect(symlink(folder.path + "victim", folder.path + ".file.lade-note") == 0)
+        var request = try Request("https://svc.example.com/thing?ticket=s3cret&a=b")
+        request.secretQueryNames = ["ticket"]
+        rig.transport.onAnyRequest().respond(half())
+
+        _ = await failure { () throws(LoadingError) in
+            try await rig.loader.download(request, to: folder.path + "file")
+        }
+
+        let note = try #require(folder.text(".file.lade-note"))
+        #expect(note.contains("a=b") && !note.contains("s3cret"))
+        #expect(try folder.mode(".file.lade-note") == 0o600)
+        #expect(folder.text("victim") == "untouched")
+    }
+
+    @Test("finding FQ-12 refuses a planted symlink, and leaves its target untouched", arguments: ["victim", "absent"])
+    func plantedSymlink(target: String) async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        try folder.write("untouched", to: "victim")
+        #expect(symlink(folder.path + target, folder.path + ".file.lade-part") == 0)
+        rig.transport.onAnyRequest().respond(.text("new"))
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+
+        guard case .file(let fault, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == folder.path + ".file.lade-part")
+        #expect(rig.transport.requests.isEmpty)
+        #expect(folder.text("victim") == "untouched")
+        #expect(folder.text("absent") == nil && folder.text("file") == nil)
+    }
+
+    @Test("finding FL-8 sees before the body that a file of the server's name exists")
+    func existingName() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        try folder.write("old", to: "named")
+        let read = Locked(0)
+        var options = Download.Options()
+        options.progress = { _, _ in read.withLock { $0 += 1 } }
+        rig.transport.onAnyRequest()
+            .respond(.text("new").adding("Content-Disposition", "attachment; filename=named"))
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), into: folder.path, options: options)
+        }
+
+        guard case .file(let fault, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == folder.path + "named")
+        #expect(read.withLock { $0 } == 0)
+        #expect(folder.names == ["named"] && folder.text("named") == "old")
+    }
+
+    @Test("finding FL-8 recognises a part that is complete", arguments: ["bytes */11", "bytes */12"])
+    func completePart(range: String) async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        // All the bytes came, and then the connection was lost: without a length that looked like a truncated body.
+        rig.transport.onAnyRequest()
+            .respond(
+                .steps(
+                    [
+                        .bytes(Data("hello world".utf8)),
+                        .fail(.connectionLost(.body(received: 11), isSafeToRepeat: false, ErrorContext())),
+                    ],
+                    headers: ["ETag": "\"1\""]
+                )
+            )
+            .then(.status(416, headers: ["Content-Range": range, "ETag": "\"1\""]))
+            .then(.text("HELLO WORLDS", headers: ["ETag": "\"1\""]))
+        _ = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file")
+
+        let isComplete = range == "bytes */11"
+        #expect(folder.text("file") == (isComplete ? "hello world" : "HELLO WORLDS"))
+        #expect(download.resumedLength == (isComplete ? 11 : 0))
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=11-"] + (isComplete ? [] : [nil]))
+        #expect(folder.names == ["file"])
+    }
+
+    @Test("finding FL-8 sends again as often as the policy of the service says, and no POST")
+    func policy() async throws {
+        let rig = rig(retries: 1)
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(half())
+            .then(rest(" world", "5-10/11").breaking(after: 2))
+            .then(rest("orld", "7-10/11"))
+        let first = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+        #expect(first?.context.attempts == 2)
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-"])
+
+        let other = self.rig(retries: 3)
+        var post = try other.request()
+        post.method = .post
+        other.transport.onAnyRequest().respond(half())
+        _ = await failure { () throws(LoadingError) in
+            try await other.loader.download(post, to: folder.path + "other")
+        }
+        #expect(other.transport.requests.count == 1)
+    }
+
+    @Test("finding FL-8 waits as the policy says, and sends nothing when the retry budget is empty")
+    func delayAndBudget() async throws {
+        var limits = RetryBudget.Settings()
+        limits.capacity = 0
+        let rig = Rig {
+            $0.retries.limit = 3
+            $0.retryBudget = RetryBudget(limits)
+        }
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(half())
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+
+        guard case .incompleteBody = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("finding FQ-10 starts anew where the part is of another address with the same entity tag")
+    func otherAddress() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(half()).then(.text("HELLO WORLD", headers: ["ETag": "\"1\""]))
+        _ = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request("/one"), to: folder.path + "file")
+        }
+        #expect(folder.text(".file.lade-part") == "hello")
+
+        let download = try await rig.loader.download(rig.request("/two"), to: folder.path + "file")
+
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, nil])
+        #expect(folder.text("file") == "HELLO WORLD")
+        #expect(download.resumedLength == 0)
+    }
+
+    @Test("finding FQ-11 overwrites no file that appears while it downloads")
+    func appearsMeanwhile() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("hello world").inPieces(of: 4))
+        var options = Download.Options()
+        options.progress = { received, _ in
+            if received == 8 { try? folder.write("appeared", to: "file") }
+        }
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        }
+
+        guard case .file(let fault, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == folder.path + "file")
+        #expect(folder.text("file") == "appeared")
+        options.mayOverwrite = true
+        _ = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        #expect(folder.text("file") == "hello world")
+    }
+}

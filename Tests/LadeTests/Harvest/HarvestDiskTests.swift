@@ -1,0 +1,342 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import Lade
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Calls that are recorded, and of which one fails.
+final class RecordingCalls: DiskCalls {
+    /// What a call did to the disk.
+    enum Change: Equatable {
+        case open(String, truncated: Bool)
+        case lock(String)
+        case write(String, Data)
+        case synchronise(String)
+        case truncate(String, Int64)
+        case rename(String, String)
+    }
+
+    /// How the chosen call fails.
+    enum Fault: Sendable, CaseIterable {
+        case inputOutput, noSpace, shortWrite, interrupted
+    }
+
+    private struct State {
+        var changes: [Change] = []
+        var names: [Int32: String] = [:]
+        var count = 0
+    }
+
+    private let state = Locked(State())
+    private let system = SystemDiskCalls()
+    private let failing: Int?
+    private let fault: Fault
+
+    init(failing: Int? = nil, _ fault: Fault = .inputOutput) {
+        self.failing = failing
+        self.fault = fault
+    }
+
+    var changes: [Change] { state.withLock(\.changes) }
+
+    /// How many calls were made.
+    var count: Int { state.withLock(\.count) }
+
+    private func name(_ descriptor: Int32) -> String { state.withLock { $0.names[descriptor] ?? "?" } }
+
+    private func add(_ change: Change) { state.withLock { $0.changes.append(change) } }
+
+    /// Whether this call is the one that fails, with `errno` set.
+    ///
+    /// Only a write can be short, so then only writes count.
+    private func fails(isWrite: Bool = false) -> Bool {
+        guard isWrite || fault != .shortWrite else { return false }
+        let isChosen = state.withLock { state in
+            defer { state.count += 1 }
+            return state.count == failing
+        }
+        guard isChosen else { return false }
+        errno = fault == .noSpace ? ENOSPC : fault == .interrupted ? EINTR : EIO
+        return true
+    }
+
+    func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
+        guard !fails() else { return -1 }
+        let descriptor = system.open(path, flags, mode)
+        let name = path.split(separator: "/").last.map(String.init) ?? "/"
+        guard descriptor >= 0 else { return descriptor }
+        state.withLock { $0.names[descriptor] = name }
+        add(.open(name, truncated: flags & O_TRUNC != 0))
+        return descriptor
+    }
+
+    func lock(_ descriptor: Int32) -> Int32 {
+        add(.lock(name(descriptor)))
+        return system.lock(descriptor)
+    }
+
+    func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        var bytes = bytes
+        if fails(isWrite: true) {
+            guard fault == .shortWrite else { return -1 }
+            bytes = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)])
+        }
+        let count = system.write(descriptor, bytes)
+        if count > 0 { add(.write(name(descriptor), Data(bytes[..<count]))) }
+        return count
+    }
+
+    func synchronise(_ descriptor: Int32) -> Int32 {
+        guard !fails() else { return -1 }
+        add(.synchronise(name(descriptor)))
+        return system.synchronise(descriptor)
+    }
+
+    func truncate(_ descriptor: Int32, _ size: off_t) -> Int32 {
+        guard !fails() else { return -1 }
+        add(.truncate(name(descriptor), Int64(size)))
+        return system.truncate(descriptor, size)
+    }
+
+    func rename(_ path: String, _ target: String) -> Int32 {
+        guard !fails() else { return -1 }
+        let names = [path, target].map { $0.split(separator: "/").last.map(String.init) ?? "" }
+        add(.rename(names[0], names[1]))
+        return system.rename(path, target)
+    }
+
+    /// The files as they are on the disk after the first so many changes, as far as a loss of power leaves of them.
+    ///
+    /// Bytes that were written and not made safe are lost from the first of them on; names change at once.
+    static func files(after changes: ArraySlice<Change>, isPowerLost: Bool) -> [String: Data] {
+        var live: [String: Data] = [:]
+        var safe: [String: Data] = [:]
+        for change in changes {
+            switch change {
+            case .open(let name, let truncated):
+                if truncated || live[name] == nil { live[name] = Data() }
+                if safe[name] == nil { safe[name] = Data() }
+            case .lock: break
+            case .write(let name, let bytes): live[name, default: Data()] += bytes
+            case .synchronise(let name): safe[name] = live[name]
+            case .truncate(let name, let size):
+                live[name] = live[name]?.prefix(Int(size))
+                safe[name] = safe[name]?.prefix(Int(size))
+            case .rename(let old, let new):
+                live[new] = live.removeValue(forKey: old)
+                safe[new] = safe.removeValue(forKey: old)
+            }
+        }
+        return isPowerLost ? safe : live
+    }
+}
+
+@Suite("Harvests on a disk that fails", .timeLimit(.minutes(5)))
+struct HarvestDiskTests {
+    private static let names = ["out", "out.journal", "out.journal.new"]
+
+    private func harvest(_ calls: RecordingCalls, prefetch: Int = 0) throws -> Harvest {
+        var harvest = try HarvestSample.harvest()
+        harvest.calls = calls
+        harvest.prefetch = prefetch
+        return harvest
+    }
+
+    /// The changes of a whole run.
+    private func recorded() async throws -> [RecordingCalls.Change] {
+        let folder = try HarvestSample.Folder()
+        let calls = RecordingCalls()
+        _ = try await harvest(calls).run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        #expect(folder.text("out") == HarvestSample.lines(0..<15))
+        return calls.changes
+    }
+
+    @Test("finding FQ-8 flushes the items before the journal says that they are there")
+    func order() async throws {
+        let changes = try await recorded()
+        var written = 0
+        var flushed = 0
+        var journals: [Int64] = []
+        for change in changes {
+            switch change {
+            case .write("out", let bytes): written += bytes.count
+            case .synchronise("out"): flushed = written
+            case .write("out.journal.new", let bytes):
+                let journal = try JSONDecoder().decode(HarvestJournal.self, from: bytes)
+                #expect(journal.bytes == Int64(flushed))
+                journals.append(journal.bytes)
+            default: break
+            }
+        }
+        #expect(Set(journals).count == 6 && journals.first == 0)
+        let renames = changes.indices.filter { changes[$0] == .rename("out.journal.new", "out.journal") }
+        #expect(renames.count == journals.count)
+        for index in renames { #expect(changes[index - 1] == .synchronise("out.journal.new")) }
+    }
+
+    @Test("finding FL-4 reads the journal only when it holds the lock of the output")
+    func lockFirst() async throws {
+        let folder = try HarvestSample.Folder()
+        _ = try await HarvestSample.harvest().run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let calls = RecordingCalls()
+        _ = try await harvest(calls).run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let changes = calls.changes
+        let lock = try #require(changes.firstIndex(of: .lock("out")))
+        let read = try #require(changes.firstIndex(of: .open("out.journal", truncated: false)))
+        #expect(lock < read)
+    }
+
+    @Test("finding FL-4 locks what has the name of the output now, when it was replaced meanwhile")
+    func replaced() async throws {
+        /// Replaces the output between the opening and the lock.
+        struct Replacing: DiskCalls {
+            let system = SystemDiskCalls()
+            let path: String
+            let wasReplaced = Locked(false)
+
+            func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { system.open(path, flags, mode) }
+            func lock(_ descriptor: Int32) -> Int32 {
+                let isFirst = wasReplaced.withLock { was in
+                    defer { was = true }
+                    return !was
+                }
+                if isFirst { _ = system.rename(path, path + ".moved") }
+                return system.lock(descriptor)
+            }
+            func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int { system.write(descriptor, bytes) }
+            func synchronise(_ descriptor: Int32) -> Int32 { system.synchronise(descriptor) }
+            func truncate(_ descriptor: Int32, _ size: off_t) -> Int32 { system.truncate(descriptor, size) }
+            func rename(_ path: String, _ target: String) -> Int32 { system.rename(path, target) }
+        }
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.calls = Replacing(path: folder.file("out"))
+
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+        #expect(folder.text("out") == HarvestSample.lines(0..<15))
+        #expect(folder.text("out.moved") == "")
+    }
+
+    @Test(
+        "finding FQ-8 goes on from any moment of a run, after a kill and after a loss of power",
+        arguments: [false, true]
+    )
+    func anyMoment(isPowerLost: Bool) async throws {
+        let changes = try await recorded()
+        for moment in 0...changes.count {
+            let folder = try HarvestSample.Folder()
+            let files = RecordingCalls.files(after: changes[..<moment], isPowerLost: isPowerLost)
+            for name in Self.names {
+                if let bytes = files[name] { try bytes.write(to: URL(filePath: folder.file(name))) }
+            }
+
+            let summary = try await harvest(RecordingCalls(), prefetch: moment % 3)
+                .run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+            #expect(summary.ending == .complete && summary.items == 15, "moment \(moment)")
+            #expect(folder.text("out") == HarvestSample.lines(0..<15), "moment \(moment)")
+        }
+    }
+
+    @Test("finding FQ-8 loses nothing when any call fails", arguments: RecordingCalls.Fault.allCases)
+    func anyFault(fault: RecordingCalls.Fault) async throws {
+        var failures = 0
+        for failing in 0..<1_000 {
+            let folder = try HarvestSample.Folder()
+            let calls = RecordingCalls(failing: failing, fault)
+            let harvest = try harvest(calls)
+            do throws(HarvestError) {
+                _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+                #expect(folder.text("out") == HarvestSample.lines(0..<15), "call \(failing)")
+            } catch {
+                failures += 1
+                switch error {
+                case .file, .diskFull: break
+                default: Issue.record("call \(failing): \(error)")
+                }
+                #expect(HarvestSample.lines(0..<15).hasPrefix(folder.text("out")) || folder.text("out") == "nothing")
+            }
+
+            let again = try await HarvestSample.harvest()
+                .run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+            #expect(again.ending == .complete, "call \(failing)")
+            #expect(folder.text("out") == HarvestSample.lines(0..<15), "call \(failing)")
+            if calls.count <= failing { break }
+        }
+        #expect(fault == .shortWrite ? failures == 0 : failures >= 10)
+    }
+
+    @Test(
+        "finding FQ-9 refuses, by its name, each argument that changes what is written",
+        arguments: ["url", "method", "items", "next", "size", "duplicates", "identity", "body", "total", "accept"]
+    )
+    func arguments(name: String) async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.request.headers.set("Accept", "application/json")
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let journal = folder.text("out.journal")
+        var changed = harvest
+        changed.pageLimit = nil
+        switch name {
+        case "url": changed.request.url = try #require(URL(string: "https://api.example.com/other"))
+        case "method": changed.request.method = .post
+        case "items": changed.items = ["other"]
+        case "next": changed.rules = [.body(["other"])]
+        case "size": changed.size = 7
+        case "duplicates": changed.duplicates = .dropped
+        case "identity": changed.identity = ["id"]
+        case "body": changed.request.body = .text("a")
+        case "total": changed.total = .body(["total"])
+        default: changed.request.headers.set("Accept", "application/xml")
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await changed.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .argumentsDiffer(_, let differences) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(differences.map(\.argument) == [name])
+        #expect(folder.text("out") == HarvestSample.lines(0..<3) && folder.text("out.journal") == journal)
+    }
+
+    @Test(
+        "finding FL-1 refuses a journal whose numbers are those of no run",
+        arguments: ["pages", "items", "bytes", "nextNumber"]
+    )
+    func implausibleJournal(name: String) async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let journal = folder.text("out.journal")
+        for number in [Int.max, .min] {
+            let damaged = journal.replacing(try Regex("\"\(name)\" : [0-9]+"), with: "\"\(name)\" : \(number)")
+            #expect(damaged != journal)
+            try damaged.write(toFile: folder.file("out.journal"), atomically: false, encoding: .utf8)
+
+            let error = await #expect(throws: HarvestError.self) {
+                try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+            }
+
+            guard case .invalidJournal = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+}
