@@ -45,7 +45,8 @@ public struct Origin: Sendable, Hashable {
         guard let url = URL(string: address, encodingInvalidCharacters: false), let origin = Origin(url) else {
             throw .invalidSetting(
                 name: "origin",
-                reason: "“\(Redaction.standard.unparsable(address).escapedForDisplay())” is no address with scheme and host",
+                reason:
+                    "“\(Redaction.standard.unparsable(address).escapedForDisplay())” is no address with scheme and host",
                 ErrorContext()
             )
         }

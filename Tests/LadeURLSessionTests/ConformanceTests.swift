@@ -12,8 +12,9 @@ private let lookUpBegan = Signal()
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ConformanceTests {
     private static let dangerous = KnownIssue.all.filter { $0.manner == .endsTheProcess }.map(\.number)
-    /// Cases that were written for `CurlTransport` and have not been tried on `URLSession`: slow readers, deadlines in queues
-    /// and hostile servers. `WhatURLSessionCannotDo.md` says so.
+    /// Cases that were written for `CurlTransport` and have not been tried on `URLSession`.
+    ///
+    /// They are about slow readers, deadlines in queues and hostile servers; `WhatURLSessionCannotDo.md` names them.
     private static let untried: Set = [
         "FT-1", "FT-3", "FT-4", "FT-9", "FT-13", "FH-1", "FH-4", "FH-5", "FH-11", "FH-13", "FH-14",
     ]

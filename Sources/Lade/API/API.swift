@@ -20,7 +20,9 @@ public struct API: Sendable {
     public var baseURL: URL
     /// Header fields of every request; an endpoint replaces those of the same name by ``Endpoint/header(_:_:)``.
     public var headers = Headers()
-    /// Query items of every request, before those of the endpoint. An item without a value is left out.
+    /// Query items of every request, before those of the endpoint.
+    ///
+    /// An item without a value is left out.
     public var query: KeyValuePairs<String, String?> = [:]
     /// The names of query items whose values errors, events and logs must not show.
     public var secretQueryNames: Set<String> = []

@@ -69,7 +69,9 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         self.insertions = insertions
         deletions = places.values.joined().sorted()
         let staying = Self.longestIncreasing(origins.map(\.from))
-        moves = origins.indices.filter { !staying.contains($0) }.map { Move(from: origins[$0].from, to: origins[$0].to) }
+        moves = origins.indices.filter { !staying.contains($0) }.map {
+            Move(from: origins[$0].from, to: origins[$0].to)
+        }
 
         var modifications: [Int] = []
         for index in 0..<start where !hasSameContent(old[index], new[index]) { modifications.append(index) }

@@ -4,7 +4,9 @@
 public struct ContentLoad<Value: Sendable>: Sendable {
     enum Kind: Sendable {
         case single(@concurrent @Sendable () async throws -> Value?)
-        case many(@concurrent @Sendable (_ deliver: @escaping @MainActor @Sendable (Value) -> Void) async throws -> Void)
+        case many(
+            @concurrent @Sendable (_ deliver: @escaping @MainActor @Sendable (Value) -> Void) async throws -> Void
+        )
     }
 
     let kind: Kind

@@ -120,14 +120,18 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 
     // MARK: - To be overridden
 
-    /// Makes the load of a refresh. The default is the closure that the model was made with.
+    /// Makes the load of a refresh.
+    ///
+    /// The default is the closure that the model was made with.
     ///
     /// The load must not hold the model: it would keep the model, and itself, alive.
     open func makeLoad(_ input: Input?) -> ContentLoad<Value> {
         loadMaker(input)
     }
 
-    /// Whether a value counts as nothing found. The default is what the model was made with, else false.
+    /// Whether a value counts as nothing found.
+    ///
+    /// The default is what the model was made with, else false.
     open func isEmpty(_ value: Value) -> Bool {
         emptiness(value)
     }
@@ -196,7 +200,9 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
         handle(.refresh(input, reason(of: input)))
     }
 
-    /// Why a load with an input runs; nil leaves it to the machine. Overridden by models with pages.
+    /// Why a load with an input runs; nil leaves it to the machine.
+    ///
+    /// Overridden by models with pages.
     func reason(of input: Input?) -> LoadReason? { nil }
 
     /// Cancels the loads: the state is what it was before them, and no error is reported.

@@ -12,7 +12,9 @@ public struct PagedContent<Item: Sendable>: ListContent, Sendable {
     /// Pages are one section.
     public var sectionCount: Int { 1 }
 
-    /// The number of loaded items for section 0, and 0 for every other. A row for a spinner is not counted.
+    /// The number of loaded items for section 0, and 0 for every other.
+    ///
+    /// A row for a spinner is not counted.
     public func itemCount(inSection section: Int) -> Int { items.itemCount(inSection: section) }
 
     /// The item; nil where none is loaded.

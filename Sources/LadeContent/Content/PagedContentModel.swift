@@ -43,7 +43,9 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     /// Loads one page.
     public typealias PageLoad = @concurrent @Sendable (PagePosition<Query>) async throws -> ContentPage<Item>
 
-    /// How many items a page has; 25 by default. ``setPageSize(_:)`` changes it.
+    /// How many items a page has; 25 by default.
+    ///
+    /// ``setPageSize(_:)`` changes it.
     public private(set) var pageSize: Int
     @ObservationIgnored private let loadPage: PageLoad
     @ObservationIgnored private var query: Query?

@@ -107,7 +107,8 @@ public struct ConformanceSkip: Error, Sendable, CustomStringConvertible {
 public enum TransportConformance {
     /// Every case in the order of the spec.
     public static let cases: [ConformanceCase] =
-        rawAnswers + exchanges + codedBodies + bodies + protocols + [givenUp] + tls + limits + traps + patience + hostile
+        rawAnswers + exchanges + codedBodies + bodies + protocols + [givenUp] + tls + limits + traps + patience
+        + hostile
 
     /// The case of that number, or nil.
     public static func conformanceCase(_ number: String) -> ConformanceCase? {

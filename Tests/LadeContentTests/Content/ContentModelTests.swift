@@ -30,7 +30,8 @@ struct ContentModelTests {
     /// Lets a model do something and releases it: its sequences end, so that nothing more can come.
     private func story(of make: () -> Model, _ use: (Model) async -> Void) async -> Story {
         var model: Model? = make()
-        guard let states = model?.states(buffering: .all), let content = model?.contentChanges, let errors = model?.errors
+        guard let states = model?.states(buffering: .all), let content = model?.contentChanges,
+            let errors = model?.errors
         else { return Story() }
         if let model { await use(model) }
         model = nil
@@ -143,7 +144,10 @@ struct ContentModelTests {
         #expect(story.errors.isEmpty)
     }
 
-    @Test("content XL-04 the latest of two refreshes wins, even when the first delivers later", arguments: [true, false])
+    @Test(
+        "content XL-04 the latest of two refreshes wins, even when the first delivers later",
+        arguments: [true, false]
+    )
     func latest(endsWhenCancelled: Bool) async {
         let script = Script(endsWhenCancelled: endsWhenCancelled)
         let story = await story(of: { Model { try await script.load($0) } }) { model in
@@ -222,7 +226,8 @@ struct ContentModelTests {
         let script = Script()
         var model: Model? = Model { try await script.load($0) }
         weak let released = model
-        guard let states = model?.states(buffering: .all), let content = model?.contentChanges, let errors = model?.errors
+        guard let states = model?.states(buffering: .all), let content = model?.contentChanges,
+            let errors = model?.errors
         else { return }
         model?.refresh(1)
         await script.begun(1)
@@ -324,7 +329,9 @@ struct ContentModelTests {
         arguments: [(Model.TriggerPolicy.always, 3), (.withoutContent, 1), (.olderThan(.seconds(60)), 1)]
     )
     func appearsThrice(policy: ContentModel<Int, Int>.TriggerPolicy, loads: Int) async {
-        let story = await story(of: { Model(triggers: [.willAppear], policy: policy, time: VirtualTime(), load: successor) }) {
+        let story = await story(of: {
+            Model(triggers: [.willAppear], policy: policy, time: VirtualTime(), load: successor)
+        }) {
             model in
             for _ in 0..<3 {
                 model.lifetime = .willAppear

@@ -11,7 +11,9 @@ struct ListContentTests {
     @MainActor
     @Test("content XL-19 a look-up at a bad index gives nothing, in every list")
     func badIndexes() async {
-        let bad = [ListIndex(item: -1), ListIndex(item: 3), ListIndex(item: 0, section: 1), ListIndex(item: 0, section: -1)]
+        let bad = [
+            ListIndex(item: -1), ListIndex(item: 3), ListIndex(item: 0, section: 1), ListIndex(item: 0, section: -1),
+        ]
         let array = [1, 2, 3]
         let sectioned = SectionedContent([[1, 2, 3]])
         let model = ContentModel<Int, [Int]> { _ in [1, 2, 3] }
@@ -96,7 +98,8 @@ struct ListContentTests {
         let movedFrom = Set(changes.moves.map(\.from))
         let gone = Set(changes.deletions)
         var rest = old.indices.filter { !gone.contains($0) && !movedFrom.contains($0) }.map { old[$0].id }
-        for (place, id) in (changes.moves.map { ($0.to, old[$0.from].id) } + changes.insertions.map { ($0, new[$0].id) })
+        for (place, id)
+            in (changes.moves.map { ($0.to, old[$0.from].id) } + changes.insertions.map { ($0, new[$0].id) })
             .sorted(by: { $0.0 < $1.0 })
         {
             rest.insert(id, at: place)

@@ -28,7 +28,9 @@ private func makeContext() -> ConformanceContext {
 /// Raised by the first look-up of the name that hangs.
 private let lookUpBegan = Signal()
 
-/// What libcurl 7.88 sometimes makes impossible, by case: how the finding begins, and why. README, *Limits*, has it too.
+/// What libcurl 7.88 sometimes makes impossible, by case: how the finding begins, and why.
+///
+/// The README has it under *Limits*.
 private let knownIssues: [String: (finding: String, reason: String)] = [
     "FH-4": (
         "20 that end after GOAWAY",
