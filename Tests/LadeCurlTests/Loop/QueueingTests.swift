@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Waiting for a connection", .timeLimit(.minutes(1)))
+@Suite("Waiting for a connection", .timeLimit(.minutes(5)))
 struct QueueingTests {
     private let peers = ConformancePeers.fromEnvironment()
 
@@ -45,7 +45,7 @@ struct QueueingTests {
         for _ in 0..<2 { responses.append(try await transport.send(streaming, call: Call())) }
         let events = EventRecorder()
         var call = Call(events: [events])
-        call.deadline = call.time.now.advanced(by: .milliseconds(200))
+        call.deadline = call.time.now.advanced(by: .seconds(5))
         let bounded = call
 
         // The third stream waits, with an event and a deadline; the details that readers ask for do not.
@@ -78,7 +78,7 @@ struct QueueingTests {
         }
         let events = EventRecorder()
         var call = Call(events: [events])
-        call.deadline = call.time.now.advanced(by: .milliseconds(200))
+        call.deadline = call.time.now.advanced(by: .seconds(5))
         let bounded = call
 
         let fifth = Task { try await transport.send(Request(.get, "\(base)/ok"), call: bounded) }
