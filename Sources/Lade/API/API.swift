@@ -65,7 +65,7 @@ public struct API: Sendable {
     /// ```
     ///
     /// - Parameter model: The type that the body of such an answer is decoded to, by ``decoder``. ``Problem`` is that of
-    ///   RFC 9457. A body that does not decode leaves ``LoadingError/failure(as:)`` nil and says why in
+    ///   RFC 9457. A body that does not decode leaves `LoadingError.failure(as:)` nil and says why in
     ///   `context.processingError`.
     /// - Returns: The changed copy.
     public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> API {
