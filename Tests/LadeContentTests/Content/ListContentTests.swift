@@ -1,7 +1,7 @@
 import LadeContent
 import Testing
 
-@Suite("Lists and change sets")
+@Suite("Lists and change sets", .timeLimit(.minutes(1)))
 struct ListContentTests {
     private struct Row: Identifiable, Hashable, Sendable {
         var id: Int
