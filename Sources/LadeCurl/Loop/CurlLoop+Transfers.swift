@@ -237,7 +237,7 @@ extension CurlLoop {
         nextExpiry = min(nextExpiry, now + idleLife)
     }
 
-    /// Whether libcurl forgets the fields that it has freed: since 8.2 for certain.
+    /// Whether libcurl forgets the fields that it has freed (curl issue 11101): since 8.2 for certain.
     private static let clearsFields = (curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0) >= 0x08_02_00
 
     /// Takes a transfer and its handle away from libcurl.
