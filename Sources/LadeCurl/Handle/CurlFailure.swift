@@ -149,7 +149,7 @@ struct CurlFailure {
         return .connectionLost(progress, isSafeToRepeat: isRefused, context)
     }
 
-    /// nghttp2 has given up the connection.
+    /// nghttp2 has ended the connection.
     private func brokenHTTP2(_ context: ErrorContext) -> LoadingError {
         // libcurl fails its callback for a head above 128 KiB, and for nothing else that a server can bring about.
         if progress == .nothing, message.contains("callback function failed") {

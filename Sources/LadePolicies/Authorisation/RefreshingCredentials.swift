@@ -291,7 +291,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         let work = Task(executorPreference: TaskExecutors.current) { [weak self] in
             do throws(LoadingError) {
                 let fresh = try await makeNew(last, own)
-                // Checked after the last wait before it: a user who has signed out is told nothing.
+                // Checked after the last wait before it: after a sign-out no callback is called.
                 if let onFresh, self?.isAwaited(refresh) == true { await onFresh(fresh.value) }
                 self?.finish(.success(fresh), of: refresh, call, start)
             } catch {

@@ -28,7 +28,7 @@ extension TransportConformance {
 
     // MARK: - FH-1
 
-    /// When the bytes that nobody asked for arrive, on a connection that stays open.
+    /// When unsolicited bytes arrive, on a connection that stays open.
     private enum Moment: String, CaseIterable {
         /// With the end of the answer.
         case together

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeContent
 
-/// The transitions as a table says them, written without a look at the machine: the state is told from the whole story.
+/// Compares the machine with a table of transitions that is written independently of it.
 @Suite("The state machine of content", .timeLimit(.minutes(1)))
 struct ContentMachineTests {
     private typealias Machine = ContentMachine<Int, Int>

@@ -9,7 +9,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// What is told of a call once nothing is left to do: a second ending, however late, would be there.
+/// Counts the endings of a call when no work is left, so that a second ending is noticed however late it comes.
 @Suite("Endings, counted at the end", .timeLimit(.minutes(1)))
 struct OnceAtTheEndTests {
     /// What a server does, and how a call ends by it.
