@@ -18,7 +18,7 @@ It keeps no rules of its own: what is below is sent as it stands. Requests are c
 /http-1-1-required      RST_STREAM HTTP_1_1_REQUIRED
 /refuse                 RST_STREAM REFUSED_STREAM, each time
 /fuzz?seed=N            an answer with the token in `x-token` and in its body, its frames damaged at random
-/stats                  JSON: the token's requests, and the number of the connections they came on
+/stats                  JSON: the token's requests, the number of each connection they came on, and the most that were open together
 """
 
 import argparse
@@ -109,10 +109,11 @@ class Connection:
         token = query.get("token", "")
         if parts.path != "/stats":
             with self.peer.lock:
-                count = self.peer.counts.setdefault(token, {"requests": 0, "connections": []})
+                count = self.peer.counts.setdefault(token, {"requests": 0, "connections": [], "peak": 0})
                 count["requests"] += 1
                 if self.number not in count["connections"]:
                     count["connections"].append(self.number)
+                count["peak"] = max(count["peak"], len(self.peer.open.intersection(count["connections"])))
         act = getattr(self, "serve_" + parts.path.strip("/").replace("-", "_").replace(".", "_"), None)
         if act:
             act(stream, token, query)
@@ -230,7 +231,7 @@ class Connection:
 
     def serve_stats(self, stream, token, query):
         with self.peer.lock:
-            told = json.dumps(self.peer.counts.get(token, {"requests": 0, "connections": []})).encode()
+            told = json.dumps(self.peer.counts.get(token, {"requests": 0, "connections": [], "peak": 0})).encode()
         self.send(*self.answer(stream, [(":status", "200"), ("content-length", str(len(told)))], told))
 
     # MARK: Fuzzing
@@ -289,6 +290,7 @@ class Peer:
         self.context = context
         self.lock = threading.RLock()
         self.connections = 0
+        self.open = set()
         self.counts, self.waiting = {}, {}
 
     def run(self, connection):
@@ -303,7 +305,12 @@ class Peer:
                     with self.lock:
                         self.connections += 1
                         served.number = self.connections
-                    served.run()
+                        self.open.add(served.number)
+                    try:
+                        served.run()
+                    finally:
+                        with self.lock:
+                            self.open.discard(served.number)
             except (OSError, Closed, ValueError, KeyError, hpack.HPACKError):
                 pass
 

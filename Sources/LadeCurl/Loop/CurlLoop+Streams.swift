@@ -27,17 +27,9 @@ extension CurlLoop {
     /// libcurl is made to look at each connection until that ends no other stream of it: on a broken one each look ends a
     /// stream, and the last one closes it.
     func proveStreams() {
+        while let socket = brokenSockets.popLast() { endStreams(on: socket) }
         while let socket = unproven.first?.sentOn ?? unproven.first.map({ _ in -1 }) {
-            // As often as there can be streams, and then some.
-            for _ in 0..<10_000 {
-                let isShared = running.contains { $0.sentOn == socket && !$0.isUnproven }
-                guard socket >= 0, isShared, connections.isOpen(socket) else { break }
-                let (ended, pieces) = (unproven.count, receivedPieces)
-                var still: Int32 = 0
-                curl_multi_socket_action(rawMulti, socket, CURL_CSELECT_IN, &still)
-                collectEnded()
-                if unproven.count == ended, receivedPieces == pieces { break }
-            }
+            exhaust(socket)
             let isSound = socket >= 0 && connections.isOpen(socket)
             let proven = unproven.filter { ($0.sentOn ?? -1) == socket }
             unproven.removeAll { ($0.sentOn ?? -1) == socket }
@@ -46,6 +38,32 @@ extension CurlLoop {
                 let isComplete = isSound || transfer.wasEndingConnection
                 end(transfer, handle, isComplete ? nil : incomplete(transfer, handle))
             }
+        }
+    }
+
+    /// Ends the other streams of a connection on which one was lost.
+    ///
+    /// libcurl 7.88 ends a stream of a lost connection when it looks at it, and nothing makes it look at the others: without
+    /// this they would end by their idle time-out.
+    private func endStreams(on socket: Int32) {
+        exhaust(socket)
+        guard !connections.isOpen(socket) else { return }
+        for transfer in running.filter({ $0.sentOn == socket && $0.isHTTP2 && !$0.isUnproven }) {
+            ended(transfer, CURLE_RECV_ERROR)
+        }
+    }
+
+    /// Has libcurl look at a connection until that changes nothing.
+    private func exhaust(_ socket: Int32) {
+        // As often as there can be streams, and then some.
+        for _ in 0..<10_000 {
+            let isShared = running.contains { $0.sentOn == socket && !$0.isUnproven }
+            guard socket >= 0, isShared, connections.isOpen(socket) else { return }
+            let (ended, pieces, all) = (unproven.count, receivedPieces, running.count)
+            var still: Int32 = 0
+            curl_multi_socket_action(rawMulti, socket, CURL_CSELECT_IN, &still)
+            collectEnded()
+            if unproven.count == ended, receivedPieces == pieces, running.count == all { return }
         }
     }
 }

@@ -162,6 +162,9 @@ extension CurlLoop {
         let isDead =
             wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
             || isLostHTTP2
+        if isDead, transfer.isHTTP2, let socket = transfer.sentOn, !brokenSockets.contains(socket) {
+            brokenSockets.append(socket)
+        }
         // Not with trailers: see `end` for what a handle that sent some would do.
         let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
         if isDead, !isBrokenHTTP2, transfer.wasReused, transfer.progress == .nothing, canRepeat {

@@ -41,6 +41,8 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var sentOverHTTP2: [Transfer] = []
     /// Exchanges that libcurl takes for complete and that are not proven to be; see ``proveStreams()``.
     @exclusivity(unchecked) var unproven: [Transfer] = []
+    /// Sockets of HTTP/2 connections on which a stream was lost; see ``proveStreams()``.
+    @exclusivity(unchecked) var brokenSockets: [Int32] = []
     /// How many lines and pieces of bodies libcurl has handed over.
     @exclusivity(unchecked) var receivedPieces = 0
     /// How long a connection is kept without use, in nanoseconds.

@@ -17,7 +17,11 @@ extension TransportConformance {
         for count in [1, 20] {
             await context.part("\(count) on a connection that breaks") { context in
                 let endings = try await gathered(context, "/break", count)
-                for ending in endings { context.expect(ending.error != nil, "complete: \(ending.ending)") }
+                for ending in endings {
+                    // Each stream ends when its connection does, not by a time-out.
+                    let isTimeout = if case .timedOut = ending.error { true } else { false }
+                    context.expect(ending.error != nil && !isTimeout, "ended as \(ending.ending)")
+                }
             }
             await context.part("\(count) that end after GOAWAY") { context in
                 for ending in try await gathered(context, "/goaway-then-end", count) {
@@ -153,12 +157,15 @@ extension TransportConformance {
             }
             let stats = try await context.exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
             let told = try JSONDecoder().decode(Told.self, from: stats.body)
-            context.expect(told.connections.count <= 12, "\(told.connections.count) connections")
+            // Each refusal may end its connection, so that their sum says nothing. The server notices an end a little later than
+            // the transport, which may have made another connection by then: twice the limit of 6 leaves it that time.
+            context.expect(told.peak <= 12, "\(told.peak) connections at a time")
         }
     }
 
     private struct Told: Decodable {
-        var connections: [Int]
+        /// The most connections that were open at the same time.
+        var peak: Int
     }
 
     // MARK: - FH-13
