@@ -44,6 +44,7 @@ extension EasyHandle {
         set(pointer: CURLOPT_PREREQDATA, context)
         set(pointer: CURLOPT_OPENSOCKETDATA, context)
         set(pointer: CURLOPT_RESOLVER_START_DATA, context)
+        setLogReader()
         // Connections outlive transfers and handles, so closing is the loop's.
         if let loop { set(pointer: CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(loop.toOpaque())) }
         lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
@@ -89,21 +90,6 @@ extension EasyHandle {
     func forbidReuse() {
         setup = nil
         set(CURLOPT_FORBID_REUSE, true)
-    }
-
-    /// Makes sure that a connection on which bytes follow an answer without a body is not used again (TR-19).
-    ///
-    /// libcurl throws away what it has read of such bytes and keeps the connection; the only sign of them is a line in its
-    /// log. The log is turned on for answers without a body alone, as it costs time.
-    func watchForSurplus() {
-        setup = nil
-        set(CURLOPT_VERBOSE, true)
-        lade_easy_set_debug(raw) { easy, kind, text, count, _ in
-            guard kind == CURLINFO_TEXT, let text, let easy else { return 0 }
-            let line = UnsafeRawBufferPointer(start: text, count: count)
-            if line.starts(with: "Excess found".utf8) { lade_easy_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
-            return 0
-        }
     }
 
     /// Makes sure that the end of a connection that ends a body was announced by TLS (RFC 9112 §9.8).

@@ -52,6 +52,7 @@ extension EasyHandle {
         let setup = plan.setup
         if let setup, setup == self.setup {
             forgetMessage()
+            stopWatching(for: watches)
             set(address: plan.transfer.address)
             if !plan.request.headers.areSpelled(like: headers) { setHeaders(plan) }
             return

@@ -14,8 +14,8 @@ final class EasyHandle {
     var loop: Unmanaged<CurlLoop>?
     /// What the options are set for, when that can be used again.
     var setup: Setup?
-    /// Whether libcurl's log is read.
-    var isWatched = false
+    /// What is looked for in libcurl's log.
+    @exclusivity(unchecked) var watches: Watches = []
     private let errorText: UnsafeMutablePointer<CChar>
     /// The address in the form libcurl works with, and the text it was made from.
     private let parsed: OpaquePointer
@@ -70,6 +70,7 @@ final class EasyHandle {
     /// Forgets every option and list of the last exchange.
     func reset() {
         curl_easy_reset(raw)
+        watches = []
         freeLists()
         errorText.pointee = 0
         lade_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText)
@@ -126,10 +127,7 @@ final class EasyHandle {
     /// The exchange is over.
     func putDown() {
         carried = nil
-        if isWatched {
-            set(CURLOPT_VERBOSE, false)
-            isWatched = false
-        }
+        stopWatching(for: watches)
     }
 
     func long(_ info: CURLINFO) -> Int {

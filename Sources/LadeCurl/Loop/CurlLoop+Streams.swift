@@ -11,7 +11,7 @@ extension CurlLoop {
     func watchSent() {
         guard !sentOverHTTP2.isEmpty else { return }
         for transfer in sentOverHTTP2 {
-            if case .running(let handle) = transfer.phase { handle.watchForGoAway() }
+            if case .running(let handle) = transfer.phase { handle.watch(for: .goAway) }
         }
         sentOverHTTP2.removeAll(keepingCapacity: true)
     }
@@ -64,26 +64,6 @@ extension CurlLoop {
             curl_multi_socket_action(rawMulti, socket, CURL_CSELECT_IN, &still)
             collectEnded()
             if unproven.count == ended, receivedPieces == pieces, running.count == all { return }
-        }
-    }
-}
-
-extension EasyHandle {
-    /// Learns of GOAWAY from libcurl's log.
-    fileprivate func watchForGoAway() {
-        isWatched = true
-        set(CURLOPT_VERBOSE, true)
-        set(pointer: CURLOPT_DEBUGDATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
-        lade_easy_set_debug(raw) { _, kind, text, count, context in
-            guard kind == CURLINFO_TEXT, let text else { return 0 }
-            let line = UnsafeRawBufferPointer(start: text, count: count)
-            // The misspelling is libcurl 7.88's.
-            let isGoAway = ["recveived", "received"].contains { line.starts(with: "\($0) GOAWAY, error=0,".utf8) }
-            guard isGoAway else { return 0 }
-            EasyHandle.with(context) { transfer, loop in
-                if let socket = transfer.sentOn { loop.noteGoAway(socket) }
-            }
-            return 0
         }
     }
 }

@@ -240,8 +240,15 @@ extension CurlLoop {
         nextExpiry = min(nextExpiry, now + idleLife)
     }
 
-    /// Whether libcurl forgets the fields that it has freed (curl issue 11101): since 8.2 for certain.
-    private static let clearsFields = (curl_version_info(CURLVERSION_FIRST)?.pointee.version_num ?? 0) >= 0x08_02_00
+    /// Ends the exchanges that were broken off from within a callback.
+    func endBroken() {
+        guard !broken.isEmpty else { return }
+        for transfer in broken {
+            guard case .running(let handle) = transfer.phase else { continue }
+            end(transfer, handle, transfer.failure)
+        }
+        broken.removeAll(keepingCapacity: true)
+    }
 
     /// Takes a transfer and its handle away from libcurl.
     func detach(_ transfer: Transfer, _ handle: EasyHandle) {
@@ -251,10 +258,7 @@ extension CurlLoop {
         // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
         // writes its first chunk's size before the start of the buffer.
         let isReusable = !transfer.hasBody || transfer.request.body?.trailers == nil
-        // libcurl 7.88 frees the header fields of an exchange and keeps a pointer to the last one. A folded line right after
-        // the status line of the handle's next answer over HTTP/1 is appended there, before the header callback is called.
-        let keepsNoField = Self.clearsFields || transfer.vetting.bytes == 0
-        if idleHandles.count < 256, isReusable, keepsNoField { idleHandles.append(handle) }
+        if idleHandles.count < 256, isReusable { idleHandles.append(handle) }
         let last = running.removeLast()
         if last !== transfer {
             running[transfer.index] = last

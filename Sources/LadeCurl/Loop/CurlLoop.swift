@@ -43,6 +43,8 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var unproven: [Transfer] = []
     /// Sockets of HTTP/2 connections on which a stream was lost; see ``proveStreams()``.
     @exclusivity(unchecked) var brokenSockets: [Int32] = []
+    /// Exchanges that libcurl must not continue; ended when the turn settles.
+    @exclusivity(unchecked) var broken: [Transfer] = []
     /// How many lines and pieces of bodies libcurl has handed over.
     @exclusivity(unchecked) var receivedPieces = 0
     /// How long a connection is kept without use, in nanoseconds.
@@ -234,6 +236,7 @@ final class CurlLoop: @unchecked Sendable {
             lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context)
             EasyHandle.with(context) { transfer, loop in loop.ended(transfer, code) }
         }
+        endBroken()
     }
 
     /// Shows readers what arrived and resumes everybody who waits, now that no callback is under way.

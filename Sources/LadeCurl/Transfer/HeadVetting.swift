@@ -60,6 +60,11 @@ struct HeadVetting: Sendable {
         self.tolerances = tolerances
     }
 
+    /// Whether the next line is the first one after a status line.
+    var awaitsFirstField: Bool {
+        if case .fields = section { fields.count == 0 } else { false }
+    }
+
     /// Takes the trailer fields out, once the body has ended.
     mutating func takeTrailers() -> Headers {
         guard case .trailers = section, fields.count > 0 else { return Headers() }

@@ -23,12 +23,27 @@ extension Transfer {
             return false
         }
         switch finding {
-        case .more: return true
+        case .more:
+            if EasyHandle.keepsFreedField, case .running(let handle) = phase {
+                if vetting.awaitsFirstField {
+                    handle.watch(for: .firstField)
+                } else {
+                    handle.stopWatching(for: .firstField)
+                }
+            }
+            return true
         case .interim(let status, let headers):
             call.record(.interimResponse(status: status, headers: headers))
             return true
         case .final(let head): return received(head: head, on: loop)
         }
+    }
+
+    /// Breaks the exchange off because of a folded line that folds no field.
+    func refuse(foldedLine line: UnsafeRawBufferPointer) {
+        let excerpt = String(decoding: line.prefix(200), as: UTF8.self)
+        failure = .malformedResponse(MalformedResponse(.foldedField, excerpt: excerpt), context)
+        pauses |= CURLPAUSE_RECV
     }
 
     /// What a fault in a head, a trailer section or the chunks becomes.
@@ -75,7 +90,7 @@ extension Transfer {
     private func prepareForBody(_ head: HeadVetting.Head, _ hasBody: Bool, _ handle: EasyHandle, on loop: CurlLoop) {
         guard head.version <= .http1_1 else { return }
         if !hasBody || head.contentLength == 0 {
-            handle.watchForSurplus()
+            handle.watch(for: .surplus)
         } else if head.isChunked {
             let settings = loop.handleSettings.settings
             chunks = ChunkParser(tolerances: settings.tolerances, limits: settings.limits)

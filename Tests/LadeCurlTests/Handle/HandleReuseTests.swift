@@ -1,3 +1,4 @@
+import Foundation
 import LadeCore
 import LadeCurl
 import LadeTesting
@@ -54,6 +55,51 @@ struct HandleReuseTests {
 
         let all = CurlTransport.library.codings.joined(separator: ", ")
         #expect(server.requests.map { $0.all("Accept-Encoding") } == [[all], ["identity"], [all], ["identity"]])
+        await transport.shutDown()
+    }
+
+    /// Answers whose first field is a folded line. libcurl before 8.2 appends it to freed memory (curl issue 11101), which
+    /// Address Sanitizer sees.
+    private static var folded: [String: [ServerStep]] {
+        [
+            "in one segment": [.send("HTTP/1.1 200 OK\r\n folded: x\r\nContent-Length: 2\r\n\r\nok")],
+            "by a tab": [.send("HTTP/1.1 200 OK\r\n\tfolded: x\r\nContent-Length: 2\r\n\r\nok")],
+            "twice, and nothing else": [.send("HTTP/1.1 204 OK\r\n folded: x\r\n folded: x\r\n\r\n")],
+            "in an interim answer": [.send("HTTP/1.1 103 Early\r\n folded: x\r\n\r\nHTTP/1.1 204 OK\r\n\r\n")],
+            "after an interim answer": [.send("HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 204 OK\r\n folded: x\r\n\r\n")],
+            "byte by byte": [.send(Data("HTTP/1.1 200 OK\r\n folded: x\r\n\r\n".utf8), inPiecesOf: 1)],
+            "by what pretends to be HTTP/2": [.send("HTTP/2 200\r\n folded: x\r\nContent-Length: 2\r\n\r\nok")],
+            "and the connection stays open": [.send("HTTP/1.1 200 OK\r\n folded: x\r\n"), .stall],
+        ]
+    }
+
+    @Test(
+        "a folded line after the status line is malformed, and harmless, when a handle is used again",
+        arguments: folded
+    )
+    func refusesFoldedFirstLine(_ name: String, _ steps: [ServerStep]) async throws {
+        let sound = "HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+        let server = try LoopbackServer(scripts: { index in
+            [.readRequest] + (index % 2 == 0 ? [.send(sound), .close] : steps + [.close])
+        })
+        for delivery in [Request.Delivery.buffered(limit: 1 << 20), .streamed] {
+            for body in [nil, RequestBody.text("text")] {
+                let method = body == nil ? Method.get : .post
+                let address = "http://127.0.0.1:\(server.port)/"
+                let request = try Request(method, address, body: body, delivery: delivery)
+                for _ in 0..<3 {
+                    let response = try await transport.send(request, call: Call())
+                    #expect(try await response.body.collect(limit: 10) == Data("ok".utf8))
+                    do {
+                        let answer = try await transport.send(request, call: Call())
+                        Issue.record("\(answer.status) for a folded line \(name)")
+                    } catch {
+                        guard case .malformedResponse(let fault, _) = error else { throw error }
+                        #expect(fault.rule == .foldedField)
+                    }
+                }
+            }
+        }
         await transport.shutDown()
     }
 }
