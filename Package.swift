@@ -58,6 +58,7 @@ let package = Package(
             name: "Lade",
             dependencies: [
                 "LadeCore",
+                "LadeJSON",
                 "LadePolicies",
                 // On Linux this one would bring the whole of Foundation into every program: 57 MB linked statically.
                 .target(

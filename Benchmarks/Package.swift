@@ -33,7 +33,7 @@ let package = Package(
         // The same one page after the other, for Benchmarks/pages.
         .executableTarget(name: "PagesPeer"),
         // How fast lists are cut into lines.
-        .executableTarget(name: "SplitterSpeed", dependencies: [.product(name: "Lade", package: "lade")]),
+        .executableTarget(name: "SplitterSpeed", dependencies: [.product(name: "LadeJSON", package: "lade")]),
         // Decoding compared with Foundation's, for Benchmarks/json.
         .executableTarget(name: "JSONSpeed", dependencies: [.product(name: "LadeJSON", package: "lade")]),
         // What the links of the chain cost when they have nothing to do.

@@ -1,2 +1,3 @@
 @_exported public import LadeCore
+@_exported public import LadeJSON
 @_exported public import LadePolicies

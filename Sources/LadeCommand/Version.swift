@@ -14,28 +14,28 @@ enum Version {
         #if os(Linux)
             let library = CurlTransport.library
             let transport = object(("name", "libcurl"), ("version", library.version))
-            let tls = library.tls.map(JSONText.string) ?? "null"
+            let tls = library.tls.map(JSONQuoting.string) ?? "null"
             let codings = library.codings
             let versions = library.httpVersions
         #else
             // The system's own client, which does not say more about itself.
             let transport = object(("name", "URLSession"))
-            let tls = JSONText.string("Network.framework")
+            let tls = JSONQuoting.string("Network.framework")
             let codings = ["gzip", "deflate", "br"]
             let versions = ["HTTP/1.1", "HTTP/2", "HTTP/3"]
         #endif
         let members = [
-            ("name", JSONText.string("lade")), ("version", JSONText.string(number)), ("transport", transport),
+            ("name", JSONQuoting.string("lade")), ("version", JSONQuoting.string(number)), ("transport", transport),
             ("tls", tls), ("codings", list(codings)), ("httpVersions", list(versions)),
         ]
-        return JSONText.object(members.map { (name: $0.0, value: $0.1) }) + "\n"
+        return JSONQuoting.object(members.map { (name: $0.0, value: $0.1) }) + "\n"
     }
 
     private static func object(_ members: (String, String)...) -> String {
-        JSONText.object(members.map { (name: $0.0, value: JSONText.string($0.1)) })
+        JSONQuoting.object(members.map { (name: $0.0, value: JSONQuoting.string($0.1)) })
     }
 
     private static func list(_ texts: [String]) -> String {
-        "[" + texts.map(JSONText.string).joined(separator: ",") + "]"
+        "[" + texts.map(JSONQuoting.string).joined(separator: ",") + "]"
     }
 }

@@ -9,19 +9,19 @@ import Testing
     }
 
     @Test func roundsRandomNumbersAsTheStandardLibraryDoes() {
-        var bits = MutationTests.Bits(state: 7)
+        var bits = Seeded(7)
         for _ in 0..<20_000 {
-            let digits = (0...bits.below(25)).map { _ in String(bits.below(10)) }.joined()
-            let fraction = (0...bits.below(20)).map { _ in String(bits.below(10)) }.joined()
-            let text = "\(bits.below(2) == 0 ? "-" : "")\(digits).\(fraction)e\(bits.below(700) - 360)"
+            let digits = (0...bits.next(below: 25)).map { _ in String(bits.next(below: 10)) }.joined()
+            let fraction = (0...bits.next(below: 20)).map { _ in String(bits.next(below: 10)) }.joined()
+            let text = "\(bits.next(below: 2) == 0 ? "-" : "")\(digits).\(fraction)e\(bits.next(below: 700) - 360)"
             #expect(double(text).bitPattern == Double(text)?.bitPattern, "\(text)")
         }
     }
 
     @Test func readsBackEveryDoubleThatIsWritten() {
-        var bits = MutationTests.Bits(state: 8)
+        var bits = Seeded(8)
         for _ in 0..<20_000 {
-            let pattern = UInt64(bits.below(1 << 31)) << 33 ^ UInt64(bits.below(1 << 40))
+            let pattern = UInt64(bits.next(below: 1 << 31)) << 33 ^ UInt64(bits.next(below: 1 << 40))
             let value = Double(bitPattern: pattern)
             guard value.isFinite else { continue }
             #expect(double("\(value)").bitPattern == value.bitPattern)
@@ -42,14 +42,16 @@ import Testing
     }
 
     @Test func readsRandomDatesAsFoundationDoes() throws {
-        var bits = MutationTests.Bits(state: 9)
+        var bits = Seeded(9)
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         for _ in 0..<3_000 {
-            let day = "\(1583 + bits.below(900))-\(two(1 + bits.below(12)))-\(two(1 + bits.below(31)))"
-            let time = "\(two(bits.below(24))):\(two(bits.below(60))):\(two(bits.below(60)))"
+            let day =
+                "\(1583 + bits.next(below: 900))-\(two(1 + bits.next(below: 12)))-\(two(1 + bits.next(below: 31)))"
+            let time = "\(two(bits.next(below: 24))):\(two(bits.next(below: 60))):\(two(bits.next(below: 60)))"
             let zone =
-                bits.below(2) == 0
-                ? "Z" : "\(bits.below(2) == 0 ? "+" : "-")\(two(bits.below(15))):\(two(bits.below(60)))"
+                bits.next(below: 2) == 0
+                ? "Z"
+                : "\(bits.next(below: 2) == 0 ? "+" : "-")\(two(bits.next(below: 15))):\(two(bits.next(below: 60)))"
             let text = "\(day)T\(time)\(zone)"
             guard let date = Array(text.utf8).withUnsafeBufferPointer({ ISO8601Date.parse($0) }) else { continue }
             #expect(try Date.ISO8601FormatStyle().parse(text) == date, "\(text)")

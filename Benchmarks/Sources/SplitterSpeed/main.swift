@@ -1,4 +1,4 @@
-import Lade
+import LadeJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,4 @@
-import Lade
+import LadeJSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -45,7 +45,7 @@ extension Target {
     ) -> Outcome {
         var splitter = JSONSplitter(settings)
         var outcome = Outcome()
-        do throws(JSONSyntaxFault) {
+        do throws(JSONFault) {
             var offset = 0
             while offset < bytes.count {
                 let end = min(bytes.count, offset + max(size(offset), 1))

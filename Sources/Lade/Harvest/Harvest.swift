@@ -261,7 +261,7 @@ public struct Harvest: Sendable {
         settings.itemLimit = itemByteLimit
         settings.nestingLimit = nestingLimit
         var splitter = JSONSplitter(settings)
-        do throws(JSONSyntaxFault) {
+        do throws(JSONFault) {
             try splitter.consume(bytes)
             try splitter.finish()
         } catch {

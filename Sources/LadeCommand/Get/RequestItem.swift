@@ -1,3 +1,5 @@
+import Lade
+
 /// A part of a request as it is typed behind the address (`name=value`, `Header:value` …).
 ///
 /// The earliest separator decides, the longer one where two start at the same place. A backslash before a character
@@ -52,7 +54,7 @@ enum RequestItem: Equatable, Sendable {
             }
             self = .header(value.isEmpty ? .remove(name) : .set(name, value))
         case .json:
-            guard JSONText.isValid(value) else { throw Self.usage(text, "has no JSON after “:=”") }
+            guard JSONValue.isValid(value) else { throw Self.usage(text, "has no JSON after “:=”") }
             self = .json(name: name, value: value)
         }
     }

@@ -130,7 +130,7 @@ extension RequestSettings {
         for item in items {
             let member: (name: String, value: String)
             switch item {
-            case .text(let name, let value): member = (name, JSONText.string(value))
+            case .text(let name, let value): member = (name, JSONQuoting.string(value))
             case .json(let name, let value): member = (name, value)
             case .query, .header, .file, .standardInput: continue
             }
@@ -140,7 +140,7 @@ extension RequestSettings {
                 members.append(member)
             }
         }
-        return JSONText.object(members)
+        return JSONQuoting.object(members)
     }
 
     private func form(_ random: any RandomSource) throws(CommandError) -> RequestBody {

@@ -20,7 +20,7 @@ final class SecretMask: Sendable {
         state.withLock { state in
             state.secrets.formUnion(secrets)
             let forms = state.secrets.map { $0.reveal() }.flatMap { text in
-                [text, String(JSONText.string(text).dropFirst().dropLast()), text.escapedForDisplay(limit: .max)]
+                [text, String(JSONQuoting.string(text).dropFirst().dropLast()), text.escapedForDisplay(limit: .max)]
             }
             state.rule = Redaction(names: [], values: forms, leastLength: Self.leastLength)
         }

@@ -32,7 +32,9 @@ struct TerminalText {
 
     /// Starts a text.
     init(_ kind: Kind) {
-        if case .json(let isColoured) = kind { printer = JSONPrinter(isColoured: isColoured) }
+        if case .json(let isColoured) = kind {
+            printer = JSONPrinter(isColoured: isColoured, escaping: \.rewritesDisplay)
+        }
     }
 
     /// The text of the next piece.

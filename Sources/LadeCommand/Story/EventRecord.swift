@@ -11,9 +11,9 @@ struct EventRecord {
     func line(at elapsed: Duration, of call: Call) -> String {
         let head = [
             ("seconds", Self.seconds(elapsed)), ("call", String(call.id.number)), ("attempt", String(call.attempt)),
-            ("event", JSONText.string(name)),
+            ("event", JSONQuoting.string(name)),
         ]
-        return JSONText.object(head.map { (name: $0.0, value: $0.1) } + facts) + "\n"
+        return JSONQuoting.object(head.map { (name: $0.0, value: $0.1) } + facts) + "\n"
     }
 
     /// Makes the record of an event.
@@ -30,7 +30,7 @@ struct EventRecord {
         case .interimResponse(let status, let headers):
             self.init("interimResponse", [("status", String(status.code)), ("headers", Self.headers(headers))])
         case .headReceived(let status, let headers, let version):
-            let version = ("version", JSONText.string(version?.rawValue ?? "unknown"))
+            let version = ("version", JSONQuoting.string(version?.rawValue ?? "unknown"))
             self.init("headReceived", [("status", String(status.code)), version, ("headers", Self.headers(headers))])
         case .exchangeFinished(let metrics):
             self.init("exchangeFinished", Self.metrics(metrics))
@@ -39,9 +39,9 @@ struct EventRecord {
         case .exchangeRepeated(let isFresh):
             self.init("exchangeRepeated", [("onFreshConnection", String(isFresh))])
         case .certificateCheckSkipped(let host):
-            self.init("certificateCheckSkipped", [("host", JSONText.string(host))])
+            self.init("certificateCheckSkipped", [("host", JSONQuoting.string(host))])
         case .malformationTolerated(let fault):
-            self.init("malformationTolerated", [("fault", JSONText.string(fault.description))])
+            self.init("malformationTolerated", [("fault", JSONQuoting.string(fault.description))])
         case .attemptStarted(let number):
             self.init("attemptStarted", [("number", String(number))])
         case .retryScheduled(let record):
@@ -51,37 +51,37 @@ struct EventRecord {
         case .redirectFollowed(let status, let from, let to, let method):
             self.init(
                 "redirectFollowed",
-                [("status", String(status.code)), ("from", JSONText.string(from)), ("to", JSONText.string(to))]
-                    + [("method", JSONText.string(method.rawValue))]
+                [("status", String(status.code)), ("from", JSONQuoting.string(from)), ("to", JSONQuoting.string(to))]
+                    + [("method", JSONQuoting.string(method.rawValue))]
             )
         case .gateClosed(let key, let duration, let status):
             self.init(
                 "gateClosed",
-                [("key", JSONText.string(key)), ("for", Self.seconds(duration)), ("status", String(status.code))]
+                [("key", JSONQuoting.string(key)), ("for", Self.seconds(duration)), ("status", String(status.code))]
             )
         case .rateAdjusted(let key, let rate):
             let perSecond = rate.map { String($0) } ?? "null"
-            self.init("rateAdjusted", [("key", JSONText.string(key)), ("perSecond", perSecond)])
+            self.init("rateAdjusted", [("key", JSONQuoting.string(key)), ("perSecond", perSecond)])
         case .hostChosen(let host, let address):
             self.init("hostChosen", Self.address(host, address))
         case .hostMarked(let host, let address, let reason, let duration):
             self.init(
                 "hostMarked",
-                Self.address(host, address) + [("reason", JSONText.string(reason)), ("for", Self.seconds(duration))]
+                Self.address(host, address) + [("reason", JSONQuoting.string(reason)), ("for", Self.seconds(duration))]
             )
         case .hostRecovered(let host, let address):
             self.init("hostRecovered", Self.address(host, address))
         case .refreshStarted(let authoriser):
-            self.init("refreshStarted", [("authoriser", JSONText.string(authoriser))])
+            self.init("refreshStarted", [("authoriser", JSONQuoting.string(authoriser))])
         case .refreshFinished(let authoriser, let duration):
             self.init(
                 "refreshFinished",
-                [("authoriser", JSONText.string(authoriser)), ("after", Self.seconds(duration))]
+                [("authoriser", JSONQuoting.string(authoriser)), ("after", Self.seconds(duration))]
             )
         case .refreshFailed(let authoriser, let error):
-            self.init("refreshFailed", [("authoriser", JSONText.string(authoriser)), Self.error(error)])
+            self.init("refreshFailed", [("authoriser", JSONQuoting.string(authoriser)), Self.error(error)])
         case .requestReplayed(let authoriser):
-            self.init("requestReplayed", [("authoriser", JSONText.string(authoriser))])
+            self.init("requestReplayed", [("authoriser", JSONQuoting.string(authoriser))])
         case .callFinished(let status):
             self.init("callFinished", [("status", String(status.code))])
         case .callFailed(let error):
@@ -95,43 +95,43 @@ struct EventRecord {
     }
 
     private static func request(_ method: Method, _ url: String) -> [(String, String)] {
-        [("method", JSONText.string(method.rawValue)), ("url", JSONText.string(url))]
+        [("method", JSONQuoting.string(method.rawValue)), ("url", JSONQuoting.string(url))]
     }
 
     private static func retry(_ record: RetryRecord) -> [(String, String)] {
         [
             ("failedAttempt", String(record.attempt)), ("status", record.status.map { String($0.code) } ?? "null"),
-            ("rule", JSONText.string(record.rule)), ("delay", seconds(record.delay)),
+            ("rule", JSONQuoting.string(record.rule)), ("delay", seconds(record.delay)),
             ("budget", record.budget.map { String($0) } ?? "null"),
         ]
     }
 
     private static func address(_ host: String, _ address: String) -> [(String, String)] {
-        [("host", JSONText.string(host)), ("address", JSONText.string(address))]
+        [("host", JSONQuoting.string(host)), ("address", JSONQuoting.string(address))]
     }
 
     private static func reason(_ reason: WaitReason) -> String {
         let (kind, details) =
             switch reason {
-            case .connection(let host): ("connection", [("host", JSONText.string(host))])
+            case .connection(let host): ("connection", [("host", JSONQuoting.string(host))])
             case .connectivity: ("connectivity", [])
-            case .rateLimit(let key): ("rateLimit", [("key", JSONText.string(key))])
-            case .gate(let key): ("gate", [("key", JSONText.string(key))])
-            case .concurrency(let key): ("concurrency", [("key", JSONText.string(key))])
+            case .rateLimit(let key): ("rateLimit", [("key", JSONQuoting.string(key))])
+            case .gate(let key): ("gate", [("key", JSONQuoting.string(key))])
+            case .concurrency(let key): ("concurrency", [("key", JSONQuoting.string(key))])
             case .backoff(let attempt): ("backoff", [("attempt", String(attempt))])
-            case .authorisation(let authoriser): ("authorisation", [("authoriser", JSONText.string(authoriser))])
-            case .probe(let address): ("probe", [("address", JSONText.string(address))])
+            case .authorisation(let authoriser): ("authorisation", [("authoriser", JSONQuoting.string(authoriser))])
+            case .probe(let address): ("probe", [("address", JSONQuoting.string(address))])
             }
-        return JSONText.object([("kind", JSONText.string(kind))] + details)
+        return JSONQuoting.object([("kind", JSONQuoting.string(kind))] + details)
     }
 
     private static func error(_ error: LoadingError) -> (String, String) {
-        ("error", JSONText.string(error.description))
+        ("error", JSONQuoting.string(error.description))
     }
 
     private static func headers(_ headers: Headers) -> String {
         let fields = headers.map { field in
-            "[\(JSONText.string(field.name)),\(JSONText.string(field.redactedValue))]"
+            "[\(JSONQuoting.string(field.name)),\(JSONQuoting.string(field.redactedValue))]"
         }
         return "[" + fields.joined(separator: ",") + "]"
     }
@@ -148,10 +148,10 @@ struct EventRecord {
             ("decodedBodyBytes", metrics.decodedBodyBytes),
         ]
         let facts: [(String, String?)] = [
-            ("contentEncoding", metrics.contentEncoding.map(JSONText.string)),
-            ("version", metrics.version.map { JSONText.string($0.rawValue) }),
+            ("contentEncoding", metrics.contentEncoding.map(JSONQuoting.string)),
+            ("version", metrics.version.map { JSONQuoting.string($0.rawValue) }),
             ("isReusedConnection", metrics.isReusedConnection.map(String.init)),
-            ("remoteAddress", metrics.remoteAddress.map(JSONText.string)),
+            ("remoteAddress", metrics.remoteAddress.map(JSONQuoting.string)),
             ("remotePort", metrics.remotePort.map { String($0) }),
         ]
         let known = (stages.map { ($0.0, $0.1.map(Self.seconds)) } + facts).compactMap { name, value in

@@ -95,9 +95,10 @@ final class Document {
     func decode<T>(
         _ bytes: UnsafeBufferPointer<UInt8>,
         _ options: FastJSONDecoder,
+        markLength: Int = 0,
         _ body: (Scope) throws -> T
     ) throws -> T {
-        try begin(bytes, options)
+        try begin(bytes, options, markLength)
         var scope = root ?? Scope(self, isKept: false)
         root = nil
         scope.enter(0)
@@ -107,8 +108,12 @@ final class Document {
         return try body(scope)
     }
 
-    private func begin(_ bytes: UnsafeBufferPointer<UInt8>, _ options: FastJSONDecoder) throws(JSONFault) {
-        try JSONScanner.scan(bytes, into: &core.pointee.index, allowsTrailingCommas: true)
+    private func begin(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        _ options: FastJSONDecoder,
+        _ markLength: Int
+    ) throws(JSONFault) {
+        try JSONScanner.scan(bytes, into: &core.pointee.index, allowsTrailingCommas: true, markLength: markLength)
         if core.pointee.index.count == core.pointee.index.capacity { core.pointee.index.grow() }
         core.pointee.words = core.pointee.index.words
         core.pointee.nullIndex = core.pointee.index.count

@@ -114,7 +114,7 @@ public struct FastJSONDecoder: Sendable {
                     return try document.decodeTranscoded(data, encoding, self, body)
                 }
                 let mark = TextEncoding.hasUTF8Mark(bytes) ? 3 : 0
-                return try document.decode(UnsafeBufferPointer(rebasing: bytes[mark...]), self, body)
+                return try document.decode(UnsafeBufferPointer(rebasing: bytes[mark...]), self, markLength: mark, body)
             }
         } catch let fault as JSONFault {
             throw DecodingError.dataCorrupted(.invalidDocument(fault))

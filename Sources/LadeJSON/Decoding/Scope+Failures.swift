@@ -73,11 +73,10 @@ extension Scope {
             // Short integers do not say where they are.
             return DecodingError.dataCorrupted(.invalidDocument(JSONFault(reason ?? .invalidNumber, offset: 0)))
         }
-        let text = text(index)
-        let isUTF8 = text.isASCII || JSONText.checked(text.bytes) != nil
+        let found = reason.map { (reason: $0, offset: 0) } ?? text(index).fault()
         let fault = JSONFault(
-            reason ?? (isUTF8 ? .loneSurrogate : .invalidUTF8),
-            offset: word.offset,
+            found.reason,
+            offset: word.offset + found.offset,
             in: bytes,
             path: JSONPointer(tokens: path.map { $0.intValue.map { String($0) } ?? $0.stringValue })
         )

@@ -23,6 +23,12 @@ public struct JSONFault: Error, Sendable, Hashable {
         case numberOutOfRange
         /// The nesting of arrays and objects is deeper than allowed.
         case nestingTooDeep(limit: Int)
+        /// An item of a list has more bytes than allowed.
+        case itemTooLarge(limit: Int)
+        /// A value that was asked for, or a name on the path to it, has more bytes than allowed.
+        case valueTooLarge(limit: Int)
+        /// The list occurs twice, so that no order of its items is right.
+        case repeatedList
     }
 
     /// The rule that was broken.
@@ -47,13 +53,26 @@ public struct JSONFault: Error, Sendable, Hashable {
 
     /// Makes a fault of a document that is in memory, whose lines are counted.
     init(_ reason: Reason, offset: Int, in bytes: UnsafeBufferPointer<UInt8>, path: JSONPointer = []) {
-        var line = 1
-        var lineStart = 0
-        for position in 0..<min(offset, bytes.count) where bytes[position] == 0x0A {
-            line += 1
-            lineStart = position + 1
-        }
-        self.init(reason, offset: Int64(offset), line: line, column: offset - lineStart + 1, path: path)
+        var place = JSONPiece.Place()
+        if let base = bytes.baseAddress { place.pass(base, min(offset, bytes.count)) }
+        self = place.fault(reason, path: path)
+    }
+
+    /// The same fault in a document with a byte order mark in front.
+    func moved(_ markLength: Int) -> JSONFault {
+        guard markLength > 0 else { return self }
+        return JSONFault(
+            reason,
+            offset: offset + Int64(markLength),
+            line: line,
+            column: line == 1 ? column + markLength : column,
+            path: path
+        )
+    }
+
+    /// The same fault in a value whose path is known by now.
+    func located(at path: JSONPointer) -> JSONFault {
+        JSONFault(reason, offset: offset, line: line, column: column, path: path)
     }
 }
 
@@ -81,6 +100,9 @@ extension JSONFault.Reason: CustomStringConvertible {
         case .invalidNumber: "a number is malformed"
         case .numberOutOfRange: "a number is out of range"
         case .nestingTooDeep(let limit): "the nesting is deeper than \(limit)"
+        case .itemTooLarge(let limit): "an item is larger than \(limit) bytes"
+        case .valueTooLarge(let limit): "a value is larger than \(limit) bytes"
+        case .repeatedList: "the list occurs a second time"
         }
     }
 }

@@ -34,13 +34,22 @@ struct JSONScanner {
     }
 
     /// Replaces the contents of an index by the words of a document.
+    ///
+    /// - Parameters:
+    ///   - bytes: The document without its byte order mark.
+    ///   - index: What takes the words.
+    ///   - allowsTrailingCommas: Whether a comma may stand before a closing bracket or brace.
+    ///   - markLength: The length of the byte order mark in front of the bytes, for the offsets of faults.
     static func scan(
         _ bytes: UnsafeBufferPointer<UInt8>,
         into index: inout JSONIndex,
-        allowsTrailingCommas: Bool
+        allowsTrailingCommas: Bool,
+        markLength: Int = 0
     ) throws(JSONFault) {
         index.count = 0
-        guard let base = bytes.baseAddress, !bytes.isEmpty else { throw JSONFault(.unexpectedEnd, offset: 0) }
+        guard let base = bytes.baseAddress, !bytes.isEmpty else {
+            throw JSONFault(.unexpectedEnd, offset: Int64(markLength))
+        }
         // Most documents have one word for 8 to 20 bytes.
         index.reserve(bytes.count / 12 + 16)
         var scanner = JSONScanner(bytes, base, allowsTrailingCommas, index)
@@ -51,7 +60,7 @@ struct JSONScanner {
         do throws(Stop) {
             try scanner.document()
         } catch {
-            throw JSONFault(error.reason, offset: error.offset, in: bytes, path: scanner.path())
+            throw JSONFault(error.reason, offset: error.offset, in: bytes, path: scanner.path()).moved(markLength)
         }
     }
 

@@ -47,19 +47,68 @@ struct JSONText {
     private func unescaped() -> String? {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytes.count) { buffer in
             guard let target = buffer.baseAddress, let source = bytes.baseAddress else { return nil }
-            guard let count = Self.unescape(source, bytes.count, to: target) else { return nil }
+            guard let count = Self.unescape(source, bytes.count, to: target, .refused) else { return nil }
             let text = UnsafeBufferPointer(start: target, count: count)
             return isASCII ? String(decoding: text, as: UTF8.self) : Self.checked(text)
         }
     }
 
-    /// Writes the bytes that an escaped string stands for; nil when half of a surrogate pair stands alone.
+    /// What becomes of an escaped half of a surrogate pair without the other.
+    enum LoneSurrogates {
+        case refused
+        /// U+FFFD takes its place.
+        case replaced
+    }
+
+    /// The text of a string that was found valid by a splitter, for which a lone surrogate is grammatical.
+    static func replacingLoneSurrogates(_ raw: ArraySlice<UInt8>) -> String {
+        raw.withUnsafeBufferPointer { raw in
+            guard let source = raw.baseAddress, raw.contains(UInt8(ascii: "\\")) else {
+                return String(decoding: raw, as: UTF8.self)
+            }
+            return String(unsafeUninitializedCapacity: raw.count) { target in
+                target.baseAddress.flatMap { unescape(source, raw.count, to: $0, .replaced) } ?? 0
+            }
+        }
+    }
+
+    /// The reason and the offset of what makes ``string()`` nil, from the beginning of the string.
+    func fault() -> (reason: JSONFault.Reason, offset: Int) {
+        var checked = 0
+        var rest = bytes[...]
+        while let byte = rest.first {
+            if byte == UInt8(ascii: "\\") {
+                let isUnit = rest.count >= 6 && rest[rest.startIndex + 1] == UInt8(ascii: "u")
+                let length = isUnit ? 6 : 2
+                if isUnit, let start = bytes.baseAddress {
+                    let unit = Self.codeUnit(start + (rest.startIndex + 2))
+                    if unit & 0xF800 == 0xD800 {
+                        let next = rest.dropFirst(6)
+                        guard Self.pair(unit, start + next.startIndex, next.count) != nil else {
+                            return (.loneSurrogate, rest.startIndex)
+                        }
+                        rest = next
+                    }
+                }
+                rest = rest.dropFirst(length)
+                continue
+            }
+            checked = rest.startIndex
+            let length = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4
+            guard String(validating: rest.prefix(length), as: UTF8.self) != nil else { break }
+            rest = rest.dropFirst(length)
+        }
+        return (.invalidUTF8, checked)
+    }
+
+    /// Writes the bytes that an escaped string stands for; nil when half of a surrogate pair is refused.
     ///
     /// The escapes are those that the scanner lets through. The result is never longer than the source.
     static func unescape(
         _ source: UnsafePointer<UInt8>,
         _ count: Int,
-        to target: UnsafeMutablePointer<UInt8>
+        to target: UnsafeMutablePointer<UInt8>,
+        _ loneSurrogates: LoneSurrogates
     ) -> Int? {
         var read = 0
         var written = 0
@@ -91,17 +140,25 @@ struct JSONText {
             var value = codeUnit(source + (read &+ 2))
             read &+= 6
             if value & 0xF800 == 0xD800 {
-                guard value < 0xDC00, count &- read >= 6, source[read] == UInt8(ascii: "\\"),
-                    source[read &+ 1] == UInt8(ascii: "u")
-                else { return nil }
-                let low = codeUnit(source + (read &+ 2))
-                guard low & 0xFC00 == 0xDC00 else { return nil }
-                value = 0x10000 &+ ((value &- 0xD800) << 10) &+ (low &- 0xDC00)
-                read &+= 6
+                if let pair = pair(value, source + read, count &- read) {
+                    value = pair
+                    read &+= 6
+                } else {
+                    guard loneSurrogates == .replaced else { return nil }
+                    value = 0xFFFD
+                }
             }
             written &+= write(value, to: target + written)
         }
         return written
+    }
+
+    /// The scalar of a surrogate and the escape that follows it; nil when they are not a pair.
+    private static func pair(_ high: UInt32, _ next: UnsafePointer<UInt8>, _ count: Int) -> UInt32? {
+        guard high < 0xDC00, count >= 6, next[0] == UInt8(ascii: "\\"), next[1] == UInt8(ascii: "u") else { return nil }
+        let low = codeUnit(next + 2)
+        guard low & 0xFC00 == 0xDC00 else { return nil }
+        return 0x10000 &+ ((high &- 0xD800) << 10) &+ (low &- 0xDC00)
     }
 
     @inline(__always)

@@ -311,7 +311,7 @@ struct PolicyTests {
         #expect(outcome.talk.contains("X-Echo: you sent <redacted>") && log.contains("headReceived"))
         #expect(!outcome.talk.contains("cAnArY"), "\(outcome.talk)")
         #expect(!log.contains("cAnArY"), "\(log)")
-        #expect(log.split(separator: "\n").allSatisfy { JSONText.isValid(String($0)) })
+        #expect(log.split(separator: "\n").allSatisfy { JSONValue.isValid(String($0)) })
         let rights = try FileManager.default.attributesOfItem(atPath: events)[.posixPermissions] as? NSNumber
         #expect(rights?.intValue == 0o600)
     }

@@ -34,7 +34,7 @@ struct EventRecordTests {
         #expect(Set(records.map(\.name)).count == events.count)
         for record in records {
             let line = record.line(at: .zero, of: Call())
-            #expect(line.hasSuffix("}\n") && JSONText.isValid(line), "\(line)")
+            #expect(line.hasSuffix("}\n") && JSONValue.isValid(line), "\(line)")
         }
     }
 }

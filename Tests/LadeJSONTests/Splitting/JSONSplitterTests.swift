@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Lade
+@testable import LadeJSON
 
 @Suite("The JSON splitter", .timeLimit(.minutes(1)))
 struct JSONSplitterTests {
@@ -10,7 +10,7 @@ struct JSONSplitterTests {
         var lines: String
         var values: [JSONScalar?]
         var state: JSONSplitter.ListState
-        var fault: JSONSyntaxFault?
+        var fault: JSONFault?
     }
 
     static func run(
@@ -20,9 +20,9 @@ struct JSONSplitterTests {
     ) -> Outcome {
         var splitter = JSONSplitter(settings)
         var lines: [UInt8] = []
-        var fault: JSONSyntaxFault?
+        var fault: JSONFault?
         var offset = 0
-        do throws(JSONSyntaxFault) {
+        do throws(JSONFault) {
             while offset < document.count {
                 let count = min(pieces, document.count - offset)
                 try splitter.consume(Data(document[offset..<(offset + count)]))
@@ -102,7 +102,7 @@ struct JSONSplitterTests {
     @Test(
         "names the rule and the byte where it is broken",
         arguments: [
-            ("", JSONSyntaxFault.Reason.unexpectedEnd, 0), ("[1", .unexpectedEnd, 2),
+            ("", JSONFault.Reason.unexpectedEnd, 0), ("[1", .unexpectedEnd, 2),
             ("[1,]", .unexpectedByte(0x5D), 3),
             ("[1 2]", .unexpectedByte(0x32), 3), ("{\"a\" 1}", .unexpectedByte(0x31), 5), ("[01]", .invalidNumber, 2),
             ("[1.]", .invalidNumber, 3), ("[-]", .invalidNumber, 2), ("[1e+]", .invalidNumber, 4),
@@ -113,11 +113,39 @@ struct JSONSplitterTests {
             ("'a'", .unexpectedByte(0x27), 0), ("[\u{00A0}1]", .unexpectedByte(0xC2), 1), ("-", .unexpectedEnd, 1),
         ]
     )
-    func namesFaults(document: String, reason: JSONSyntaxFault.Reason, offset: Int) {
+    func namesFaults(document: String, reason: JSONFault.Reason, offset: Int) {
         for size in 1...max(document.utf8.count, 1) {
             let fault = Self.run(Array(document.utf8), pieces: size).fault
-            #expect(fault == JSONSyntaxFault(reason, offset: Int64(offset)), "in pieces of \(size)")
+            #expect(fault?.reason == reason && fault?.offset == Int64(offset), "in pieces of \(size)")
         }
+    }
+
+    @Test("says the line, the column and the item of a fault, in whatever pieces")
+    func locatesFaults() {
+        let document = Array("{\"page\": 1,\r\n \"items\": [\n{\"a\": 1},\n\n  {\"b\": tru} ] }".utf8)
+        for size in 1...document.count {
+            let fault = Self.run(document, .init(list: ["items"]), pieces: size).fault
+            #expect(
+                fault
+                    == JSONFault(.unexpectedByte(0x7D), offset: 47, line: 5, column: 12, path: ["items", "1"]),
+                "in pieces of \(size)"
+            )
+        }
+        #expect(Self.run("[1,\n2").fault == JSONFault(.unexpectedEnd, offset: 5, line: 2, column: 2, path: ["1"]))
+        #expect(Self.run("{\n1").fault == JSONFault(.unexpectedByte(0x31), offset: 2, line: 2, column: 1))
+    }
+
+    @Test("counts line ends in blocks of any length")
+    func countsLines() {
+        for length in [0, 1, 31, 32, 33, 300, 255 * 32, 256 * 32 + 7, 20_000] {
+            let bytes = (0..<length).map { UInt8($0 % 3 == 0 ? 0x0A : 0x20) }
+            let count = bytes.withUnsafeBufferPointer { buffer in
+                buffer.baseAddress.map { Bytes.count(of: 0x0A, $0, buffer.count) } ?? 0
+            }
+            #expect(count == bytes.filter { $0 == 0x0A }.count)
+        }
+        let all = [UInt8](repeating: 0x0A, count: 32 * 600)
+        #expect(all.withUnsafeBufferPointer { Bytes.count(of: 0x0A, $0.baseAddress!, $0.count) } == all.count)
     }
 
     @Test(
@@ -138,7 +166,7 @@ struct JSONSplitterTests {
         var settings = JSONSplitter.Settings(values: [["0"]])
         settings.nestingLimit = 3
         #expect(Self.run("[[[1]]]", settings).fault == nil)
-        #expect(Self.run("[[[[1]]]]", settings).fault == JSONSyntaxFault(.nestingTooDeep(limit: 3), offset: 3))
+        #expect(Self.run("[[[[1]]]]", settings).fault == JSONFault(.nestingTooDeep(limit: 3), offset: 3, path: ["0"]))
         settings.itemLimit = 5
         #expect(Self.run("[\"123\",    12345]", settings).lines == "\"123\"\n12345\n")
         #expect(Self.run("[1,\"1234\"]", settings).fault?.reason == .itemTooLarge(limit: 5))

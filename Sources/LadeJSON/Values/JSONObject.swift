@@ -1,5 +1,3 @@
-import LadeCore
-
 /// The members of a JSON object, by name; in no order.
 ///
 /// Names are compared by code units, as RFC 8259 §8.3 asks: `é` as one character and as a letter with a combining accent are
@@ -8,10 +6,11 @@ public struct JSONObject: Sendable, Hashable {
     private struct Name: Sendable, Hashable {
         let text: String
 
-        static func == (lhs: Name, rhs: Name) -> Bool { lhs.text.isSpelled(like: rhs.text) }
+        static func == (lhs: Name, rhs: Name) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
 
         func hash(into hasher: inout Hasher) {
-            for byte in text.utf8 { hasher.combine(byte) }
+            var text = text
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         }
     }
 
@@ -19,6 +18,9 @@ public struct JSONObject: Sendable, Hashable {
 
     /// Makes an object without members.
     public init() {}
+
+    /// Makes room for so many members.
+    mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
 
     /// The value of a member; setting nil removes it.
     public subscript(name: String) -> JSONValue? {

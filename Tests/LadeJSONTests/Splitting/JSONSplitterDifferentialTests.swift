@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Lade
+@testable import LadeJSON
 
 /// The splitter and Foundation's parser look at the same documents, whole, mutated and truncated.
 @Suite("The JSON splitter against Foundation", .timeLimit(.minutes(5)))
@@ -34,8 +34,8 @@ struct JSONSplitterDifferentialTests {
         for cut in 0...document.count {
             var splitter = JSONSplitter(settings)
             var lines: [UInt8] = []
-            var fault: JSONSyntaxFault?
-            do throws(JSONSyntaxFault) {
+            var fault: JSONFault?
+            do throws(JSONFault) {
                 try splitter.consume(Data(document[..<cut]))
                 splitter.takeLines(into: &lines)
                 try splitter.consume(Data(document[cut...]))
@@ -76,23 +76,6 @@ struct JSONSplitterDifferentialTests {
             #expect((item as? NSObject) == (element as? NSObject), "\(label): \(line)")
         }
     }
-}
-
-/// A generator of numbers that gives the same for the same seed.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func next(below limit: Int) -> Int { Int(next() % UInt64(limit)) }
 }
 
 private enum Generator {

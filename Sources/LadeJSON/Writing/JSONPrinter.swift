@@ -1,10 +1,15 @@
-import Lade
-
-/// Lays out JSON while it passes: two spaces a level, keys and values coloured.
+/// Lays out JSON while it arrives: each member and element on a line, two spaces for each level, in colours if wanted.
 ///
-/// Only white space is changed: numbers keep their digits, strings their escapes, keys their order and their
-/// duplicates. Text that is no JSON comes out with the same characters, oddly laid out.
-struct JSONPrinter {
+/// Only white space is changed: numbers keep their digits, strings their escapes, members their order and their
+/// duplicates. Text that is not JSON comes out with the same characters.
+///
+/// ```swift
+/// var printer = JSONPrinter()
+/// var text = ""
+/// for scalar in #"{"a":[1,2]}"#.unicodeScalars { printer.write(scalar, to: &text) }
+/// printer.end(&text)
+/// ```
+public struct JSONPrinter: Sendable {
     private enum Colour: String {
         case key = "\u{1B}[34;1m"
         case string = "\u{1B}[32m"
@@ -30,6 +35,7 @@ struct JSONPrinter {
     }
 
     private let isColoured: Bool
+    private let isUnsafe: @Sendable (Unicode.Scalar) -> Bool
     private var place = Place.between
     private var containers: [Container] = []
     private var isColourOn = false
@@ -41,12 +47,20 @@ struct JSONPrinter {
     private static let deepestIndentation = 40
 
     /// Starts a text.
-    init(isColoured: Bool) {
+    ///
+    /// - Parameters:
+    ///   - isColoured: Whether names and values have the colours of a terminal (ECMA-48); not by default.
+    ///   - isUnsafe: Which characters are written as the JSON escape that means the same; none by default.
+    public init(
+        isColoured: Bool = false,
+        escaping isUnsafe: @escaping @Sendable (Unicode.Scalar) -> Bool = { _ in false }
+    ) {
         self.isColoured = isColoured
+        self.isUnsafe = isUnsafe
     }
 
     /// Prints the next character.
-    mutating func write(_ scalar: Unicode.Scalar, to result: inout String) {
+    public mutating func write(_ scalar: Unicode.Scalar, to result: inout String) {
         switch place {
         case .string, .escape:
             writeInString(scalar, to: &result)
@@ -60,7 +74,7 @@ struct JSONPrinter {
     }
 
     /// Ends the text: colours off, and a last line end.
-    mutating func end(_ result: inout String) {
+    public mutating func end(_ result: inout String) {
         if place != .between { endValue(&result) }
         if !isAtStart { result += "\n" }
         isAtStart = true
@@ -140,10 +154,9 @@ struct JSONPrinter {
         change(&containers[containers.count - 1])
     }
 
-    /// Characters that control the terminal are shown as the JSON escape that means the same.
     private mutating func append(_ scalar: Unicode.Scalar, to result: inout String) {
-        if scalar.rewritesDisplay {
-            result += JSONText.escaped(scalar)
+        if isUnsafe(scalar) {
+            result += JSONQuoting.escaped(scalar)
         } else {
             result.unicodeScalars.append(scalar)
         }

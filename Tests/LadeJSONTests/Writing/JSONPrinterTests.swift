@@ -1,11 +1,12 @@
+import LadeJSON
 import Testing
-
-@testable import LadeCommand
 
 @Suite(.timeLimit(.minutes(1)))
 struct JSONPrinterTests {
+    private static let controls: Set<Unicode.Scalar> = ["\u{1B}", "\u{9B}", "\u{202E}", "\n"]
+
     private func printed(_ text: String, isColoured: Bool = false) -> String {
-        var printer = JSONPrinter(isColoured: isColoured)
+        var printer = JSONPrinter(isColoured: isColoured) { Self.controls.contains($0) }
         var result = ""
         for scalar in text.unicodeScalars { printer.write(scalar, to: &result) }
         printer.end(&result)

@@ -14,7 +14,7 @@ extension JSONSplitter {
         _ byte: UInt8,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         if depth > 0, isArray[depth], depth <= watchDepth {
             for index in watches.indices where watches[index].matched == depth && depth > watches[index].base {
                 watches[index].isHit = watches[index].indices[depth - 1 - watches[index].base] == elements[depth]
@@ -63,7 +63,7 @@ extension JSONSplitter {
         _ byte: UInt8,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         guard listState != .array else { throw piece.fault(.repeatedList, position) }
         switch byte {
         case UInt8(ascii: "["):
@@ -89,7 +89,7 @@ extension JSONSplitter {
         }
         append(captured, position)
         capture.removeLast()
-        let name = string.hasEscape ? Array(JSONScalar.unescaped(capture[...]).utf8) : capture
+        let name = string.hasEscape ? Array(JSONText.replacingLoneSurrogates(capture[...]).utf8) : capture
         capture.removeAll(keepingCapacity: true)
         name.withUnsafeBufferPointer { match($0) }
     }

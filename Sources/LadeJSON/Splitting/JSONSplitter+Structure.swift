@@ -1,8 +1,3 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -14,7 +9,7 @@
 // The document's structure: what may come next, and what an item is.
 extension JSONSplitter {
     // One flat loop over tokens: a state for whatever may come next, and one for each token that a piece can end in.
-    mutating func scan(_ piece: JSONPiece) throws(JSONSyntaxFault) {
+    mutating func scan(_ piece: JSONPiece) throws(JSONFault) {
         var position = piece.start
         // The first byte of the item, or of its part in this piece, that is not in the output yet.
         var run = position
@@ -64,7 +59,7 @@ extension JSONSplitter {
 
             let byte = position.pointee
             if byte <= 0x20 {
-                guard JSONPiece.isSpace(byte) else { throw piece.unexpected(position) }
+                guard Bytes.isSpace(byte) else { throw piece.unexpected(position) }
                 if isInItem { flush(run, position, piece) }
                 position = piece.skipSpace(position + 1)
                 run = position
@@ -142,7 +137,7 @@ extension JSONSplitter {
         }
     }
 
-    private mutating func skipMark(_ piece: JSONPiece) throws(JSONSyntaxFault) -> UnsafePointer<UInt8> {
+    private mutating func skipMark(_ piece: JSONPiece) throws(JSONFault) -> UnsafePointer<UInt8> {
         let mark: (UInt8, UInt8, UInt8) = (0xEF, 0xBB, 0xBF)
         var position = piece.start
         while markLength >= 0, position < piece.end {
@@ -189,7 +184,7 @@ extension JSONSplitter {
         _ run: inout UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         if isCapturing {
             if capture.count > settings.valueLimit {
                 throw piece.fault(.valueTooLarge(limit: settings.valueLimit), position)
@@ -204,7 +199,7 @@ extension JSONSplitter {
         _ run: inout UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         state = depth == 0 ? .done : .comma
         if depth == listDepth, isInItem { try endItem(run, position, piece) }
     }
@@ -213,7 +208,7 @@ extension JSONSplitter {
         _ run: UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         flush(run, position, piece)
         try checkItemSize(position, piece)
         output[outputCount] = 0x0A
@@ -230,7 +225,7 @@ extension JSONSplitter {
     private func checkItemSize(
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         guard outputCount - itemStart > settings.itemLimit else { return }
         throw piece.fault(.itemTooLarge(limit: settings.itemLimit), position)
     }
@@ -240,7 +235,7 @@ extension JSONSplitter {
         isArray kind: Bool,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         guard depth < settings.nestingLimit else {
             throw piece.fault(.nestingTooDeep(limit: settings.nestingLimit), position)
         }
@@ -255,7 +250,7 @@ extension JSONSplitter {
         _ run: inout UnsafePointer<UInt8>,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         if depth == listDepth { listDepth = .max }
         depth -= 1
         if watchDepth > depth { leaveWatchedContainer() }

@@ -1,4 +1,4 @@
-/// Goes through the inside of a string, in whatever pieces it comes, and judges its escapes and its UTF-8.
+/// Scans the inside of a string, in whatever pieces it comes, and checks its escapes and its UTF-8.
 struct JSONStringScanner {
     private enum State: UInt8 {
         case plain
@@ -22,12 +22,14 @@ struct JSONStringScanner {
     mutating func scan(
         _ from: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) -> UnsafePointer<UInt8>? {
+    ) throws(JSONFault) -> UnsafePointer<UInt8>? {
         var position = from
         while true {
             if state != .plain { position = try scanSpecial(position, piece) }
             while piece.end - position >= 8 {
-                let mask = Self.special(JSONPiece.word(position))
+                let word = Bytes.word(position)
+                // A byte outside ASCII ends the plain text too, for its sequence is checked.
+                let mask = Bytes.endOfPlainText(word) | (word & Bytes.highBits)
                 guard mask == 0 else {
                     position += mask.trailingZeroBitCount >> 3
                     break
@@ -50,18 +52,6 @@ struct JSONStringScanner {
         }
     }
 
-    /// The highest bit of the first byte that is a quotation mark, a backslash, a control character or not ASCII.
-    ///
-    /// Bits above the lowest one set may be wrong, for a subtraction borrows; nobody looks at them.
-    @inline(__always)
-    private static func special(_ word: UInt64) -> UInt64 {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let quote = word ^ (ones &* 0x22)
-        let backslash = word ^ (ones &* 0x5C)
-        let control = (word &- (ones &* 0x20)) & ~word
-        return (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | control | word) & (ones &* 0x80)
-    }
-
     @inline(__always)
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
@@ -72,7 +62,7 @@ struct JSONStringScanner {
         _ lead: UInt8,
         _ position: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) {
+    ) throws(JSONFault) {
         lowest = 0x80
         highest = 0xBF
         switch lead {
@@ -94,7 +84,7 @@ struct JSONStringScanner {
     private mutating func scanSpecial(
         _ from: UnsafePointer<UInt8>,
         _ piece: JSONPiece
-    ) throws(JSONSyntaxFault) -> UnsafePointer<UInt8> {
+    ) throws(JSONFault) -> UnsafePointer<UInt8> {
         var position = from
         while position < piece.end, state != .plain {
             let byte = position.pointee

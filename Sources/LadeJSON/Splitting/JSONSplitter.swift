@@ -31,7 +31,7 @@
 public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     // Sendable: the memory behind the two pointers belongs to this value alone, which cannot be copied.
 
-    /// What to look for and how much to bear.
+    /// What to look for, and the limits.
     public struct Settings: Sendable, Hashable {
         /// Where the list is; the document itself by default, nil for no list at all.
         public var list: JSONPointer?
@@ -109,7 +109,8 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     /// What was found in the place of the list.
     public internal(set) var listState = ListState.missing
     /// How many bytes of the document were consumed.
-    public internal(set) var consumedBytes: Int64 = 0
+    public var consumedBytes: Int64 { place.offset }
+    private var place = JSONPiece.Place()
     /// A checksum of the identity of each item since they were taken last; nil for an item without.
     var identities: [UInt64?] = []
     var identifiedItems = 0
@@ -117,7 +118,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     // Everything that is not public belongs to the files of this type alone.
     let settings: Settings
     var values: [JSONScalar?]
-    private var fault: JSONSyntaxFault?
+    private var fault: JSONFault?
 
     var state = State.value
     var string = JSONStringScanner()
@@ -185,37 +186,38 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
 
     /// Takes the next bytes of the document.
     ///
-    /// - Throws: ``JSONSyntaxFault`` at the first byte that breaks a rule or a limit, and ever after.
-    public mutating func consume(_ bytes: Data) throws(JSONSyntaxFault) {
+    /// - Throws: ``JSONFault`` at the first byte that breaks a rule or a limit, and from then on at each call.
+    public mutating func consume(_ bytes: Data) throws(JSONFault) {
         // A closure of `withUnsafeBytes` cannot throw typed errors, so the fault is left in its place.
         bytes.withUnsafeBytes { buffer in
-            do throws(JSONSyntaxFault) { try consume(buffer) } catch { fault = error }
+            do throws(JSONFault) { try consume(buffer) } catch { fault = error }
         }
         if let fault { throw fault }
     }
 
     /// Takes the next bytes of the document.
     ///
-    /// - Throws: ``JSONSyntaxFault`` at the first byte that breaks a rule or a limit, and ever after.
-    public mutating func consume(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxFault) {
+    /// - Throws: ``JSONFault`` at the first byte that breaks a rule or a limit, and from then on at each call.
+    public mutating func consume(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) {
         if let fault { throw fault }
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
         // What comes out is never longer than what went in: a line feed stands for a comma or a bracket.
         reserve(bytes.count + 1 + Self.stride)
         let start = base.assumingMemoryBound(to: UInt8.self)
         do {
-            try scan(JSONPiece(start: start, end: start + bytes.count, offset: consumedBytes))
-            consumedBytes += Int64(bytes.count)
+            try scan(JSONPiece(start: start, end: start + bytes.count, place: place))
+            place.pass(start, bytes.count)
         } catch {
-            fault = error
-            throw error
+            let located = error.located(at: path)
+            fault = located
+            throw located
         }
     }
 
     /// Says that the document has ended.
     ///
-    /// - Throws: ``JSONSyntaxFault`` when it is not complete.
-    public mutating func finish() throws(JSONSyntaxFault) {
+    /// - Throws: ``JSONFault`` when it is not complete.
+    public mutating func finish() throws(JSONFault) {
         if let fault { throw fault }
         // Only a number has no end of its own.
         if state == .number, depth == 0, number.isComplete {
@@ -223,10 +225,16 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
             state = .done
         }
         guard state == .done else {
-            let error = JSONSyntaxFault(.unexpectedEnd, offset: consumedBytes)
+            let error = place.fault(.unexpectedEnd, path: path)
             fault = error
             throw error
         }
+    }
+
+    /// The item that is being read; the document elsewhere.
+    private var path: JSONPointer {
+        guard isInItem, let list = settings.list else { return [] }
+        return JSONPointer(tokens: list.tokens + [String(itemCount)])
     }
 
     // MARK: - Taking
@@ -257,7 +265,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     }
 
     /// Removes the checksums of the identities since they were taken last, and returns them.
-    mutating func takeIdentities() -> [UInt64?] {
+    package mutating func takeIdentities() -> [UInt64?] {
         // The identity of the item that is not complete yet stays.
         let taken = Array(identities.prefix(identifiedItems))
         identities.removeFirst(identifiedItems)

@@ -1,9 +1,9 @@
 import Testing
 
-@testable import LadeCommand
+@testable import LadeJSON
 
 @Suite(.timeLimit(.minutes(1)))
-struct JSONTextTests {
+struct JSONQuotingTests {
     @Test(
         "takes every JSON value for one",
         arguments: [
@@ -12,7 +12,7 @@ struct JSONTextTests {
         ]
     )
     func valid(text: String) {
-        #expect(JSONText.isValid(text))
+        #expect(JSONValue.isValid(text))
     }
 
     @Test(
@@ -24,13 +24,13 @@ struct JSONTextTests {
         ]
     )
     func invalid(text: String) {
-        #expect(!JSONText.isValid(text))
+        #expect(!JSONValue.isValid(text))
     }
 
     @Test("refuses depths that would exhaust the stack")
     func depth() {
-        #expect(JSONText.isValid(String(repeating: "[", count: 500) + String(repeating: "]", count: 500)))
-        #expect(!JSONText.isValid(String(repeating: "[", count: 100_000)))
+        #expect(JSONValue.isValid(String(repeating: "[", count: 500) + String(repeating: "]", count: 500)))
+        #expect(!JSONValue.isValid(String(repeating: "[", count: 100_000)))
     }
 
     @Test(
@@ -40,13 +40,13 @@ struct JSONTextTests {
         ]
     )
     func strings(text: String, written: String) {
-        #expect(JSONText.string(text) == written)
-        #expect(JSONText.isValid(written))
+        #expect(JSONQuoting.string(text) == written)
+        #expect(JSONValue.isValid(written))
     }
 
     @Test("writes members in the order given")
     func objects() {
-        #expect(JSONText.object([("b", "1.10"), ("a", "[]")]) == #"{"b":1.10,"a":[]}"#)
-        #expect(JSONText.escaped("😀") == "\\uD83D\\uDE00")
+        #expect(JSONQuoting.object([("b", "1.10"), ("a", "[]")]) == #"{"b":1.10,"a":[]}"#)
+        #expect(JSONQuoting.escaped("😀") == "\\uD83D\\uDE00")
     }
 }

@@ -1,13 +1,7 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
-/// A value of JSON (RFC 8259) of which nothing was known before.
+/// A value of JSON (RFC 8259) whose shape is not known before.
 ///
-/// Of a member that occurs twice the last value counts. Whole numbers that fit are ``integer(_:)``, all others
-/// ``number(_:)``.
+/// Of members with the same name the last counts. Names are compared by code units, and numbers are exact: whole numbers
+/// within 64 bits are ``integer(_:)``, all others keep their text in a ``JSONNumber``.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -15,8 +9,8 @@ public enum JSONValue: Sendable, Hashable {
     case bool(Bool)
     /// A number without fraction and exponent, within 64 bits.
     case integer(Int64)
-    /// Any other number.
-    case number(Double)
+    /// Any other number, −0 among them.
+    case number(JSONNumber)
     /// A text.
     case string(String)
     /// An array.
@@ -35,21 +29,36 @@ public enum JSONValue: Sendable, Hashable {
         return elements[position]
     }
 
+    /// The value at the end of a path, when there is one.
+    public subscript(pointer: JSONPointer) -> JSONValue? {
+        pointer.tokens.reduce(self as JSONValue?) { value, token in
+            switch value {
+            case .object(let members): members[token]
+            case .array: JSONPointer.index(token).flatMap { value?[$0] }
+            default: nil
+            }
+        }
+    }
+
     /// The text, when this is one.
     public var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The whole number, when this is one.
+    /// The whole number, when this is one within 64 bits, however it is written.
     public var integer: Int64? {
-        if case .integer(let number) = self { number } else { nil }
+        switch self {
+        case .integer(let number): number
+        case .number(let number): number.integer()
+        default: nil
+        }
     }
 
-    /// The number, whole or not, when this is one.
+    /// The number, whole or not, when this is one; rounded to the nearest `Double`, and nil when it is too large for one.
     public var number: Double? {
         switch self {
         case .integer(let number): Double(number)
-        case .number(let number): number
+        case .number(let number): number.double.isFinite ? number.double : nil
         default: nil
         }
     }
@@ -70,7 +79,7 @@ public enum JSONValue: Sendable, Hashable {
     }
 
     /// The kind of value in words, for errors.
-    var kind: String {
+    package var kind: String {
         switch self {
         case .null: "null"
         case .bool: "a truth value"
@@ -79,29 +88,5 @@ public enum JSONValue: Sendable, Hashable {
         case .array: "an array"
         case .object: "an object"
         }
-    }
-}
-
-/// Where and why a text is no JSON.
-public struct JSONFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The byte at which it was noticed, from 0.
-    public let offset: Int
-    /// What is wrong there.
-    public let reason: String
-
-    /// One plain clause.
-    public var description: String { "\(reason) at byte \(offset) of the JSON" }
-}
-
-extension JSONValue {
-    /// The deepest nesting that is parsed: 512 levels.
-    public static let depthLimit = 512
-
-    /// Parses a text in UTF-8, a byte order mark before it allowed.
-    ///
-    /// - Throws: ``JSONFault`` saying where the text is no JSON.
-    public init(parsing text: Data) throws(JSONFault) {
-        var parser = JSONParser([UInt8](text))
-        self = try parser.document()
     }
 }

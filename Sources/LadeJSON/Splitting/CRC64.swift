@@ -1,17 +1,17 @@
 /// A running 64-bit checksum (CRC-64/XZ) whose state is its value, so that it can be stored and taken up again.
 ///
 /// It tells accidents, not attackers. `123456789` gives 995DC9BBDF1939FA.
-struct CRC64: Sendable, Hashable {
+package struct CRC64: Sendable, Hashable {
     /// The checksum of everything added so far.
-    private(set) var value: UInt64
+    package private(set) var value: UInt64
 
     /// Starts over nothing, or takes up a checksum that was stored.
-    init(resuming value: UInt64 = 0) {
+    package init(resuming value: UInt64 = 0) {
         self.value = value
     }
 
     /// Adds bytes.
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress else { return }
         value = Self.tables.withUnsafeBufferPointer { tables in
             var crc = ~value
@@ -36,7 +36,7 @@ struct CRC64: Sendable, Hashable {
     }
 
     /// The checksum of some bytes.
-    static func checksum(_ bytes: [UInt8]) -> UInt64 {
+    package static func checksum(_ bytes: [UInt8]) -> UInt64 {
         var crc = CRC64()
         bytes.withUnsafeBytes { crc.update($0) }
         return crc.value

@@ -1,0 +1,149 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension JSONValue {
+    /// The deepest nesting that is parsed: 512 arrays and objects.
+    public static let depthLimit = JSONScanner.depthLimit
+
+    /// Parses a text in UTF-8; a byte order mark before it is allowed.
+    ///
+    /// The grammar is RFC 8259's without exception. Time and memory grow linearly with the text.
+    ///
+    /// - Parameter text: The document.
+    /// - Throws: ``JSONFault`` with the position of the first violation.
+    public init(parsing text: Data) throws(JSONFault) {
+        // A closure of `withUnsafeBytes` cannot throw typed errors.
+        self = try text.withUnsafeBytes { buffer in
+            Result { () throws(JSONFault) in try JSONValue.parsed(buffer.bindMemory(to: UInt8.self)) }
+        }.get()
+    }
+
+    private static func parsed(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> JSONValue {
+        let markLength = TextEncoding.hasUTF8Mark(bytes) ? 3 : 0
+        let text = UnsafeBufferPointer(rebasing: bytes[markLength...])
+        var index = JSONIndex()
+        defer { index.deallocate() }
+        try JSONScanner.scan(text, into: &index, allowsTrailingCommas: false, markLength: markLength)
+        guard let base = text.baseAddress else { throw JSONFault(.unexpectedEnd, offset: 0) }
+        let builder = ValueBuilder(base: base, words: UnsafePointer(index.words))
+        var position = 0
+        do throws(ValueBuilder.Stop) {
+            return try builder.value(&position)
+        } catch {
+            throw JSONFault(
+                error.reason,
+                offset: error.offset + markLength,
+                in: bytes,
+                path: JSONPointer(tokens: error.path.reversed())
+            )
+        }
+    }
+
+    /// Whether a text is one JSON document (RFC 8259); an escaped half of a surrogate pair is grammatical.
+    package static func isValid(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            var index = JSONIndex()
+            defer { index.deallocate() }
+            // Why the text is not valid does not matter here.
+            return (try? JSONScanner.scan(bytes, into: &index, allowsTrailingCommas: false)) != nil
+        }
+    }
+}
+
+/// Makes values of the words of a document that was scanned.
+struct ValueBuilder {
+    /// Why a string is not valid; the path is collected from the inside.
+    struct Stop: Error {
+        var reason: JSONFault.Reason
+        var offset: Int
+        var path: [String] = []
+    }
+
+    let base: UnsafePointer<UInt8>
+    let words: UnsafePointer<UInt64>
+
+    /// The value at a position, which moves behind it.
+    func value(_ position: inout Int) throws(Stop) -> JSONValue {
+        let word = IndexWord(bits: words[position])
+        switch word.kind {
+        case .null, .false, .true, .integer:
+            position += 1
+            switch word.kind {
+            case .null: return .null
+            case .integer: return .integer(word.integer)
+            default: return .bool(word.kind == .true)
+            }
+        case .number: return number(&position)
+        case .string: return .string(try string(&position))
+        case .array: return .array(try elements(word, &position))
+        case .object: return .object(try members(word, &position))
+        }
+    }
+
+    private func text(_ position: inout Int) -> JSONText {
+        let text = JSONText(base: base, words: words, index: position)
+        position += IndexWord(bits: words[position]).width
+        return text
+    }
+
+    private func string(_ position: inout Int) throws(Stop) -> String {
+        let text = text(&position)
+        if let string = text.string() { return string }
+        let fault = text.fault()
+        throw Stop(reason: fault.reason, offset: (text.bytes.baseAddress.map { $0 - base } ?? 0) + fault.offset)
+    }
+
+    private func number(_ position: inout Int) -> JSONValue {
+        let isDecimal = IndexWord(bits: words[position]).flag
+        let bytes = text(&position).bytes
+        // Between 17 and 19 digits an integer may fit, but not into the word. −0 is not an integer.
+        if !isDecimal, let integer = IntegerParser.integer(bytes, isDecimal: false, as: Int64.self), integer != 0 {
+            return .integer(integer)
+        }
+        return .number(JSONNumber(scanned: String(decoding: bytes, as: UTF8.self)))
+    }
+
+    private func elements(_ word: IndexWord, _ position: inout Int) throws(Stop) -> [JSONValue] {
+        let end = position + word.span
+        position += 1
+        var elements: [JSONValue] = []
+        elements.reserveCapacity(word.count)
+        while position < end {
+            do throws(Stop) {
+                elements.append(try value(&position))
+            } catch {
+                throw error.within(String(elements.count))
+            }
+        }
+        return elements
+    }
+
+    private func members(_ word: IndexWord, _ position: inout Int) throws(Stop) -> JSONObject {
+        let end = position + word.span
+        position += 1
+        var members = JSONObject()
+        members.reserveCapacity(min(word.count, 1 << 10))
+        while position < end {
+            let name = try string(&position)
+            do throws(Stop) {
+                members[name] = try value(&position)
+            } catch {
+                throw error.within(name)
+            }
+        }
+        return members
+    }
+}
+
+extension ValueBuilder.Stop {
+    /// The same in a container.
+    func within(_ token: String) -> Self {
+        var outer = self
+        outer.path.append(token)
+        return outer
+    }
+}
