@@ -28,7 +28,9 @@ struct Fetch: Sendable {
 
     private func fetch() async throws(CommandError) -> ExitCode {
         let file: OutputFile? =
-            if let path = output.path { try OutputFile(path, mayOverwrite: output.mayOverwrite) } else { nil }
+            if let path = output.path {
+                try OutputFile(path, mayOverwrite: output.mayOverwrite || output.continuesFile)
+            } else { nil }
         var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
         settings.connection.apply(to: &request)
         settings.policy.apply(to: &request)
@@ -72,7 +74,9 @@ struct Fetch: Sendable {
     ) async throws(CommandError) {
         let line = showsProgress ? Locked(ProgressLine(console.talk, total: nil, time: context.time)) : nil
         defer { line?.withLock { $0.end() } }
-        let options = options(for: request, line)
+        let kept = Locked(Int64?.none)
+        var options = options(for: request, line)
+        options.kept = { count in kept.withLock { $0 = count } }
         let download: Download
         do throws(LoadingError) {
             download =
@@ -83,7 +87,12 @@ struct Fetch: Sendable {
             // Its body is not wanted, and the status is none to complain of.
             return
         } catch {
-            throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite) ?? witness.failure(error)
+            line?.withLock { $0.end() }
+            if !output.isSilent, let count = kept.withLock(\.self) {
+                console.talk.write("lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.\n")
+            }
+            throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
+                ?? witness.failure(error)
         }
         guard path == nil, !output.isSilent else { return }
         console.talk.write("lade: Saved as \(download.path.escapedForDisplay()).\n")
@@ -92,6 +101,10 @@ struct Fetch: Sendable {
     private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {
         var options = Download.Options()
         options.mayOverwrite = output.mayOverwrite
+        options.continuesFile = output.continuesFile
+        if !output.isSilent, !output.failsWithoutBody {
+            options.refused = { [console] in ServerMessage.show($0, $1, on: console) }
+        }
         options.lengthLimit = output.maximumSize.map(Int64.init)
         // A file is no place for the page of an error, unless every status is a success.
         options.acceptableStatuses = output.ignoresStatus ? 100..<(output.failsWithoutBody ? 400 : 1_000) : 100..<300
@@ -117,7 +130,9 @@ struct Fetch: Sendable {
         } catch {
             throw witness.failure(error)
         }
-        if device == nil || isAccepted(response) {
+        if device != nil, !isAccepted(response), !output.isSilent, !output.failsWithoutBody {
+            ServerMessage.show(response, await load.message(), on: console)
+        } else if device == nil || isAccepted(response) {
             var sink = sink(for: response, device)
             try await begin(response, in: &sink)
             if writesBody(of: response) {

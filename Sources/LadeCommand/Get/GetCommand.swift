@@ -15,12 +15,24 @@ struct GetSettings: CallSettings {
         if output.usesRemoteName, output.path != nil {
             throw .usage("both --output and --remote-name", advice: "Choose one of them.")
         }
+        if output.continuesFile {
+            guard output.path != nil || output.usesRemoteName else {
+                throw .usage(
+                    "--continue without a file",
+                    advice: "Name the file with -o FILE, or by its address with -O."
+                )
+            }
+            guard !output.includesHead, !output.mayOverwrite else {
+                let other = output.includesHead ? "--include" : "--force"
+                throw .usage("--continue with \(other)", advice: "Choose one of them.")
+            }
+        }
     }
 }
 
 extension OptionRow {
     /// The same row, without a line of its own where the help has no room for it.
-    fileprivate var fittingHelp: OptionRow { ["fail", "force", "ignore-status"].contains(info.name) ? rare : self }
+    fileprivate var fittingHelp: OptionRow { ["force", "ignore-status"].contains(info.name) ? rare : self }
 }
 
 extension Command {

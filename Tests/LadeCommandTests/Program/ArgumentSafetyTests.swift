@@ -83,7 +83,7 @@ struct ArgumentSafetyTests {
             ["get", "http://127.0.0.1:1/", "=s3cr3t"],
             ["get", "https://user:s3cr3t@[host/"],
             ["get", "https://user:s3cr3t@ho st/?token=s3cr3t"],
-            ["https://user:s3cr3t@host/?token=s3cr3t"],
+            ["user=s3cr3t@host"],
             ["--version", "https://user:s3cr3t@host/"],
             ["serve", "https://user:s3cr3t@host/"],
             ["help", "https://user:s3cr3t@host/"],
