@@ -5,10 +5,45 @@
 #endif
 import Lade
 
+/// The calls for each of the addresses, one after the other.
+struct FetchList: Sendable {
+    let settings: GetSettings
+    let context: CommandContext
+
+    /// Makes the calls; one that fails does not keep the next from being made.
+    ///
+    /// - Returns: Success; the error of the first call that failed otherwise.
+    func run() async throws(CommandError) -> ExitCode {
+        let others = settings.request.otherAddresses
+        guard !others.isEmpty else { return try await Fetch(settings: settings, context: context).run() }
+        let jar =
+            settings.session.keepsCookies && settings.session.name == nil
+            ? try await settings.session.makeJar(nil, now: context.time.date) : nil
+        var first: CommandError?
+        for address in [settings.request.address].compactMap(\.self) + others {
+            var settings = settings
+            settings.request.address = address
+            do throws(CommandError) {
+                _ = try await Fetch(settings: settings, context: context, jar: jar).run()
+            } catch {
+                // An interrupt and a reader that has left are about all of them.
+                guard error.code != .interrupted, error.code != .success else { throw error }
+                if !error.isQuiet { context.console.talk.write(error.lines) }
+                first = first ?? error
+            }
+        }
+        guard var first else { return .success }
+        first.isQuiet = true
+        throw first
+    }
+}
+
 /// One call from the request to the last byte of the answer.
 struct Fetch: Sendable {
     let settings: GetSettings
     let context: CommandContext
+    /// The cookies that several calls share; nil for those of this call alone.
+    var jar: CookieJar?
 
     private var output: OutputSettings { settings.output }
     private var console: Console { context.console }
@@ -31,17 +66,17 @@ struct Fetch: Sendable {
             if let path = output.path {
                 try OutputFile(path, mayOverwrite: output.mayOverwrite || output.continuesFile)
             } else { nil }
-        var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
-        settings.connection.apply(to: &request)
-        settings.policy.apply(to: &request)
-        request.delivery = .streamed
+        var call = try await PreparedCall(settings, context)
+        call.request.delivery = .streamed
+        if let jar { call.jar = jar }
+        let request = call.request
         let witness = try Witness(output, settings.policy, context)
         defer { witness.flush() }
         let account = try await context.account(
             settings.connection,
             settings.policy,
             for: .call,
-            request,
+            call,
             observers: witness.observers
         )
         witness.started(request)
@@ -55,11 +90,14 @@ struct Fetch: Sendable {
             case .special(let device): try await stream(request, by: loader, to: device, witness)
             case nil: try await stream(request, by: loader, to: nil, witness)
             }
-            await account.service.shutDown()
         } catch {
             await account.service.shutDown()
+            // The failure is what the user is told; a session that cannot be kept besides adds nothing to it.
+            try? call.finish(settings.session, console)
             throw error
         }
+        await account.service.shutDown()
+        try call.finish(settings.session, console)
         return .success
     }
 

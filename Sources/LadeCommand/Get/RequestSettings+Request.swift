@@ -31,7 +31,9 @@ extension RequestSettings {
         let body = try await body(random)
         let method = try CommandError.translating { () throws(LoadingError) in try requestMethod(hasBody: body != nil) }
         var request = Request(method, url, body: body)
-        let edits = try await edits()
+        let given = try await edits()
+        let defaults = defaultHeaders.filter { edit in !given.contains { $0.name.equalsIgnoringASCIICase(edit.name) } }
+        let edits = defaults + given
         request.headers = requestHeaders(edits)
         if edits.contains(where: { $0.name.equalsIgnoringASCIICase("Content-Type") }) {
             request.body?.contentType = nil
@@ -42,6 +44,20 @@ extension RequestSettings {
         try CommandError.translating { [request] () throws(LoadingError) in try request.validate() }
         return request
     }
+
+    /// The origin of the address.
+    ///
+    /// - Throws: A usage error for what is no address.
+    func origin() throws(CommandError) -> Origin {
+        let address = Address(self.address ?? "")
+        guard let origin = URL(string: address.text).flatMap({ Origin($0) }) else {
+            throw .usage("“\(address.shown)” is no address", advice: "Write it as https://host/path.")
+        }
+        return origin
+    }
+
+    /// The user, and perhaps the password, in the address.
+    var addressUser: String? { Address(address ?? "").user }
 
     private func target() async throws(CommandError) -> (URL, user: String?) {
         var address = Address(self.address ?? "")
@@ -70,7 +86,7 @@ extension RequestSettings {
 
 extension RequestSettings {
     /// What the options and the items say about header fields, in order; reads the files that are values.
-    private func edits() async throws(CommandError) -> [HeaderEdit] {
+    func edits() async throws(CommandError) -> [HeaderEdit] {
         let named = [("User-Agent", userAgent), ("Referer", referer)]
         var edits = named.compactMap { name, value in value.map { HeaderEdit.set(name, $0) } } + headers
         for item in items {

@@ -38,10 +38,14 @@ struct RequestSettings: Sendable {
     }
 
     var address: String?
+    /// Further addresses, each fetched with the same items and options.
+    var otherAddresses: [String] = []
     var items: [RequestItem] = []
     var method: String?
     var isHead = false
     var headers: [HeaderEdit] = []
+    /// Fields of a configuration or a session; a field that is given takes their place.
+    var defaultHeaders: [HeaderEdit] = []
     /// Pieces of `--data`, joined by `&`.
     var data: [Piece] = []
     /// Pieces of `--json`, joined by nothing.
@@ -60,6 +64,12 @@ struct RequestSettings: Sendable {
 
     /// The options that fill this in.
     static let rows: [OptionRow<RequestSettings>] = [
+        .value("url", "URL", .request, "A further address to fetch", isCommon: false) {
+            settings,
+            value throws(CommandError) in
+            guard !value.isEmpty else { throw .usage("--url: no address", advice: "Write it as https://host/path.") }
+            if settings.address == nil { settings.address = value } else { settings.otherAddresses.append(value) }
+        },
         .value("request", letter: "X", "METHOD", .request, "Request method (GET, or POST with a body)") {
             $0.method = $1
         },
@@ -190,6 +200,10 @@ struct RequestSettings: Sendable {
             address = operand
             return
         }
+        if items.isEmpty, ["http://", "https://"].contains(where: operand.lowercased().hasPrefix) {
+            otherAddresses.append(operand)
+            return
+        }
         items.append(try RequestItem(operand))
     }
 
@@ -214,9 +228,18 @@ struct RequestSettings: Sendable {
         guard !sendsDataInQuery || !data.isEmpty else {
             throw .usage("--get without --data", advice: "Give what goes into the URL with -d or --data-urlencode.")
         }
+        guard otherAddresses.isEmpty || standardInputReaders == 0 else {
+            throw .usage("the standard input for several addresses", advice: "Name a file, which can be read again.")
+        }
         guard standardInputReaders < 2 else {
             throw .usage("the standard input is read twice", advice: "Name it once.")
         }
+    }
+
+    /// Checks that there is one address.
+    func checkSingleAddress() throws(CommandError) {
+        guard let other = otherAddresses.first else { return }
+        throw .usage("more than one address: \(other.asArgument)", advice: "Give one address at a time.")
     }
 
     /// Whether items make a body.

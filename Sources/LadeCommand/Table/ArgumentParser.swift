@@ -6,11 +6,25 @@ protocol CommandSettings: Sendable {
     /// Takes the next argument that is no option.
     mutating func addOperand(_ operand: String) throws(CommandError)
 
+    /// The arguments that come before those of the command line, as a file has them; none by default.
+    ///
+    /// - Parameters:
+    ///   - rows: The options of the command.
+    ///   - table: All commands.
+    func defaultArguments(for rows: [OptionInfo], in table: CommandTable) throws(CommandError) -> [String]
+
+    /// The default arguments were read; those of the command line follow.
+    mutating func endDefaults()
+
     /// Checks what only the whole of the arguments can tell.
     func validate() throws(CommandError)
 }
 
 extension CommandSettings {
+    func defaultArguments(for rows: [OptionInfo], in table: CommandTable) throws(CommandError) -> [String] { [] }
+
+    mutating func endDefaults() {}
+
     func validate() throws(CommandError) {}
 }
 
@@ -29,6 +43,8 @@ struct ArgumentParser<Settings: CommandSettings> {
 
     let command: String
     let rows: [OptionRow<Settings>]
+    /// The table whose commands a file of defaults can mean; nil to read none.
+    var table: CommandTable?
 
     /// Reads the arguments that follow the command's name.
     ///
@@ -36,6 +52,16 @@ struct ArgumentParser<Settings: CommandSettings> {
     func parse(_ arguments: [String]) throws(CommandError) -> Outcome {
         var settings = Settings()
         guard try read(arguments, into: &settings) else { return .help }
+        // The arguments say which defaults they want, and come after them.
+        let defaults = try table.map { table throws(CommandError) in
+            try settings.defaultArguments(for: rows.map(\.info), in: table)
+        }
+        if let defaults, !defaults.isEmpty {
+            settings = Settings()
+            guard try read(defaults, into: &settings) else { return .help }
+            settings.endDefaults()
+            guard try read(arguments, into: &settings) else { return .help }
+        }
         try settings.validate()
         return .run(settings)
     }

@@ -240,7 +240,7 @@ struct RequestSettingsTests {
             ["http://h/", "-I", "-d", "x"],
             ["http://h/", "-d", "@-", "-d", "@-"], ["http://h/", "--stdin", "-"], ["http://h/", "-T", "x", "a=b"],
             ["http://h/", "-o", "x", "-O"], ["http://h/", "--key", "x"], ["http://h/", "--noproxy", "x"],
-            ["http://h/", "http://i/"], ["http://h/", "--pin", "sha256/x"], ["http://h/", "-x", "ftp://p"],
+            ["http://h/", "a=b", "http://i/"], ["http://h/", "--pin", "sha256/x"], ["http://h/", "-x", "ftp://p"],
         ]
     )
     func contradictions(arguments: [String]) {

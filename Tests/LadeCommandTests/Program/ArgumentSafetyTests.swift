@@ -78,7 +78,7 @@ struct ArgumentSafetyTests {
         arguments: [
             ["get", "http://127.0.0.1:1/", "Authorization Bearer s3cr3t"],
             ["get", "http://127.0.0.1:1/", "password:=s3cr3t"],
-            ["get", "http://127.0.0.1:1/", "https://user:s3cr3t@host/"],
+            ["get", "http://127.0.0.1:1/", "a=b", "https://user:s3cr3t@host/"],
             ["get", "http://127.0.0.1:1/", "s3cr3ts3cr3t"],
             ["get", "http://127.0.0.1:1/", "=s3cr3t"],
             ["get", "https://user:s3cr3t@[host/"],
