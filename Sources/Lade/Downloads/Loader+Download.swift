@@ -75,6 +75,8 @@ extension Loader {
             if target.isNameFixed { try target.checkName(target.name, options) }
             let address = request.url.redacted(secretQueryNames: request.secretQueryNames)
             if !options.resumes || !request.isResumable || part.origin?.url != address { try part.restart() }
+            let existing = target.folder + target.name
+            if options.continuesFile, request.isResumable, part.resumePoint == nil { try part.adopt(existing) }
             var run = DownloadRun(request: request, address: address, target: target, options: options, part: part)
             defer { part = run.part }
             return try await run.download(by: self)
@@ -84,7 +86,11 @@ extension Loader {
                 case .decoding, .bodyTooLarge: true
                 default: false
                 }
-            if isWrong || part.origin == nil || part.length == 0 { part.remove() }
+            if isWrong || part.origin == nil || part.length == 0 {
+                part.remove()
+            } else {
+                options.kept?(part.bodyLength)
+            }
             throw error
         }
     }
@@ -98,6 +104,9 @@ private struct DownloadRun {
     let options: Download.Options
     var part: PartFile
     private var name = ""
+    /// Whether a file has the final name whose beginning the part has.
+    private var continuesFile = false
+    private var mayReplace = false
     private var resumedLength: Int64 = 0
 
     init(request: Request, address: String, target: DownloadTarget, options: Download.Options, part: PartFile) {
@@ -110,18 +119,23 @@ private struct DownloadRun {
 
     mutating func download(by loader: Loader) async throws(LoadingError) -> Download {
         var load = ResumableLoad(asked(codings: false), by: loader)
+        var status = stat()
+        let exists = lstat(target.folder + target.name, &status) == 0
+        // An empty file is the beginning of anything.
+        continuesFile = options.continuesFile && exists && status.st_size > 0
+        mayReplace = options.mayOverwrite || options.continuesFile && exists && status.st_size == 0
         switch try await load.begin(at: part.resumePoint) {
         case .anew(let response) where response.isCoded && request.isResumable && !setsCodings:
             // The server sends a coding that it was asked not to send: the transport is to decode it.
             response.body.cancel()
             load = ResumableLoad(asked(codings: true), by: loader)
-            try begin(try await load.head(), load.length, loader)
-        case .anew(let response): try begin(response, load.length, loader)
-        case .rest(let response), .complete(let response): try resume(response, load.length)
+            try await begin(try await load.head(), &load, loader)
+        case .anew(let response): try await begin(response, &load, loader)
+        case .rest(let response), .complete(let response): try resume(response, load.length, loader)
         }
         while let piece = try await load.next(mayBeginAnew: true) {
             switch piece {
-            case .anew(let response): try begin(response, load.length, loader)
+            case .anew(let response): try await begin(response, &load, loader)
             case .bytes(let chunk):
                 try check(part.bodyLength + Int64(chunk.count), announced: nil)
                 try part.append(chunk)
@@ -129,7 +143,10 @@ private struct DownloadRun {
             }
         }
         let digest = try check(load.response)
-        try part.finish(as: target.folder + name, mayOverwrite: options.mayOverwrite)
+        try part.finish(
+            as: target.folder + name,
+            mayOverwrite: options.mayOverwrite || name == target.name && (continuesFile || mayReplace)
+        )
         return Download(
             path: target.folder + name,
             length: part.bodyLength,
@@ -150,31 +167,44 @@ private struct DownloadRun {
     }
 
     /// Begins the file anew with an answer.
-    private mutating func begin(_ response: Response, _ length: Int64?, _ loader: Loader) throws(LoadingError) {
+    private mutating func begin(
+        _ response: Response,
+        _ load: inout ResumableLoad,
+        _ loader: Loader
+    ) async throws(LoadingError) {
         // A part that was not asked for is no file.
         let isPart = response.status == 206 && !request.headers.contains("Range")
         guard options.acceptableStatuses.contains(response.status.code), !isPart else {
+            if let refused = options.refused { refused(response, await load.message()) }
             throw .unacceptableStatus(response.status, ErrorContext(response))
         }
         try takeName(response)
-        try check(length ?? 0, announced: length)
+        if continuesFile, !mayReplace {
+            let reason = "the server does not send the rest of what is there"
+            let fault = FileFault(path: target.folder + name, operation: .write, reason: reason)
+            throw .file(fault, ErrorContext(response))
+        }
+        try check(load.length ?? 0, announced: load.length)
         resumedLength = 0
         try part.restart()
-        var origin: PartFile.Origin?
         let prologue = options.prologue?(response) ?? Data()
-        if request.isResumable, response.status == 200, !response.isCoded,
+        try part.begin(response.status == 200 ? origin(response, prologue, loader) : nil, prologue)
+    }
+
+    /// What the part belongs to; nil when it could not be resumed.
+    private func origin(_ response: Response, _ prologue: Data, _ loader: Loader) -> PartFile.Origin? {
+        guard request.isResumable, !response.isCoded,
             let validator = response.strongValidator(now: loader.account.service.settings.time.date)
-        {
-            origin = PartFile.Origin(url: address, validator: validator, prologueLength: Int64(prologue.count))
-        }
-        try part.begin(origin, prologue)
+        else { return nil }
+        return PartFile.Origin(url: address, validator: validator, prologueLength: Int64(prologue.count))
     }
 
     /// Goes on with what the part has.
-    private mutating func resume(_ response: Response, _ length: Int64?) throws(LoadingError) {
+    private mutating func resume(_ response: Response, _ length: Int64?, _ loader: Loader) throws(LoadingError) {
         try takeName(response)
         try check(length ?? 0, announced: length)
         resumedLength = part.bodyLength
+        if part.origin == nil, let origin = origin(response, Data(), loader) { try part.note(origin) }
     }
 
     private mutating func takeName(_ response: Response) throws(LoadingError) {
@@ -221,7 +251,8 @@ private struct DownloadTarget {
 
     func checkName(_ name: String, _ options: Download.Options) throws(LoadingError) {
         var status = stat()
-        guard !options.mayOverwrite, lstat(folder + name, &status) == 0 else { return }
+        guard !options.mayOverwrite, !(options.continuesFile && name == self.name), lstat(folder + name, &status) == 0
+        else { return }
         throw PartFile.exists(folder + name)
     }
 }

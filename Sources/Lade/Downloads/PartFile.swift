@@ -35,6 +35,8 @@ struct PartFile {
     /// The hash of the body so far.
     private(set) var hash = SHA256()
     private var prologueLength: Int64 = 0
+    /// Whether the bytes are those of a file of which no version was known.
+    private var isAdopted = false
 
     /// Opens the part of a final name, with what an earlier download has left of it.
     ///
@@ -62,8 +64,42 @@ struct PartFile {
 
     /// Where the body can be resumed; nil where it cannot.
     var resumePoint: ResumePoint? {
-        guard let origin, bodyLength > 0 else { return nil }
-        return ResumePoint(validator: origin.validator, offset: bodyLength)
+        guard origin != nil || isAdopted, bodyLength > 0 else { return nil }
+        return ResumePoint(validator: origin?.validator ?? "", offset: bodyLength)
+    }
+
+    /// Copies a file of which no version is known, to be completed; does nothing when there is none.
+    ///
+    /// - Throws: `LoadingError.file` when it is no regular file or cannot be read.
+    mutating func adopt(_ file: String) throws(LoadingError) {
+        let source = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard source >= 0 else {
+            guard errno == ENOENT else { throw Self.fault(file, .read) }
+            return
+        }
+        defer { close(source) }
+        var status = stat()
+        guard fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw .file(FileFault(path: file, operation: .read, reason: "it is no regular file"), ErrorContext())
+        }
+        try restart()
+        try begin(nil, Data())
+        isAdopted = true
+        var piece = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let count = pread(source, &piece, piece.count, off_t(length))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Self.fault(file, .read) }
+            if count == 0 { return }
+            try append(Data(piece[..<count]))
+        }
+    }
+
+    /// Notes what the bytes belong to that were adopted.
+    mutating func note(_ origin: Origin) throws(LoadingError) {
+        unlink(notePath)
+        try writeNote(origin)
+        self.origin = origin
     }
 
     /// Forgets what is there.
@@ -71,6 +107,7 @@ struct PartFile {
         guard ftruncate(descriptor, 0) == 0 else { throw Self.fault(path, .write) }
         length = 0
         prologueLength = 0
+        isAdopted = false
         hash = SHA256()
     }
 

@@ -147,6 +147,20 @@ package struct ResumableLoad {
         }
     }
 
+    /// The beginning of the body, 4 KiB at most, as what the server says of a failure; the load ends with it.
+    package mutating func message() async -> Data {
+        var bytes = Data()
+        while bytes.count < Self.messageLimit {
+            // The status is what failed; a message that ends early is returned as far as it came.
+            guard let chunk = try? await iterator.next(isolation: #isolation) else { break }
+            bytes.append(chunk.prefix(Self.messageLimit - bytes.count))
+        }
+        body.cancel()
+        return bytes
+    }
+
+    private static let messageLimit = 4 << 10
+
     // MARK: - The answer at hand
 
     private mutating func start(_ response: Response) {
@@ -168,6 +182,8 @@ package struct ResumableLoad {
     /// Goes on with the part of the body that an answer brings.
     private mutating func resume(_ response: Response, _ range: ContentRange) {
         point?.length = range.whole
+        // From here on it must stay the version that this part is of.
+        if point?.validator.isEmpty == true { point?.validator = response.strongValidator(now: call.time.date) ?? "" }
         // A range ends before the length of the whole, so the sum can be represented.
         rangeEnd = range.last + 1
         read(response)

@@ -22,7 +22,7 @@ struct ResumePoint: Sendable, Hashable {
         case refused
     }
 
-    /// The strong validator of the version: an entity tag, or a date.
+    /// The strong validator of the version: an entity tag, or a date; empty where it is not known.
     var validator: String
     /// How many bytes are there.
     var offset: Int64
@@ -33,7 +33,7 @@ struct ResumePoint: Sendable, Hashable {
     func asking(_ request: Request) -> Request {
         var asked = request
         asked.headers.set("Range", "bytes=\(offset)-")
-        asked.headers.set("If-Range", validator)
+        if !validator.isEmpty { asked.headers.set("If-Range", validator) }
         return asked
     }
 
@@ -57,6 +57,7 @@ struct ResumePoint: Sendable, Hashable {
 
     /// Whether the answer names no other version.
     private func isSameVersion(_ response: Response) -> Bool {
+        guard !validator.isEmpty else { return true }
         let name = validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
         return response.headers[name] == nil || response.headers[name] == validator
     }

@@ -29,7 +29,7 @@ struct DemoSettings: CommandSettings {
                 completion: .files
             ) { settings, value in
                 settings.path = value
-            },
+            }.also("output"),
             .flag("force", .output, "Overwrite a file that exists") { $0.mayOverwrite = true },
         ] + OutputSettings.rows.only("events").lifted(\.output)
 

@@ -48,7 +48,7 @@ extension CommandError {
                 fault.rule == .contentCoding ? "Fetch it undecoded with --raw." : "Check that the port speaks HTTP."
             )
         case .headTooLarge: (.decoding, "Ask whoever runs the server; a header that large is a mistake or an attack.")
-        case .incompleteBody: (.network, "Try again; what had arrived was not kept under the final name.")
+        case .incompleteBody: (.network, "Try again; a file appears only when it is complete.")
         case .bodyTooLarge: (.decoding, "Allow more with --max-size, if it is meant to be that large.")
         case .decompressionRatioExceeded: (.decoding, "Fetch it undecoded with --raw, if you trust the server.")
         case .untrustedServer(let fault, _): (.trust, advice(on: fault.cause))

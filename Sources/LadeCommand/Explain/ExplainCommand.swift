@@ -3,6 +3,7 @@ import Lade
 /// What `lade explain` was asked for: a call as `lade get` makes it.
 struct ExplainSettings: CallSettings {
     var request = RequestSettings()
+    var session = SessionSettings()
     var output = OutputSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
@@ -10,8 +11,13 @@ struct ExplainSettings: CallSettings {
     static let rows: [OptionRow<ExplainSettings>] =
         PolicySettings.rows.lifted(\.policy)
         + OutputSettings.rows.only("events", "ignore-status", "max-size").lifted(\.output).rare()
-        + RequestSettings.rows.lifted(\.request).rare()
+        + RequestSettings.rows.except("url").lifted(\.request).rare()
+        + SessionSettings.rows.lifted(\.session).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
+
+    func validateRest() throws(CommandError) {
+        try request.checkSingleAddress()
+    }
 }
 
 extension Command {

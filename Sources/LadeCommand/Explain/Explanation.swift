@@ -14,10 +14,9 @@ struct Explanation: Sendable {
     ///
     /// - Returns: Success; everything else is an error, also a status that is none.
     func run() async throws(CommandError) -> ExitCode {
-        var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
-        settings.connection.apply(to: &request)
-        settings.policy.apply(to: &request)
-        request.delivery = .streamed
+        var call = try await PreparedCall(settings, context)
+        call.request.delivery = .streamed
+        let request = call.request
         let witness = try Witness(settings.output, settings.policy, context)
         defer { witness.flush() }
         let story = CallStory()
@@ -25,12 +24,13 @@ struct Explanation: Sendable {
             settings.connection,
             settings.policy,
             for: .call,
-            request,
+            call,
             observers: witness.observers + [story]
         )
         let result = await outcome(of: request, account.makeLoader())
         // The last event of a body comes from a thread of the transport's, which has ended after this.
         await account.service.shutDown()
+        try call.finish(settings.session, context.console)
         try context.console.write("\(story.timeline)")
         switch result {
         case .success(let status):

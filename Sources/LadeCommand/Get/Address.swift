@@ -40,12 +40,17 @@ struct Address: Equatable {
 
     /// Adds an item to the query, percent-encoding everything but unreserved characters (RFC 3986 §2.3).
     mutating func addQueryItem(_ name: String, _ value: String) {
-        let item = Self.encoded(name) + "=" + Self.encoded(value)
-        guard let query, !query.isEmpty else {
-            query = item
-            return
-        }
-        self.query = query + (query.hasSuffix("&") ? "" : "&") + item
+        addQuery(Self.encoded(name) + "=" + Self.encoded(value))
+    }
+
+    /// Adds a text to the query as it is, but for characters that no address may have.
+    mutating func addQuery(_ text: String) {
+        guard !text.isEmpty else { return }
+        let text = text.utf8.map { byte in
+            byte <= 0x20 || byte >= 0x7F || "\"#<>\\^`{|}".utf8.contains(byte)
+                ? Self.encoded([byte]) : String(Unicode.Scalar(byte))
+        }.joined()
+        query = query.map { $0.isEmpty || $0.hasSuffix("&") ? $0 + text : "\($0)&\(text)" } ?? text
     }
 
     /// Adds a file's name where the path names only a folder, or nothing.
@@ -84,9 +89,12 @@ struct Address: Equatable {
         base.removeSubrange(start.upperBound...at)
     }
 
-    private static func encoded(_ text: String) -> String {
+    private static func encoded(_ text: String) -> String { encoded(text.utf8) }
+
+    /// Percent-encodes everything but unreserved characters (RFC 3986 §2.3).
+    static func encoded(_ bytes: some Sequence<UInt8>) -> String {
         var result = ""
-        for byte in text.utf8 {
+        for byte in bytes {
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
                 result.unicodeScalars.append(Unicode.Scalar(byte))

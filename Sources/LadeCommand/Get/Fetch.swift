@@ -5,10 +5,45 @@
 #endif
 import Lade
 
+/// The calls for each of the addresses, one after the other.
+struct FetchList: Sendable {
+    let settings: GetSettings
+    let context: CommandContext
+
+    /// Makes the calls; one that fails does not keep the next from being made.
+    ///
+    /// - Returns: Success; the error of the first call that failed otherwise.
+    func run() async throws(CommandError) -> ExitCode {
+        let others = settings.request.otherAddresses
+        guard !others.isEmpty else { return try await Fetch(settings: settings, context: context).run() }
+        let jar =
+            settings.session.keepsCookies && settings.session.name == nil
+            ? try await settings.session.makeJar(nil, now: context.time.date) : nil
+        var first: CommandError?
+        for address in [settings.request.address].compactMap(\.self) + others {
+            var settings = settings
+            settings.request.address = address
+            do throws(CommandError) {
+                _ = try await Fetch(settings: settings, context: context, jar: jar).run()
+            } catch {
+                // An interrupt and a reader that has left are about all of them.
+                guard error.code != .interrupted, error.code != .success else { throw error }
+                if !error.isQuiet { context.console.talk.write(error.lines) }
+                first = first ?? error
+            }
+        }
+        guard var first else { return .success }
+        first.isQuiet = true
+        throw first
+    }
+}
+
 /// One call from the request to the last byte of the answer.
 struct Fetch: Sendable {
     let settings: GetSettings
     let context: CommandContext
+    /// The cookies that several calls share; nil for those of this call alone.
+    var jar: CookieJar?
 
     private var output: OutputSettings { settings.output }
     private var console: Console { context.console }
@@ -28,18 +63,20 @@ struct Fetch: Sendable {
 
     private func fetch() async throws(CommandError) -> ExitCode {
         let file: OutputFile? =
-            if let path = output.path { try OutputFile(path, mayOverwrite: output.mayOverwrite) } else { nil }
-        var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
-        settings.connection.apply(to: &request)
-        settings.policy.apply(to: &request)
-        request.delivery = .streamed
+            if let path = output.path {
+                try OutputFile(path, mayOverwrite: output.mayOverwrite || output.continuesFile)
+            } else { nil }
+        var call = try await PreparedCall(settings, context)
+        call.request.delivery = .streamed
+        if let jar { call.jar = jar }
+        let request = call.request
         let witness = try Witness(output, settings.policy, context)
         defer { witness.flush() }
         let account = try await context.account(
             settings.connection,
             settings.policy,
             for: .call,
-            request,
+            call,
             observers: witness.observers
         )
         witness.started(request)
@@ -53,11 +90,14 @@ struct Fetch: Sendable {
             case .special(let device): try await stream(request, by: loader, to: device, witness)
             case nil: try await stream(request, by: loader, to: nil, witness)
             }
-            await account.service.shutDown()
         } catch {
             await account.service.shutDown()
+            // The failure is what the user is told; a session that cannot be kept besides adds nothing to it.
+            try? call.finish(settings.session, console)
             throw error
         }
+        await account.service.shutDown()
+        try call.finish(settings.session, console)
         return .success
     }
 
@@ -72,7 +112,9 @@ struct Fetch: Sendable {
     ) async throws(CommandError) {
         let line = showsProgress ? Locked(ProgressLine(console.talk, total: nil, time: context.time)) : nil
         defer { line?.withLock { $0.end() } }
-        let options = options(for: request, line)
+        let kept = Locked(Int64?.none)
+        var options = options(for: request, line)
+        options.kept = { count in kept.withLock { $0 = count } }
         let download: Download
         do throws(LoadingError) {
             download =
@@ -83,7 +125,12 @@ struct Fetch: Sendable {
             // Its body is not wanted, and the status is none to complain of.
             return
         } catch {
-            throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite) ?? witness.failure(error)
+            line?.withLock { $0.end() }
+            if !output.isSilent, let count = kept.withLock(\.self) {
+                console.talk.write("lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.\n")
+            }
+            throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
+                ?? witness.failure(error)
         }
         guard path == nil, !output.isSilent else { return }
         console.talk.write("lade: Saved as \(download.path.escapedForDisplay()).\n")
@@ -92,6 +139,10 @@ struct Fetch: Sendable {
     private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {
         var options = Download.Options()
         options.mayOverwrite = output.mayOverwrite
+        options.continuesFile = output.continuesFile
+        if !output.isSilent, !output.failsWithoutBody {
+            options.refused = { [console] in ServerMessage.show($0, $1, on: console) }
+        }
         options.lengthLimit = output.maximumSize.map(Int64.init)
         // A file is no place for the page of an error, unless every status is a success.
         options.acceptableStatuses = output.ignoresStatus ? 100..<(output.failsWithoutBody ? 400 : 1_000) : 100..<300
@@ -117,7 +168,9 @@ struct Fetch: Sendable {
         } catch {
             throw witness.failure(error)
         }
-        if device == nil || isAccepted(response) {
+        if device != nil, !isAccepted(response), !output.isSilent, !output.failsWithoutBody {
+            ServerMessage.show(response, await load.message(), on: console)
+        } else if device == nil || isAccepted(response) {
             var sink = sink(for: response, device)
             try await begin(response, in: &sink)
             if writesBody(of: response) {

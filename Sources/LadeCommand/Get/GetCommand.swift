@@ -1,12 +1,14 @@
 /// What `lade get` was asked for.
 struct GetSettings: CallSettings {
     var request = RequestSettings()
+    var session = SessionSettings()
     var output = OutputSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
 
     static let rows: [OptionRow<GetSettings>] =
         RequestSettings.rows.lifted(\.request)
+        + SessionSettings.rows.lifted(\.session)
         + OutputSettings.rows.lifted(\.output).map(\.fittingHelp)
         + PolicySettings.rows.lifted(\.policy)
         + ConnectionSettings.rows.lifted(\.connection).rare()
@@ -15,12 +17,27 @@ struct GetSettings: CallSettings {
         if output.usesRemoteName, output.path != nil {
             throw .usage("both --output and --remote-name", advice: "Choose one of them.")
         }
+        if output.path != nil, !request.otherAddresses.isEmpty {
+            throw .usage("one --output for several addresses", advice: "-O names each file like its remote file.")
+        }
+        if output.continuesFile {
+            guard output.path != nil || output.usesRemoteName else {
+                throw .usage(
+                    "--continue without a file",
+                    advice: "Name the file with -o FILE, or by its address with -O."
+                )
+            }
+            guard !output.includesHead, !output.mayOverwrite else {
+                let other = output.includesHead ? "--include" : "--force"
+                throw .usage("--continue with \(other)", advice: "Choose one of them.")
+            }
+        }
     }
 }
 
 extension OptionRow {
     /// The same row, without a line of its own where the help has no room for it.
-    fileprivate var fittingHelp: OptionRow { ["fail", "force", "ignore-status"].contains(info.name) ? rare : self }
+    fileprivate var fittingHelp: OptionRow { ["force", "ignore-status"].contains(info.name) ? rare : self }
 }
 
 extension Command {
@@ -28,7 +45,7 @@ extension Command {
     static let get = Command(
         "get",
         "Fetch one address, or send something to it",
-        operands: "URL [ITEM...]",
+        operands: "URL [URL...] [ITEM...]",
         operandCompletions: [.nothing, .files],
         description: "Without a scheme the address is https, on this machine http; :8080/path is on this machine. On a "
             + "terminal JSON is laid out and coloured and control characters are shown escaped; elsewhere every byte "
@@ -41,6 +58,6 @@ extension Command {
             Example(line: "lade get -O https://api.example.com/show.mp4", purpose: "Download"),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in
-        try await Fetch(settings: settings, context: context).run()
+        try await FetchList(settings: settings, context: context).run()
     }
 }

@@ -15,16 +15,24 @@ enum RequestItem: Equatable, Sendable {
     case header(HeaderEdit)
     /// `name@path`: a file of a form.
     case file(name: String, path: String)
+    /// `name=@path`: a string of the JSON body, from a file.
+    case textFile(name: String, path: String)
+    /// `name:=@path`: any value of the JSON body, from a file.
+    case jsonFile(name: String, path: String)
+    /// `Name:@path`: a header field whose value is a file's line.
+    case headerFile(name: String, path: String)
     /// `-`: the standard input is the body.
     case standardInput
 
     /// The kinds as the help shows them.
     static let kinds: [(term: String, meaning: String)] = [
-        ("name=text", "String in a JSON body (POST)"),
+        ("name=text", "String in a JSON body (POST); with --form a form field"),
         ("name:=json", "Number, list, object ... in a JSON body"),
-        ("name==text", "Query item, percent-encoded as needed"),
-        ("Name:text", "Header; “Name:” sends none, “Name;” an empty one"),
-        ("name@path", "File of a form (multipart/form-data)"),
+        ("a[b]=text", "The same in an object; a[]=text adds to a list"),
+        ("name==text", "URL query parameter"),
+        ("Name:text", "HTTP header; “Name:” unsets it, “Name;” sends it empty"),
+        ("name@path", "File upload (multipart/form-data)"),
+        ("name=@path", "The text of a file; also name:=@path and Name:@path"),
         ("-", "Standard input as the body"),
     ]
 
@@ -43,6 +51,18 @@ enum RequestItem: Equatable, Sendable {
         let name = String(characters[..<index].map(\.character))
         let value = String(characters[(index + separator.rawValue.count)...].map(\.character))
         guard !name.isEmpty else { throw Self.usage(text, "has no name before “\(separator.rawValue)”") }
+        let first = characters.dropFirst(index + separator.rawValue.count).first
+        if let first, first.character == "@", !first.isEscaped, [.text, .json, .header].contains(separator) {
+            let path = String(value.dropFirst())
+            guard !path.isEmpty else { throw Self.usage(text, "names no file after “@”; \\@ is the character") }
+            self =
+                switch separator {
+                case .json: .jsonFile(name: name, path: path)
+                case .header: .headerFile(name: name, path: path)
+                default: .textFile(name: name, path: path)
+                }
+            return
+        }
         switch separator {
         case .text: self = .text(name: name, value: value)
         case .query: self = .query(name: name, value: value)
@@ -50,7 +70,7 @@ enum RequestItem: Equatable, Sendable {
         case .emptyHeader: self = .header(.set(name, ""))
         case .header:
             if ["http", "https"].contains(name.lowercased()), value.hasPrefix("//") {
-                throw .usage("more than one address: \(text.asArgument)", advice: "Fetch one address at a time.")
+                throw .usage("“\(text.asArgument)” is no item", advice: "Addresses come before the items.")
             }
             self = .header(value.isEmpty ? .remove(name) : .set(name, value))
         case .json:

@@ -27,11 +27,14 @@ extension RequestSettings {
         askingBy prompt: PasswordPrompt,
         random: any RandomSource = SystemRandom()
     ) async throws(CommandError) -> Request {
-        let (url, addressUser) = try target()
+        let (url, addressUser) = try await target()
         let body = try await body(random)
         let method = try CommandError.translating { () throws(LoadingError) in try requestMethod(hasBody: body != nil) }
         var request = Request(method, url, body: body)
-        request.headers = requestHeaders()
+        let given = try await edits()
+        let defaults = defaultHeaders.filter { edit in !given.contains { $0.name.equalsIgnoringASCIICase(edit.name) } }
+        let edits = defaults + given
+        request.headers = requestHeaders(edits)
         if edits.contains(where: { $0.name.equalsIgnoringASCIICase("Content-Type") }) {
             request.body?.contentType = nil
         }
@@ -42,10 +45,27 @@ extension RequestSettings {
         return request
     }
 
-    private func target() throws(CommandError) -> (URL, user: String?) {
+    /// The origin of the address.
+    ///
+    /// - Throws: A usage error for what is no address.
+    func origin() throws(CommandError) -> Origin {
+        let address = Address(self.address ?? "")
+        guard let origin = URL(string: address.text).flatMap({ Origin($0) }) else {
+            throw .usage("“\(address.shown)” is no address", advice: "Write it as https://host/path.")
+        }
+        return origin
+    }
+
+    /// The user, and perhaps the password, in the address.
+    var addressUser: String? { Address(address ?? "").user }
+
+    private func target() async throws(CommandError) -> (URL, user: String?) {
         var address = Address(self.address ?? "")
         if let uploadPath, uploadPath != "-", let name = uploadPath.split(separator: "/").last {
             address.completePath(with: String(name))
+        }
+        if sendsDataInQuery {
+            address.addQuery(String(decoding: try await Self.bytes(of: data, joinedBy: "&"), as: UTF8.self))
         }
         for case .query(let name, let value) in items { address.addQueryItem(name, value) }
         guard let url = URL(string: address.text) else {
@@ -65,17 +85,24 @@ extension RequestSettings {
 // MARK: - Header fields
 
 extension RequestSettings {
-    /// What the options and the items say about header fields, in order.
-    private var edits: [HeaderEdit] {
+    /// What the options and the items say about header fields, in order; reads the files that are values.
+    func edits() async throws(CommandError) -> [HeaderEdit] {
         let named = [("User-Agent", userAgent), ("Referer", referer)]
-        return named.compactMap { name, value in value.map { .set(name, $0) } } + headers
-            + items.compactMap { if case .header(let edit) = $0 { edit } else { nil } }
+        var edits = named.compactMap { name, value in value.map { HeaderEdit.set(name, $0) } } + headers
+        for item in items {
+            switch item {
+            case .header(let edit): edits.append(edit)
+            case .headerFile(let name, let path):
+                edits.append(.set(name, try await Self.text(ofFile: path, of: name).trimmedOfLineEnds))
+            default: break
+            }
+        }
+        return edits
     }
 
     /// The fields that are sent: a default one only where the user says nothing of it.
-    private func requestHeaders() -> Headers {
+    private func requestHeaders(_ edits: [HeaderEdit]) -> Headers {
         let defaults = [("User-Agent", "lade/\(Version.number)"), ("Accept", acceptsJSON ? "application/json" : "*/*")]
-        let edits = edits
         var fields = Headers(
             defaults.filter { name, _ in !edits.contains { $0.name.equalsIgnoringASCIICase(name) } }
         )
@@ -84,7 +111,7 @@ extension RequestSettings {
     }
 
     private var acceptsJSON: Bool {
-        !json.isEmpty || (hasItemBody && !hasFile)
+        !json.isEmpty || (hasItemBody && !hasFile && !isForm)
     }
 
     private static func basicCredentials(
@@ -109,13 +136,16 @@ extension RequestSettings {
     private static let jsonType = "application/json"
 
     private var hasFile: Bool {
-        items.contains { if case .file = $0 { true } else { false } }
+        !formParts.isEmpty || items.contains { if case .file = $0 { true } else { false } }
     }
 
     private func body(_ random: any RandomSource) async throws(CommandError) -> RequestBody? {
-        if hasFile { return try form(random) }
-        if hasItemBody { return .text(itemObject, contentType: Self.jsonType) }
-        if !data.isEmpty { return try await Self.body(of: data, joinedBy: "&", contentType: Self.formType) }
+        if hasFile { return try await form(random) }
+        if hasItemBody, isForm { return .text(try await itemForm(), contentType: Self.formType) }
+        if hasItemBody { return .text(try await itemDocument(), contentType: Self.jsonType) }
+        if !data.isEmpty, !sendsDataInQuery {
+            return try await Self.body(of: data, joinedBy: "&", contentType: Self.formType)
+        }
         if !json.isEmpty { return try await Self.body(of: json, joinedBy: "", contentType: Self.jsonType) }
         if let uploadPath { return try Self.body(ofFile: uploadPath, contentType: nil) }
         if readsStandardInput || items.contains(.standardInput) {
@@ -124,42 +154,91 @@ extension RequestSettings {
         return nil
     }
 
-    /// The items as one object; a name given twice has its last value, in the place of the first.
-    private var itemObject: String {
-        var members: [(name: String, value: String)] = []
+    /// The items as one JSON document: an object, or what paths like `[]` say.
+    private func itemDocument() async throws(CommandError) -> String {
+        var tree = JSONTree()
         for item in items {
-            let member: (name: String, value: String)
             switch item {
-            case .text(let name, let value): member = (name, JSONQuoting.string(value))
-            case .json(let name, let value): member = (name, value)
-            case .query, .header, .file, .standardInput: continue
-            }
-            if let index = members.firstIndex(where: { $0.name == member.name }) {
-                members[index] = member
-            } else {
-                members.append(member)
+            case .text(let name, let value): try tree.set(JSONQuoting.string(value), at: name)
+            case .textFile(let name, let path):
+                try tree.set(JSONQuoting.string(try await Self.text(ofFile: path, of: name)), at: name)
+            case .json(let name, let value): try tree.set(value, at: name)
+            case .jsonFile(let name, let path):
+                let text = try await Self.text(ofFile: path, of: name)
+                guard JSONValue.isValid(text) else {
+                    throw .usage("the item “\(name):=@…” names a file that is no JSON", advice: "Check \(path).")
+                }
+                try tree.set(text, at: name)
+            case .query, .header, .headerFile, .file, .standardInput: continue
             }
         }
-        return JSONQuoting.object(members)
+        return tree.text
     }
 
-    private func form(_ random: any RandomSource) throws(CommandError) -> RequestBody {
-        var form = MultipartForm(random: random)
+    /// The items as the fields of a form, names as they were typed.
+    private func itemForm() async throws(CommandError) -> String {
+        var address = Address("")
+        address.query = nil
+        for case .text(let name, let value) in try await fields() { address.addQueryItem(name, value) }
+        return address.query ?? ""
+    }
+
+    /// The items that are fields of a form, those from files read.
+    private func fields() async throws(CommandError) -> [RequestItem] {
+        var fields: [RequestItem] = []
         for item in items {
             switch item {
-            case .text(let name, let value), .json(let name, let value): form.addField(name, value)
-            case .file(let name, let path):
-                let body = try Self.body(ofFile: path, contentType: nil)
-                let fileName = path.split(separator: "/").last.map(String.init) ?? path
+            case .text(let name, let value), .json(let name, let value):
+                fields.append(.text(name: name, value: value))
+            case .textFile(let name, let path), .jsonFile(let name, let path):
+                fields.append(.text(name: name, value: try await Self.text(ofFile: path, of: name)))
+            case .file: fields.append(item)
+            case .query, .header, .headerFile, .standardInput: break
+            }
+        }
+        return fields
+    }
+
+    private func form(_ random: any RandomSource) async throws(CommandError) -> RequestBody {
+        var form = MultipartForm(random: random)
+        var parts = formParts
+        for item in try await fields() {
+            switch item {
+            case .text(let name, let value): parts.append(FormPart(name, .text(value)))
+            case .file(let name, let path): parts.append(FormPart(name, .file(path)))
+            default: break
+            }
+        }
+        for part in parts {
+            switch part.content {
+            case .text(let text): form.addField(part.name, text)
+            case .fieldFile(let path): form.addField(part.name, try await Self.text(ofFile: path, of: part.name))
+            case .file(let path):
+                let body = try Self.body(ofFile: path, contentType: part.contentType)
+                let fileName = part.fileName ?? path.split(separator: "/").last.map(String.init) ?? path
                 do throws(LoadingError) {
-                    try form.addBody(name, body, fileName: fileName)
+                    try form.addBody(part.name, body, fileName: fileName)
                 } catch {
                     throw CommandError(error)
                 }
-            case .query, .header, .standardInput: break
             }
         }
         return form.body
+    }
+
+    // What is longer is sent as a body of its own, from the disk.
+    private static let textLimit = 64 << 20
+
+    /// What a file has that is the value of an item.
+    private static func text(ofFile path: String, of name: String) async throws(CommandError) -> String {
+        let bytes = try await InputReader(path).all(atMost: textLimit)
+        guard let bytes, let text = String(validating: bytes, as: UTF8.self) else {
+            throw .usage(
+                "the item “\(name)” names a file that is \(bytes == nil ? "larger than 64 MB" : "no text in UTF-8")",
+                advice: "Send it as \(name)@\(path) or with --data-binary @\(path)."
+            )
+        }
+        return text
     }
 
     private static func body(
@@ -170,17 +249,28 @@ extension RequestSettings {
         if pieces.count == 1, case .file(let path, strippingLineEnds: false) = pieces[0] {
             return try body(ofFile: path, contentType: contentType)
         }
+        return .bytes(try await bytes(of: pieces, joinedBy: separator), contentType: contentType)
+    }
+
+    private static func bytes(of pieces: [Piece], joinedBy separator: String) async throws(CommandError) -> Data {
         var bytes = Data()
         for (index, piece) in pieces.enumerated() {
             if index > 0 { bytes.append(contentsOf: separator.utf8) }
-            switch piece {
-            case .text(let text): bytes.append(contentsOf: text.utf8)
-            case .file(let path, let isStripped):
-                let content = try await InputReader(path).all()
-                bytes.append(contentsOf: isStripped ? content.filter { ![0x0A, 0x0D, 0x00].contains($0) } : content)
-            }
+            bytes.append(try await self.bytes(of: piece))
         }
-        return .bytes(bytes, contentType: contentType)
+        return bytes
+    }
+
+    private static func bytes(of piece: Piece) async throws(CommandError) -> Data {
+        switch piece {
+        case .text(let text): return Data(text.utf8)
+        case .file(let path, let isStripped):
+            let content = try await InputReader(path).all()
+            return isStripped ? content.filter { ![0x0A, 0x0D, 0x00].contains($0) } : content
+        case .encoded(let name, let piece):
+            let content = Address.encoded(try await bytes(of: piece))
+            return Data((name.isEmpty ? content : "\(name)=\(content)").utf8)
+        }
     }
 
     /// A whole file, sent from the disk; a pipe is sent as it is read, once.
@@ -195,5 +285,14 @@ extension RequestSettings {
         return .writer(contentType: contentType) { write in
             while let chunk = try await reader.next() { try await write(chunk) }
         }
+    }
+}
+
+extension String {
+    /// The text without the line ends that editors add.
+    fileprivate var trimmedOfLineEnds: String {
+        var text = self[...]
+        while text.last?.isNewline == true { text.removeLast() }
+        return String(text)
     }
 }

@@ -8,22 +8,54 @@ import Lade
 /// What is to be asked for: the address, its items, and the options that say the same as curl's.
 struct RequestSettings: Sendable {
     /// A piece of the body.
-    enum Piece: Equatable, Sendable {
+    indirect enum Piece: Equatable, Sendable {
         /// What the argument says.
         case text(String)
         /// A file's bytes, or those of the standard input for `-`.
         case file(String, strippingLineEnds: Bool)
+        /// A name that is sent as it is, and a piece that is percent-encoded.
+        case encoded(name: String, Piece)
+
+        /// Whether it is read from the standard input.
+        var readsStandardInput: Bool {
+            switch self {
+            case .text: false
+            case .file(let path, _): path == "-"
+            case .encoded(_, let piece): piece.readsStandardInput
+            }
+        }
+
+        /// Reads the argument of `--data-urlencode`: `text`, `=text`, `name=text`, `@file` or `name@file`.
+        init(encoding argument: String) {
+            guard let index = argument.firstIndex(where: { "=@".contains($0) }) else {
+                self = .encoded(name: "", .text(argument))
+                return
+            }
+            let value = String(argument[argument.index(after: index)...])
+            let content = argument[index] == "=" ? Piece.text(value) : .file(value, strippingLineEnds: false)
+            self = .encoded(name: String(argument[..<index]), content)
+        }
     }
 
     var address: String?
+    /// Further addresses, each fetched with the same items and options.
+    var otherAddresses: [String] = []
     var items: [RequestItem] = []
     var method: String?
     var isHead = false
     var headers: [HeaderEdit] = []
+    /// Fields of a configuration or a session; a field that is given takes their place.
+    var defaultHeaders: [HeaderEdit] = []
     /// Pieces of `--data`, joined by `&`.
     var data: [Piece] = []
     /// Pieces of `--json`, joined by nothing.
     var json: [Piece] = []
+    /// Whether `--data` goes into the query.
+    var sendsDataInQuery = false
+    /// Whether items make a form instead of JSON.
+    var isForm = false
+    /// Parts of `--form-part`, sent with those of the items.
+    var formParts: [FormPart] = []
     var uploadPath: String?
     var readsStandardInput = false
     var user: String?
@@ -32,10 +64,16 @@ struct RequestSettings: Sendable {
 
     /// The options that fill this in.
     static let rows: [OptionRow<RequestSettings>] = [
-        .value("request", letter: "X", "METHOD", .request, "Method instead of GET, or POST with a body") {
+        .value("url", "URL", .request, "A further address to fetch", isCommon: false) {
+            settings,
+            value throws(CommandError) in
+            guard !value.isEmpty else { throw .usage("--url: no address", advice: "Write it as https://host/path.") }
+            if settings.address == nil { settings.address = value } else { settings.otherAddresses.append(value) }
+        },
+        .value("request", letter: "X", "METHOD", .request, "Request method (GET, or POST with a body)") {
             $0.method = $1
         },
-        .value("header", letter: "H", "NAME:VALUE", .request, "Send a header field; takes a default's place") {
+        .value("header", letter: "H", "NAME:VALUE", .request, "Pass a custom header to the server") {
             settings,
             value throws(CommandError) in
             settings.headers.append(try HeaderEdit(line: value))
@@ -45,7 +83,7 @@ struct RequestSettings: Sendable {
             letter: "d",
             "TEXT|@FILE",
             .request,
-            "Send a form, as one line",
+            "HTTP POST data (a=1&b=2)",
             details: "Line ends of a file are left out; @- reads the standard input. Repeated, the texts are joined "
                 + "by an ampersand.",
             completion: .files
@@ -59,14 +97,14 @@ struct RequestSettings: Sendable {
             "data-raw",
             "TEXT",
             .request,
-            "The same, where @ has no meaning",
+            "HTTP POST data, where @ has no meaning",
             isCommon: false
         ) { $0.data.append(.text($1)) },
         .value(
             "data-binary",
             "TEXT|@FILE",
             .request,
-            "The same, keeping every byte of the file",
+            "HTTP POST data, every byte of the file",
             details: "A file that is the whole body is sent from the disk, however large.",
             isCommon: false,
             completion: .files
@@ -77,10 +115,41 @@ struct RequestSettings: Sendable {
             )
         },
         .value(
+            "data-urlencode",
+            "TEXT|@FILE",
+            .request,
+            "HTTP POST data, URL encoded",
+            details: "Written as TEXT, NAME=TEXT, @FILE or NAME@FILE; the name is sent as it is.",
+            isCommon: false,
+            completion: .files
+        ) { settings, value throws(CommandError) in
+            guard !value.isEmpty, !value.hasSuffix("@") else {
+                throw .usage(
+                    "--data-urlencode: nothing to encode",
+                    advice: "Write TEXT, NAME=TEXT, @FILE or NAME@FILE."
+                )
+            }
+            settings.data.append(Piece(encoding: value))
+        },
+        .flag("get", letter: "G", .request, "Put the data into the URL and use GET", isCommon: false) {
+            $0.sendsDataInQuery = true
+        },
+        .flag("form", .request, "Send the items as a form instead of JSON") { $0.isForm = true },
+        .value(
+            "form-part",
+            letter: "F",
+            "NAME=TEXT|@FILE",
+            .request,
+            "Multipart form part, as curl -F",
+            details: "NAME=@FILE uploads a file, NAME=<FILE sends what it has as a field. Behind the file stand "
+                + ";type=TYPE and ;filename=NAME if they are needed.",
+            completion: .files
+        ) { settings, value throws(CommandError) in settings.formParts.append(try FormPart(argument: value)) },
+        .value(
             "json",
             "TEXT|@FILE",
             .request,
-            "Send JSON and accept JSON",
+            "HTTP POST JSON, and accept JSON",
             completion: .files
         ) { settings, value in
             settings.json.append(
@@ -93,11 +162,11 @@ struct RequestSettings: Sendable {
             letter: "T",
             "FILE",
             .request,
-            "Upload a file (PUT); - is the standard input",
-            details: "To an address that ends with a slash, the file's name is added.",
+            "Upload a local file to the URL (PUT)",
+            details: "A dash is the standard input. To an address that ends with a slash, the file's name is added.",
             completion: .files
         ) { $0.uploadPath = $1 },
-        .flag("stdin", .request, "Send the standard input as the body", isCommon: false) {
+        .flag("stdin", .request, "Send the standard input as the request body", isCommon: false) {
             $0.readsStandardInput = true
         },
         .value(
@@ -105,22 +174,22 @@ struct RequestSettings: Sendable {
             letter: "u",
             "USER[:PASSWORD]",
             .request,
-            "Sign in with Basic; asks for the password",
+            "Server user and password (Basic)",
             details: "A password given here can be seen by other users of the machine; without it, it is asked for on "
                 + "the terminal."
         ) { $0.user = $1 },
-        .flag("head", letter: "I", .request, "Ask for the head only (HEAD) and print it") { $0.isHead = true },
+        .flag("head", letter: "I", .request, "Show the response headers only (HEAD)") { $0.isHead = true },
         .value(
             "user-agent",
             letter: "A",
             "TEXT",
             .request,
-            "Say that another program asks (User-Agent)",
+            "Send this User-Agent to the server",
             isCommon: false
         ) {
             $0.userAgent = $1
         },
-        .value("referer", letter: "e", "URL", .request, "Say which page led here (Referer)", isCommon: false) {
+        .value("referer", letter: "e", "URL", .request, "Send this Referer to the server", isCommon: false) {
             $0.referer = $1
         },
     ]
@@ -129,6 +198,10 @@ struct RequestSettings: Sendable {
     mutating func addOperand(_ operand: String) throws(CommandError) {
         guard address != nil else {
             address = operand
+            return
+        }
+        if items.isEmpty, ["http://", "https://"].contains(where: operand.lowercased().hasPrefix) {
+            otherAddresses.append(operand)
             return
         }
         items.append(try RequestItem(operand))
@@ -140,7 +213,8 @@ struct RequestSettings: Sendable {
             throw .usage("there is no address to fetch", advice: "“lade get --help” shows how to write one.")
         }
         let bodies = [
-            ("items", hasItemBody), ("--data", !data.isEmpty), ("--json", !json.isEmpty),
+            ("items", hasItemBody && formParts.isEmpty), ("--form-part", !formParts.isEmpty),
+            ("--data", !data.isEmpty && !sendsDataInQuery), ("--json", !json.isEmpty),
             ("--upload-file", uploadPath != nil),
             ("the standard input", readsStandardInput || items.contains(.standardInput)),
         ]
@@ -151,25 +225,42 @@ struct RequestSettings: Sendable {
         guard !isHead || bodies.isEmpty else {
             throw .usage("--head has no body, \(bodies.joined()) has one", advice: "Choose one of them.")
         }
+        guard !sendsDataInQuery || !data.isEmpty else {
+            throw .usage("--get without --data", advice: "Give what goes into the URL with -d or --data-urlencode.")
+        }
+        guard otherAddresses.isEmpty || standardInputReaders == 0 else {
+            throw .usage("the standard input for several addresses", advice: "Name a file, which can be read again.")
+        }
         guard standardInputReaders < 2 else {
             throw .usage("the standard input is read twice", advice: "Name it once.")
         }
+    }
+
+    /// Checks that there is one address.
+    func checkSingleAddress() throws(CommandError) {
+        guard let other = otherAddresses.first else { return }
+        throw .usage("more than one address: \(other.asArgument)", advice: "Give one address at a time.")
     }
 
     /// Whether items make a body.
     var hasItemBody: Bool {
         items.contains { item in
             switch item {
-            case .text, .json, .file: true
-            case .query, .header, .standardInput: false
+            case .text, .json, .file, .textFile, .jsonFile: true
+            case .query, .header, .headerFile, .standardInput: false
             }
         }
     }
 
     private var standardInputReaders: Int {
-        let pieces = (data + json).count { if case .file("-", _) = $0 { true } else { false } }
-        let items = items.count {
-            if case .file(_, "-") = $0 { true } else { $0 == .standardInput }
+        let pieces = (data + json).count(where: \.readsStandardInput) + formParts.count { $0.path == "-" }
+        let items = items.count { item in
+            switch item {
+            case .file(_, let path), .textFile(_, let path), .jsonFile(_, let path), .headerFile(_, let path):
+                path == "-"
+            case .standardInput: true
+            case .text, .json, .query, .header: false
+            }
         }
         return pieces + items + (uploadPath == "-" ? 1 : 0) + (readsStandardInput ? 1 : 0)
     }

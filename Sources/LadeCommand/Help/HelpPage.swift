@@ -11,15 +11,15 @@ struct HelpPage {
         var page = Page()
         page.line("\(table.program) \(table.summary).")
         page.blank()
-        page.line("Usage: \(table.program) COMMAND [ARGUMENT...]")
+        page.line("Usage: \(table.program) [OPTION...] URL [ITEM...]   (the same as \(table.program) get)")
+        page.line("       \(table.program) COMMAND [ARGUMENT...]")
         page.rows("Commands", table.commands.map { ($0.name, $0.summary) })
         page.rows("Options", (ProgramSettings.rows.map(\.info)).map { (Self.aligned($0), $0.summary) })
         // The first commands are what the program is for.
         let examples = table.commands.prefix(3).compactMap(\.examples.first).map { ($0.line, "") }
         page.rows("Examples", examples)
         page.blank()
-        page.line("“\(table.program) help COMMAND” says more of a command,")
-        page.line("“\(table.program) help exit-codes” what the exit codes mean.")
+        page.line("More: “\(table.program) help COMMAND”, “\(table.program) help exit-codes”.")
         return page.text
     }
 
@@ -39,7 +39,7 @@ struct HelpPage {
         let others = command.options.filter { !isComplete && !$0.isCommon }
         if others.count > 1 {
             page.blank()
-            page.paragraph("Also (“\(table.program) help \(command.name) --all”): ", others.map(Self.brief))
+            page.line("“\(table.program) help \(command.name) --all” lists \(others.count - 1) more options.")
         }
         page.rows("Examples", command.examples.map { ($0.line, $0.purpose) })
         return page.text
@@ -61,10 +61,6 @@ struct HelpPage {
 
     private static func aligned(_ option: OptionInfo) -> String {
         option.letter == nil ? "    \(option.spelling)" : option.spelling
-    }
-
-    private static func brief(_ option: OptionInfo) -> String {
-        (option.letter.map { "-\($0) " } ?? "") + "--\(option.name)"
     }
 }
 
@@ -101,20 +97,6 @@ private struct Page {
             }
         }
     }
-
-    /// Words separated by commas, wrapped.
-    mutating func paragraph(_ lead: String, _ words: [String]) {
-        var current = lead
-        for (index, word) in words.enumerated() {
-            let piece = word + (index + 1 < words.count ? ", " : "")
-            if current.count + piece.trimmedEnd.count > HelpPage.width {
-                line(current.trimmedEnd)
-                current = "  "
-            }
-            current += piece
-        }
-        line(current.trimmedEnd)
-    }
 }
 
 extension String {
@@ -126,11 +108,5 @@ extension String {
     /// The text with spaces behind up to a width.
     func rightPadded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
-    }
-
-    fileprivate var trimmedEnd: String {
-        var text = self[...]
-        while text.last == " " { text.removeLast() }
-        return String(text)
     }
 }

@@ -48,7 +48,7 @@ enum OutputFile {
     static func exists(_ path: String) -> CommandError {
         CommandError(
             what: "The file \(path) exists already.",
-            advice: "Overwrite it with --force, or choose another with -o.",
+            advice: "Complete it with -C, overwrite it with --force, or choose another with -o.",
             code: .localFile
         )
     }

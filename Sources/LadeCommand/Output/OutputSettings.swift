@@ -3,6 +3,7 @@ struct OutputSettings: Sendable {
     var path: String?
     var usesRemoteName = false
     var mayOverwrite = false
+    var continuesFile = false
     var includesHead = false
     var isSilent = false
     var showsErrors = false
@@ -19,27 +20,41 @@ struct OutputSettings: Sendable {
             letter: "o",
             "FILE",
             .output,
-            "Write to a file, which appears when it is complete",
-            details: "Nothing is written for a status that is no success, unless --ignore-status is given. - is the "
-                + "standard output.",
+            "Write to a file instead of the standard output",
+            details: "The file appears when it is complete; a download that was interrupted is resumed by the same "
+                + "command. Nothing is written for a status that is no success, unless --ignore-status is given. - is "
+                + "the standard output.",
             completion: .files
         ) { settings, value in
             settings.path = value == "-" ? nil : value
             settings.usesRemoteName = false
-        },
+        }.also("out"),
         .flag(
             "remote-name",
             letter: "O",
             .output,
-            "The same, with the name the server gives",
+            "Write to a file named like the remote file",
             details: "The name comes from Content-Disposition or the address. It never names another folder or a "
                 + "hidden file."
         ) { $0.usesRemoteName = true },
+        .flag(
+            "continue",
+            letter: "C",
+            .output,
+            "With -o or -O: complete a file that has a part",
+            details: "What a download of lade's left is resumed without this. A file that another tool has begun is "
+                + "completed when the server sends the rest of it; until then it stays as it is. A dash behind it is "
+                + "allowed."
+        ) { $0.continuesFile = true }.allowingDash,
         .flag("force", .output, "Overwrite a file that exists") { $0.mayOverwrite = true },
-        .flag("include", letter: "i", .output, "Print the head of the answer as well") { $0.includesHead = true },
+        .flag("include", letter: "i", .output, "Include the response headers in the output") {
+            $0.includesHead = true
+        }.also("show-headers"),
         .flag("fail", letter: "f", .output, "Print no body for status 400 and above") { $0.failsWithoutBody = true },
         .flag("ignore-status", .output, "Treat every status as a success") { $0.ignoresStatus = true },
-        .flag("verbose", letter: "v", .output, "Tell the whole story on the standard error") { $0.isVerbose = true },
+        .flag("verbose", letter: "v", .output, "Show both headers and what happens, on stderr") {
+            $0.isVerbose = true
+        },
         .flag("silent", letter: "s", .output, "Show neither progress nor errors", isCommon: false) {
             $0.isSilent = true
         },

@@ -3,6 +3,7 @@ import Lade
 /// What `lade pages` was asked for.
 struct PagesSettings: CallSettings {
     var request = RequestSettings()
+    var session = SessionSettings()
     var paging = PagingSettings()
     var output = OutputSettings()
     var policy = PolicySettings()
@@ -11,12 +12,14 @@ struct PagesSettings: CallSettings {
     static let rows: [OptionRow<PagesSettings>] =
         PagingSettings.rows.lifted(\.paging)
         + OutputSettings.rows.only("verbose", "silent", "events").lifted(\.output).rare()
-        + RequestSettings.rows.except("head", "upload-file", "stdin").lifted(\.request).rare()
+        + RequestSettings.rows.except("head", "upload-file", "stdin", "url").lifted(\.request).rare()
+        + SessionSettings.rows.lifted(\.session).rare()
         + PolicySettings.rows.except("location").lifted(\.policy).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
 
     func validateRest() throws(CommandError) {
         try paging.validate()
+        try request.checkSingleAddress()
     }
 }
 

@@ -16,9 +16,8 @@ struct PagesRun: Sendable {
     ///
     /// - Returns: Success, also when a limit of the user's ended it.
     func run() async throws(CommandError) -> ExitCode {
-        var request = try await settings.request.request(askingBy: PasswordPrompt(interruption: context.interruption))
-        settings.connection.apply(to: &request)
-        settings.policy.apply(to: &request)
+        let call = try await PreparedCall(settings, context)
+        let request = call.request
         let harvest = settings.paging.harvest(request)
         let witness = try Witness(settings.output, settings.policy, context)
         defer { witness.flush() }
@@ -28,7 +27,7 @@ struct PagesRun: Sendable {
             settings.connection,
             settings.policy,
             for: .list,
-            request,
+            call,
             observers: witness.observers + [meter]
         )
         witness.started(request)
@@ -54,6 +53,7 @@ struct PagesRun: Sendable {
         }
         line.end()
         await account.service.shutDown()
+        try call.finish(settings.session, console)
         switch outcome {
         case .success(let summary): return try finish(summary)
         case .failure(let error): throw failure(error, witness, hasPages: meter.progress.pages > 0)

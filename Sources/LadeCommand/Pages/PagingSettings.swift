@@ -66,7 +66,7 @@ struct PagingSettings: Sendable {
             completion: .files
         ) { settings, value in
             settings.path = value == "-" ? nil : value
-        },
+        }.also("output"),
         .value(
             "state",
             "FILE",

@@ -28,7 +28,9 @@ struct HeadTimeout: Interceptor {
                 try? await time.sleep(until: end)
                 return nil
             }
-            let first = await tasks.next() ?? nil
+            var first = await tasks.next() ?? nil
+            // A call that is cancelled ends both, in any order; what counts is how the exchange ended.
+            if first == nil, Task.isCancelled { first = await tasks.next() ?? nil }
             tasks.cancelAll()
             return first
         }

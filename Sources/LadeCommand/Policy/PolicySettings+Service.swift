@@ -94,14 +94,15 @@ extension URL {
 extension CommandContext {
     /// Makes the account that carries out the calls of a command; its service ends with `account.service.shutDown()`.
     ///
-    /// It keeps no cookies: what is sent is what the command line says.
+    /// It keeps no cookies unless they are asked for: what is sent is what the command line says.
     func account(
         _ connection: ConnectionSettings,
         _ policy: PolicySettings,
         for work: PolicySettings.Work,
-        _ request: Request,
+        _ call: PreparedCall,
         observers: [any EventSink]
     ) async throws(CommandError) -> Account {
+        let request = call.request
         let prompt = PasswordPrompt(interruption: interruption)
         var accountSettings = Account.Settings()
         console.secrets.add(Redaction.secrets(of: request))
@@ -110,7 +111,7 @@ extension CommandContext {
             askingBy: prompt,
             hiding: console.secrets
         )
-        accountSettings.cookies = .off
+        accountSettings.cookies = call.jar.map { .jar($0) } ?? .off
         var settings = Service.Settings()
         settings.transport = try connection.transportSettings()
         if case .proxy(let proxy) = settings.transport.proxy, let password = proxy.credentials?.password {

@@ -50,8 +50,16 @@ final class InputReader: Sendable {
 
     /// Everything up to the end.
     func all() async throws(CommandError) -> Data {
+        try await all(atMost: .max) ?? Data()
+    }
+
+    /// Everything up to the end; nil when that is more than `limit` bytes.
+    func all(atMost limit: Int) async throws(CommandError) -> Data? {
         var all = Data()
-        while let chunk = try await next() { all.append(chunk) }
+        while let chunk = try await next() {
+            all.append(chunk)
+            guard all.count <= limit else { return nil }
+        }
         return all
     }
 

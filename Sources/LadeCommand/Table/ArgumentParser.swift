@@ -6,11 +6,25 @@ protocol CommandSettings: Sendable {
     /// Takes the next argument that is no option.
     mutating func addOperand(_ operand: String) throws(CommandError)
 
+    /// The arguments that come before those of the command line, as a file has them; none by default.
+    ///
+    /// - Parameters:
+    ///   - rows: The options of the command.
+    ///   - table: All commands.
+    func defaultArguments(for rows: [OptionInfo], in table: CommandTable) throws(CommandError) -> [String]
+
+    /// The default arguments were read; those of the command line follow.
+    mutating func endDefaults()
+
     /// Checks what only the whole of the arguments can tell.
     func validate() throws(CommandError)
 }
 
 extension CommandSettings {
+    func defaultArguments(for rows: [OptionInfo], in table: CommandTable) throws(CommandError) -> [String] { [] }
+
+    mutating func endDefaults() {}
+
     func validate() throws(CommandError) {}
 }
 
@@ -29,28 +43,46 @@ struct ArgumentParser<Settings: CommandSettings> {
 
     let command: String
     let rows: [OptionRow<Settings>]
+    /// The table whose commands a file of defaults can mean; nil to read none.
+    var table: CommandTable?
 
     /// Reads the arguments that follow the command's name.
     ///
     /// - Throws: A usage error that names the culprit, with the nearest option for one that does not exist (CM-08).
     func parse(_ arguments: [String]) throws(CommandError) -> Outcome {
         var settings = Settings()
+        guard try read(arguments, into: &settings) else { return .help }
+        // The arguments say which defaults they want, and come after them.
+        let defaults = try table.map { table throws(CommandError) in
+            try settings.defaultArguments(for: rows.map(\.info), in: table)
+        }
+        if let defaults, !defaults.isEmpty {
+            settings = Settings()
+            guard try read(defaults, into: &settings) else { return .help }
+            settings.endDefaults()
+            guard try read(arguments, into: &settings) else { return .help }
+        }
+        try settings.validate()
+        return .run(settings)
+    }
+
+    /// Reads arguments into settings without checking the whole of them; false when one asks for help.
+    func read(_ arguments: [String], into settings: inout Settings) throws(CommandError) -> Bool {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             if argument == "--" {
                 while let operand = rest.popFirst() { try settings.addOperand(operand) }
             } else if argument == "--help" || argument == "-h" {
-                return .help
+                return false
             } else if argument.hasPrefix("--") {
                 try parseLong(argument.dropFirst(2), &rest, &settings)
             } else if argument.hasPrefix("-"), argument != "-" {
-                guard try parseLetters(argument, &rest, &settings) else { return .help }
+                guard try parseLetters(argument, &rest, &settings) else { return false }
             } else {
                 try settings.addOperand(argument)
             }
         }
-        try settings.validate()
-        return .run(settings)
+        return true
     }
 
     private func parseLong(
@@ -60,11 +92,12 @@ struct ArgumentParser<Settings: CommandSettings> {
     ) throws(CommandError) {
         let name = text.prefix { $0 != "=" }
         let attached = name.endIndex < text.endIndex ? String(text[text.index(after: name.endIndex)...]) : nil
-        guard let row = rows.first(where: { $0.info.name == name }) else {
+        guard let row = rows.first(where: { $0.info.name == name || $0.info.aliases.contains(String(name)) }) else {
             throw unknown("--\(name)", nearest: nearestName(to: String(name)).map { "--\($0)" })
         }
         guard row.info.metavar != nil else {
             guard attached == nil else { throw usage("--\(name) takes no value") }
+            if row.info.allowsDash, rest.first == "-" { rest.removeFirst() }
             return try row.apply(&settings, "")
         }
         guard let value = attached ?? rest.popFirst() else { throw missingValue(of: row.info, as: "--\(name)") }
@@ -87,6 +120,10 @@ struct ArgumentParser<Settings: CommandSettings> {
             }
             guard row.info.metavar != nil else {
                 try row.apply(&settings, "")
+                if row.info.allowsDash, letters == "-" || (letters.isEmpty && rest.first == "-") {
+                    if letters.isEmpty { rest.removeFirst() }
+                    break
+                }
                 continue
             }
             guard let value = letters.isEmpty ? rest.popFirst() : String(letters) else {
@@ -99,7 +136,7 @@ struct ArgumentParser<Settings: CommandSettings> {
     }
 
     private func nearestName(to name: String) -> String? {
-        Suggestion.nearest(to: name, among: rows.map(\.info.name) + ["help"])
+        Suggestion.nearest(to: name, among: rows.flatMap { [$0.info.name] + $0.info.aliases } + ["help"])
     }
 
     private func missingValue(of info: OptionInfo, as written: String) -> CommandError {

@@ -70,7 +70,11 @@ struct Command: Sendable {
         self.options = options.map(\.info) + [Self.helpOption]
         self.examples = examples
         run = { arguments, context async throws(CommandError) -> ExitCode in
-            let parser = ArgumentParser(command: "\(context.table.program) \(name)", rows: options)
+            let parser = ArgumentParser(
+                command: "\(context.table.program) \(name)",
+                rows: options,
+                table: context.table
+            )
             switch try parser.parse(arguments) {
             case .run(let settings):
                 return try await perform(settings, context)

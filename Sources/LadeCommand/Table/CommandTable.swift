@@ -4,7 +4,7 @@ struct CommandTable: Sendable {
     var program = "lade"
     /// What it is, in a line.
     var summary = "loads data over HTTP"
-    /// The commands in the order of the help.
+    /// The commands in the order of the help; the first takes addresses without being named.
     var commands: [Command]
 
     /// The table of this version; a new command is one new row.
@@ -23,9 +23,20 @@ struct CommandTable: Sendable {
             context.console.talk.write(HelpPage(table: self).overview)
             return .usage
         }
-        if first.hasPrefix("-") { return try await runWithoutCommand(arguments, in: context) }
-        guard let command = self[first] else { throw unknownCommand(first) }
-        return try await command.run(Array(arguments.dropFirst()), context)
+        if let command = self[first] { return try await command.run(Array(arguments.dropFirst()), context) }
+        let operand = arguments.first { !$0.hasPrefix("-") }
+        if let operand, first.hasPrefix("-") ? self[operand] == nil : Self.isAddress(operand),
+            let fetch = commands.first
+        {
+            return try await fetch.run(arguments, context)
+        }
+        guard first.hasPrefix("-") else { throw unknownCommand(first) }
+        return try await runWithoutCommand(arguments, in: context)
+    }
+
+    /// Whether a word can only be an address: it has what no command has.
+    private static func isAddress(_ word: String) -> Bool {
+        word.contains { ":/.[".contains($0) } || word == "localhost"
     }
 
     private func runWithoutCommand(
@@ -42,14 +53,10 @@ struct CommandTable: Sendable {
     }
 
     private func unknownCommand(_ name: String) -> CommandError {
-        if name.contains("://") {
-            let shown = name.asArgument
-            return .usage("“\(shown)” is no command", advice: "“\(program) get \(shown)” fetches it.")
-        }
         let nearest = Suggestion.nearest(to: name, among: commands.map(\.name))
         return .usage(
             "there is no command “\(name.asArgument)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
-            advice: "“\(program) --help” lists the commands."
+            advice: "“\(program) --help” lists the commands; “\(program) get \(name.asArgument)” fetches an address."
         )
     }
 }

@@ -25,6 +25,10 @@ enum OptionSection: String, Sendable, CaseIterable {
 struct OptionInfo: Sendable {
     /// The name after the two dashes.
     var name: String
+    /// Other names that mean the same, for the habits of other tools.
+    var aliases: [String] = []
+    /// Whether a dash may follow as if it were a value, and means nothing.
+    var allowsDash = false
     /// The letter after one dash.
     var letter: Character?
     /// What its value is called in the help; nil for a switch.
@@ -109,6 +113,20 @@ struct OptionRow<Settings>: Sendable {
         OptionRow<Outer>(info: info) { [apply] outer, value throws(CommandError) in
             try apply(&outer[keyPath: part], value)
         }
+    }
+
+    /// The same row under another name as well.
+    func also(_ alias: String) -> OptionRow {
+        var row = self
+        row.info.aliases.append(alias)
+        return row
+    }
+
+    /// The same row for a switch that takes the dash that other tools want behind it.
+    var allowingDash: OptionRow {
+        var row = self
+        row.info.allowsDash = true
+        return row
     }
 
     /// The same row, named in the help without a line of its own.

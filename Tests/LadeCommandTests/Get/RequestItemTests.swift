@@ -32,6 +32,12 @@ struct RequestItemTests {
             (#"me\@x=c"#, .text(name: "me@x", value: "c")),
             ("a;b=c", .text(name: "a;b", value: "c")),
             ("ä=ö", .text(name: "ä", value: "ö")),
+            ("a=@b.txt", .textFile(name: "a", path: "b.txt")),
+            ("a:=@-", .jsonFile(name: "a", path: "-")),
+            ("X-A:@b", .headerFile(name: "X-A", path: "b")),
+            (#"a=\@b"#, .text(name: "a", value: "@b")),
+            ("a==@b", .query(name: "a", value: "@b")),
+            ("a[b]=c", .text(name: "a[b]", value: "c")),
         ] as [(String, RequestItem)]
     )
     func kinds(text: String, item: RequestItem) throws {
@@ -40,7 +46,10 @@ struct RequestItemTests {
 
     @Test(
         "refuses what is no item",
-        arguments: ["a", "", "=b", ":b", "==b", "@b", ";", "a:=", "a:=nope", "a:={1}", "http://x/", "HTTPS://x/"]
+        arguments: [
+            "a", "", "=b", ":b", "==b", "@b", ";", "a:=", "a:=nope", "a:={1}", "a=@", "a:=@", "X-A:@", "http://x/",
+            "HTTPS://x/",
+        ]
     )
     func refuses(text: String) {
         let error = #expect(throws: CommandError.self) { try RequestItem(text) }

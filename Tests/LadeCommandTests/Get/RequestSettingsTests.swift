@@ -141,6 +141,98 @@ struct RequestSettingsTests {
         #expect(sent.request.body?.isReplayable == true)
     }
 
+    @Test("nests the keys of items, and takes values from files")
+    func nestedItems() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let text = try folder.file("t", "a \"b\"\n")
+        let json = try folder.file("j", "[1.10]\n")
+        let token = try folder.file("k", "abc\r\n")
+        let sent = try await sent("http://h/", "a[b]=c", "t=@\(text)", "j:=@\(json)", "a[l][]:=1", "X-Token:@\(token)")
+        #expect(sent.text == "{\"a\":{\"b\":\"c\",\"l\":[1]},\"t\":\"a \\\"b\\\"\\n\",\"j\":[1.10]\n}")
+        #expect(sent.request.headers["X-Token"] == "abc")
+    }
+
+    @Test("sends items as a form with --form, names as they were typed")
+    func itemForm() async throws {
+        let sent = try await sent("http://h/", "--form", "a[b]=c d", "n:=1", "e=&=")
+        #expect(sent.text == "a%5Bb%5D=c%20d&n=1&e=%26%3D")
+        #expect(sent.request.body?.contentType == "application/x-www-form-urlencoded")
+        #expect(sent.request.headers["Accept"] == "*/*")
+    }
+
+    @Test("sends the parts of -F, with those of the items")
+    func formParts() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = try folder.file("up;x.txt", "hello")
+        let sent = try await sent(
+            "http://h/",
+            "-F",
+            "f=@\(file);type=text/plain;filename=n.txt",
+            "-F",
+            "c=<\(file)",
+            "-F",
+            "t=x;type=y",
+            "a=b"
+        )
+        let boundary = try #require(sent.request.body?.contentType?.split(separator: "=").last)
+        let expected = [
+            "--\(boundary)", "Content-Disposition: form-data; name=\"f\"; filename=\"n.txt\"",
+            "Content-Type: text/plain", "", "hello",
+            "--\(boundary)", "Content-Disposition: form-data; name=\"c\"", "", "hello",
+            "--\(boundary)", "Content-Disposition: form-data; name=\"t\"", "", "x;type=y",
+            "--\(boundary)", "Content-Disposition: form-data; name=\"a\"", "", "b",
+            "--\(boundary)--", "",
+        ]
+        #expect(sent.text == expected.joined(separator: "\r\n"))
+    }
+
+    @Test(
+        "encodes data as curl does, and puts it into the query with -G",
+        arguments: [
+            (["--data-urlencode", "a=b c"], "a=b%20c"), (["--data-urlencode", "b c"], "b%20c"),
+            (["--data-urlencode", "=b c"], "b%20c"), (["--data-urlencode", "a b=ü"], "a b=%C3%BC"),
+            (["-d", "x=1", "--data-urlencode", "y=&"], "x=1&y=%26"),
+        ]
+    )
+    func encodedData(arguments: [String], text: String) async throws {
+        let prompt = PasswordPrompt(interruption: Interruption())
+        let request = try await settings(["http://h/"] + arguments).request.request(askingBy: prompt)
+        guard case .bytes(let bytes) = request.body?.content else {
+            Issue.record("no bytes")
+            return
+        }
+        #expect(String(decoding: bytes, as: UTF8.self) == text)
+        let query = try await settings(["http://h/?q=0", "-G"] + arguments).request.request(askingBy: prompt)
+        #expect(query.method == .get)
+        #expect(query.body == nil)
+        #expect(query.url.query(percentEncoded: true) == "q=0&" + text.replacing(" ", with: "%20"))
+    }
+
+    @Test("reads the file of --data-urlencode, and the standard input once")
+    func encodedFile() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = try folder.file("f", "a b\n")
+        #expect(try await sent("http://h/", "--data-urlencode", "n@\(file)").text == "n=a%20b%0A")
+        #expect(throws: CommandError.self) { try settings(["http://h/", "--data-urlencode", "@-", "x=@-"]) }
+    }
+
+    @Test(
+        "says in two lines what is wrong with the value of an option",
+        arguments: [
+            ["-F", "x"], ["-F", "=x"], ["-F", "x=@"], ["-F", "x=<;type=a/b"], ["--data-urlencode", ""],
+            ["--data-urlencode", "x@"], ["-G"], ["-F", "a=b", "-d", "x"], ["-C"], ["-C", "-o", "x", "-i"],
+            ["-C", "-O", "--force"],
+        ]
+    )
+    func values(arguments: [String]) throws {
+        let error = try #require(throws: CommandError.self) { try settings(["http://h/"] + arguments) }
+        #expect(error.code == .usage)
+        #expect(!error.what.isEmpty && !error.advice.isEmpty)
+    }
+
     @Test(
         "refuses what contradicts itself",
         arguments: [
@@ -148,7 +240,7 @@ struct RequestSettingsTests {
             ["http://h/", "-I", "-d", "x"],
             ["http://h/", "-d", "@-", "-d", "@-"], ["http://h/", "--stdin", "-"], ["http://h/", "-T", "x", "a=b"],
             ["http://h/", "-o", "x", "-O"], ["http://h/", "--key", "x"], ["http://h/", "--noproxy", "x"],
-            ["http://h/", "http://i/"], ["http://h/", "--pin", "sha256/x"], ["http://h/", "-x", "ftp://p"],
+            ["http://h/", "a=b", "http://i/"], ["http://h/", "--pin", "sha256/x"], ["http://h/", "-x", "ftp://p"],
         ]
     )
     func contradictions(arguments: [String]) {

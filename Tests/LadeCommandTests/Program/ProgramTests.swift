@@ -36,7 +36,6 @@ struct ProgramTests {
             (["get", "--heder", "x"], "lade: there is no option --heder; did you mean --header?"),
             (["--versoin"], "lade: there is no option --versoin; did you mean --version?"),
             (["help", "exit-code"], "lade: there is no help about “exit-code”; did you mean “exit-codes”?"),
-            (["http://x/"], "lade: “http://x/” is no command"),
         ]
     )
     func suggestions(arguments: [String], line: String) async throws {
@@ -45,6 +44,18 @@ struct ProgramTests {
         #expect(outcome.output == "")
         #expect(outcome.talkLines.count == 2)
         #expect(outcome.talkLines.first == line)
+    }
+
+    @Test("fetches an address without the word get, with options before or behind it")
+    func addressAlone() async throws {
+        let server = try LoopbackServer { request in .text("\(request.method) \(request.target)") }
+        #expect(try await LadeProcess.run(server.address("/a")).output == "GET /a")
+        #expect(try await LadeProcess.run(server.authority + "/b", "x==1").output == "GET /b?x=1")
+        #expect(try await LadeProcess.run("-X", "PUT", server.address("/c")).output == "PUT /c")
+        #expect(try await LadeProcess.run("--json", "{}", server.address("/d")).output == "POST /d")
+        #expect(try await LadeProcess.run(":\(server.authority.split(separator: ":")[1])/e").output == "GET /e")
+        let unknown = try await LadeProcess.run("nosuch")
+        #expect(unknown.talkLines.first == "lade: there is no command “nosuch”")
     }
 
     @Test("command CM-08 shows the overview as an error when nothing is asked for")

@@ -1,0 +1,138 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The configuration file: options that every call has, and options of named profiles.
+///
+/// ```
+/// # ~/.config/lade/config
+/// connect-timeout = 5s
+/// header = X-Team: blue
+///
+/// [staging]
+/// cacert = /etc/staging.pem
+/// location
+/// ```
+struct Configuration: Sendable {
+    /// An option of the file.
+    struct Entry: Equatable, Sendable {
+        var name: String
+        var value: String?
+        var line: Int
+    }
+
+    let file: PrivateFile
+    private(set) var defaults: [Entry] = []
+    private(set) var profiles: [(name: String, entries: [Entry])] = []
+
+    /// Where it is; nil without a home.
+    static var standardFile: PrivateFile? {
+        PrivateFile.folder.map { PrivateFile(path: $0 + "/config", kind: "configuration") }
+    }
+
+    /// Reads a file; nil when there is none.
+    ///
+    /// - Throws: A local error that names the file, and the line that cannot be read.
+    init?(_ file: PrivateFile) throws(CommandError) {
+        guard let data = try file.read() else { return nil }
+        guard let text = String(validating: data, as: UTF8.self) else { throw file.refused("is no text in UTF-8") }
+        try self.init(text, of: file)
+    }
+
+    /// Reads the text of a file.
+    init(_ text: String, of file: PrivateFile) throws(CommandError) {
+        self.file = file
+        var number = 0
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            number += 1
+            let line = line.trimmed
+            if line.isEmpty || line.first == "#" { continue }
+            if line.first == "[" {
+                let name = line.dropFirst().dropLast().trimmed
+                guard line.last == "]", !name.isEmpty, !profiles.contains(where: { $0.name == name }) else {
+                    throw wrong(number, "no new profile in brackets")
+                }
+                profiles.append((String(name), []))
+                continue
+            }
+            let entry = try entry(line, number)
+            if profiles.isEmpty { defaults.append(entry) } else { profiles[profiles.count - 1].entries.append(entry) }
+        }
+    }
+
+    private func entry(_ line: Substring, _ number: Int) throws(CommandError) -> Entry {
+        let name = line.prefix { $0 != "=" && !$0.isWhitespace }
+        let rest = line[name.endIndex...].trimmed
+        var value: Substring?
+        if rest.first == "=" {
+            var text = rest.dropFirst().trimmed
+            if text.count > 1, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
+            value = text
+        } else if !rest.isEmpty {
+            throw wrong(number, "neither an option nor “option = value”")
+        }
+        let bare = name.drop { $0 == "-" }
+        guard !bare.isEmpty else { throw wrong(number, "no option") }
+        return Entry(name: String(bare), value: value.map(String.init), line: number)
+    }
+
+    /// The arguments that a command gets from the file.
+    ///
+    /// - Parameters:
+    ///   - rows: The options of the command; those that only other commands have are left out.
+    ///   - profile: The profile that was asked for.
+    ///   - known: The options of all commands.
+    /// - Throws: A local error for an option that no command has or that may not stand in a file, a usage error for an
+    ///   unknown profile.
+    func arguments(
+        for rows: [OptionInfo],
+        profile: String?,
+        known: [OptionInfo]
+    ) throws(CommandError) -> [String] {
+        var entries = defaults
+        if let profile {
+            guard let found = profiles.first(where: { $0.name == profile }) else {
+                let nearest = Suggestion.nearest(to: profile, among: profiles.map(\.name))
+                throw .usage(
+                    "there is no profile “\(profile)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
+                    advice: "The configuration \(file.path) names profiles as [\(profile)]."
+                )
+            }
+            entries += found.entries
+        }
+        var arguments: [String] = []
+        for entry in entries {
+            let names = { (row: OptionInfo) in row.name == entry.name || row.aliases.contains(entry.name) }
+            guard let row = known.first(where: names), !["profile", "no-config", "help"].contains(row.name) else {
+                let nearest = Suggestion.nearest(to: entry.name, among: known.map(\.name))
+                throw wrong(entry.line, "no option of the command line" + (nearest.map { "; is it “\($0)”?" } ?? ""))
+            }
+            guard (row.metavar == nil) == (entry.value == nil) else {
+                throw wrong(entry.line, row.metavar == nil ? "a value that \(row.name) does not take" : "no value")
+            }
+            guard rows.contains(where: names) else { continue }
+            arguments.append("--\(entry.name)" + (entry.value.map { "=\($0)" } ?? ""))
+        }
+        return arguments
+    }
+
+    /// The values are not shown, for they may be secrets.
+    private func wrong(_ line: Int, _ what: String) -> CommandError {
+        file.refused(
+            "has in line \(line) \(what)",
+            "Write “option = value” or “option”, as “lade help get --all” lists them."
+        )
+    }
+}
+
+extension StringProtocol where SubSequence == Substring {
+    /// The text without white space at its ends.
+    var trimmed: Substring {
+        var text = self[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,136 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// What a call has from earlier ones and from files: cookies, a session, the users of `.netrc`, the configuration.
+struct SessionSettings: Sendable {
+    var cookieTexts: [String] = []
+    var cookieFiles: [String] = []
+    var cookieOutput: String?
+    var name: String?
+    var readsNetrc = false
+    var netrcPath: String?
+    var profile: String?
+    var ignoresConfiguration = false
+
+    /// The options that fill this in.
+    static let rows: [OptionRow<SessionSettings>] = [
+        .value(
+            "cookie",
+            letter: "b",
+            "NAME=VALUE|FILE",
+            .request,
+            "Send cookies from text or file",
+            details: "A text with an equals sign is sent as it is; anything else is a file as --cookie-jar writes it.",
+            isCommon: false,
+            completion: .files
+        ) { settings, value throws(CommandError) in
+            guard !value.isEmpty else {
+                throw .usage("--cookie: neither a cookie nor a file", advice: "Write NAME=VALUE or the path of a file.")
+            }
+            if value.contains("=") { settings.cookieTexts.append(value) } else { settings.cookieFiles.append(value) }
+        },
+        .value(
+            "cookie-jar",
+            letter: "c",
+            "FILE",
+            .request,
+            "Write cookies to FILE after the call",
+            details:
+                "In the format that curl and wget read; - is the standard output. Only its owner can read the file.",
+            isCommon: false,
+            completion: .files
+        ) { settings, value throws(CommandError) in
+            guard !value.isEmpty else {
+                throw .usage("--cookie-jar: no file", advice: "Name the file that gets the cookies, or -.")
+            }
+            settings.cookieOutput = value
+        },
+        .value(
+            "session",
+            "NAME|PATH",
+            .request,
+            "Keep headers and cookies for later",
+            details: "They are kept for the origin of the address, in ~/.config/lade/sessions or in the file of a path "
+                + "with a slash. A call of the same session sends them again, and what it is given replaces them."
+        ) { settings, value throws(CommandError) in
+            try SessionFile.check(value)
+            settings.name = value
+        },
+        .flag("netrc", letter: "n", .request, "Take the user from ~/.netrc", isCommon: false) {
+            $0.readsNetrc = true
+        },
+        .value(
+            "netrc-file",
+            "FILE",
+            .request,
+            "The same, from another file",
+            isCommon: false,
+            completion: .files
+        ) { $0.netrcPath = $1 },
+        .value(
+            "profile",
+            "NAME",
+            .request,
+            "Use a profile's options",
+            details:
+                "The file ~/.config/lade/config has “option = value” in each line, first those for every call, then "
+                + "those of profiles behind their names in brackets. Arguments come after all of them.",
+            isCommon: false
+        ) { $0.profile = $1 },
+        .flag("no-config", letter: "q", .request, "Read no configuration file", isCommon: false) {
+            $0.ignoresConfiguration = true
+        },
+    ]
+
+    /// Checks what only the whole of the arguments can tell.
+    func validate() throws(CommandError) {
+        if ignoresConfiguration, let profile {
+            throw .usage("--profile \(profile) with --no-config", advice: "Choose one of them.")
+        }
+    }
+
+    /// Whether cookies are kept from one answer to the next request.
+    var keepsCookies: Bool { name != nil || cookieOutput != nil || !cookieFiles.isEmpty }
+
+    /// The user and password that `.netrc` has for an address, as one text.
+    func netrcCredentials(for host: String, user: String?) throws(CommandError) -> Secret? {
+        guard readsNetrc || netrcPath != nil else { return nil }
+        let home = Console.environment("HOME").map { $0 + "/.netrc" }
+        guard let path = netrcPath ?? Console.environment("NETRC") ?? home else {
+            throw .usage("--netrc: there is no home", advice: "Name the file with --netrc-file FILE.")
+        }
+        return try Netrc(PrivateFile(path: path, kind: "netrc file")).credentials(for: host, user: user)
+    }
+
+    /// The jar of a call, with the cookies of the files; nil when none are kept.
+    func makeJar(_ session: SessionFile?, now: Date) async throws(CommandError) -> CookieJar? {
+        guard keepsCookies else { return nil }
+        let jar = CookieJar()
+        var cookies = session?.cookies ?? []
+        for path in cookieFiles {
+            let data = try await InputReader(path).all()
+            guard let found = CookieText.cookies(String(decoding: data, as: UTF8.self)) else {
+                throw CommandError(
+                    what: "The file \(path) has no cookies in lines of seven fields.",
+                    advice: "Name a file that --cookie-jar or curl has written, or write NAME=VALUE.",
+                    code: .localFile
+                )
+            }
+            cookies += found
+        }
+        for cookie in cookies { jar.insert(cookie, at: now) }
+        return jar
+    }
+
+    /// Writes the jar where it is wanted.
+    func write(_ jar: CookieJar?, on console: Console) throws(CommandError) {
+        guard let jar, let path = cookieOutput else { return }
+        let text = CookieText.text(jar.cookies)
+        guard path != "-" else { return try console.write(text) }
+        try PrivateFile(path: path, kind: "cookie file").write(Data(text.utf8))
+    }
+}

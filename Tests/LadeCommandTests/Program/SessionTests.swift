@@ -1,0 +1,218 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCommand
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What calls have from earlier ones and from files.
+@Suite("lade get, with cookies, sessions and a configuration", .timeLimit(.minutes(5)))
+struct SessionTests: GetSuite {
+    private func cookieServer() throws -> LoopbackServer {
+        try server { request in
+            .text(request["Cookie"] ?? "none", [ServerField("Set-Cookie", "sid=s3cret1; Path=/")])
+        }
+    }
+
+    private func configure(_ folder: TemporaryFolder, _ text: String, mode: mode_t = 0o600) throws {
+        let config = folder.path + "/.config/lade"
+        try FileManager.default.createDirectory(atPath: config, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: config + "/config"))
+        chmod(config + "/config", mode)
+    }
+
+    @Test("sends the cookies of -b, and keeps those of -c for the next call, for its owner alone")
+    func cookies() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try cookieServer()
+        let text = try await LadeProcess.run(server.address(), "-b", "a=1; b=2", "-c", "jar", "-v", in: folder.path)
+        #expect(text.output == "a=1; b=2")
+        #expect(!text.talk.contains("s3cret1"))
+        let status = try FileManager.default.attributesOfItem(atPath: folder.path + "/jar")
+        #expect(status[.posixPermissions] as? Int == 0o600)
+        let file = try await LadeProcess.run(server.address(), "-b", "jar", "-v", in: folder.path)
+        #expect(file.output == "sid=s3cret1")
+        #expect(!file.talk.contains("s3cret1"))
+        let lost = try await LadeProcess.run(server.address(), "-b", "nosuch", in: folder.path)
+        #expect(lost.status == 14)
+        _ = try folder.file("bad", "nonsense")
+        let bad = try await LadeProcess.run(server.address(), "-b", "bad", in: folder.path)
+        #expect(bad.status == 14)
+        #expect(bad.talk.contains("bad") && bad.talkLines.count == 2)
+    }
+
+    @Test("keeps fields, credentials and cookies of a session for its origin")
+    func session() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { request in
+            .text(
+                "\(request["Cookie"] ?? "-") \(request["X-A"] ?? "-") \(request["Authorization"] ?? "-") \(request["Content-Type"] ?? "-")",
+                [ServerField("Set-Cookie", "sid=1")]
+            )
+        }
+        let basic = "Basic " + Data("me:pw".utf8).base64EncodedString()
+        let first = try await LadeProcess.run(
+            server.address(),
+            "--session",
+            "s",
+            "X-A:1",
+            "Content-Type:a/b",
+            "-u",
+            "me:pw",
+            "-d",
+            "x",
+            in: folder.path
+        )
+        #expect(first.output == "- 1 \(basic) a/b")
+        let second = try await LadeProcess.run(server.address(), "--session=s", "-v", in: folder.path)
+        #expect(second.output == "sid=1 1 \(basic) -")
+        #expect(!second.talk.contains(basic))
+        let third = try await LadeProcess.run(server.address(), "--session=s", "X-A:2", "-u", "you:pw", in: folder.path)
+        #expect(third.output.hasPrefix("sid=1 2 Basic ") && !third.output.contains(basic))
+        #expect(try await LadeProcess.run(server.address(), "--session=t", in: folder.path).output == "- - - -")
+        let other = try self.server { .text($0["Authorization"] ?? "none") }
+        #expect(try await LadeProcess.run(other.address(), "--session=s", in: folder.path).output == "none")
+    }
+
+    @Test("refuses by name a session file that is damaged, of another host or open to others")
+    func sessionDamage() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try cookieServer()
+        let path = try folder.file("s.json", "{}")
+        chmod(path, 0o600)
+        for (text, mode, words) in [
+            ("{}", 0o600, "is damaged"), ("{", 0o600, "is damaged"),
+            (#"{"origin":"http://h:1","headers":[],"cookies":[]}"#, 0o600, "belongs to http://h:1"),
+            (#"{"origin":"http://h:1","headers":[],"cookies":[]}"#, 0o644, "can be read by other users"),
+            (#"{"origin":"http://h:1","headers":[],"cookies":[]}"#, 0o602, "can be changed or run by other users"),
+        ] as [(String, mode_t, String)] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            chmod(path, mode)
+            let outcome = try await LadeProcess.run(server.address(), "--session", "./s.json", in: folder.path)
+            #expect(outcome.status == 14)
+            #expect(outcome.talkLines.first == "lade: The session file ./s.json \(words).")
+            #expect(outcome.talkLines.count == 2)
+        }
+        #expect(server.requestCount == 0)
+        let wrong = try await LadeProcess.run(
+            server.address(),
+            "--session",
+            "../../x y/",
+            "--session=a b",
+            in: folder.path
+        )
+        #expect(wrong.status == 1)
+        #expect(wrong.talkLines.count == 2)
+    }
+
+    @Test("refuses a file of another user", .enabled(if: geteuid() == 0))
+    func foreign() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try cookieServer()
+        try configure(folder, "location")
+        chown(folder.path + "/.config/lade/config", 65_534, 65_534)
+        let outcome = try await LadeProcess.run(server.address(), in: folder.path)
+        #expect(outcome.status == 14)
+        #expect(outcome.talk.contains("The configuration \(folder.path)/.config/lade/config belongs to another user."))
+        #expect(try await LadeProcess.run("-q", server.address(), in: folder.path).status == 0)
+    }
+
+    @Test("begins with the options of the configuration and of a profile; arguments come after them")
+    func configuration() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { .text("\($0["X-A"] ?? "-") \($0["X-B"] ?? "-") \($0["User-Agent"] ?? "-")") }
+        try configure(folder, "header = X-A: 1\nuser-agent = me\nsize = 3\n[work]\nheader = X-B: 2\n")
+        let address = server.address()
+        #expect(try await LadeProcess.run(address, in: folder.path).output == "1 - me")
+        #expect(try await LadeProcess.run(address, "--profile", "work", in: folder.path).output == "1 2 me")
+        #expect(try await LadeProcess.run(address, "X-A:3", "-A", "you", in: folder.path).output == "3 - you")
+        #expect(try await LadeProcess.run("-q", address, in: folder.path).output.hasPrefix("- - lade/"))
+        let elsewhere = try await LadeProcess.run(
+            address,
+            in: folder.path,
+            environment: ["XDG_CONFIG_HOME": folder.path + "/none"]
+        )
+        #expect(elsewhere.output.hasPrefix("- - lade/"))
+        let unknown = try await LadeProcess.run(address, "--profile", "wrok", in: folder.path)
+        #expect(unknown.status == 1)
+        #expect(unknown.talkLines.first == "lade: there is no profile “wrok”; did you mean “work”?")
+        try configure(folder, "heder = x", mode: 0o600)
+        #expect(try await LadeProcess.run(address, in: folder.path).talk.contains("line 1"))
+        #expect(try await LadeProcess.run("get", "--help", in: folder.path).status == 0)
+        try configure(folder, "location", mode: 0o644)
+        let open = try await LadeProcess.run(address, in: folder.path)
+        #expect(open.status == 14)
+        #expect(open.talk.contains("chmod 600 \(folder.path)/.config/lade/config"))
+    }
+
+    @Test("takes user and password from .netrc, and shows neither")
+    func netrc() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { .text($0["Authorization"] ?? "none") }
+        let path = try folder.file(".netrc", "machine 127.0.0.1 login me password s3cret")
+        let basic = "Basic " + Data("me:s3cret".utf8).base64EncodedString()
+        let open = try await LadeProcess.run(server.address(), "-n", in: folder.path)
+        #expect(open.status == 14)
+        chmod(path, 0o600)
+        let outcome = try await LadeProcess.run(server.address(), "-n", "-v", in: folder.path)
+        #expect(outcome.output == basic)
+        #expect(!outcome.talk.contains("s3cret") && !outcome.talk.contains(basic))
+        #expect(try await LadeProcess.run(server.address(), in: folder.path).output == "none")
+        let own = try await LadeProcess.run(server.address(), "-n", "Authorization:x", in: folder.path)
+        #expect(own.output == "x")
+        let lost = try await LadeProcess.run(server.address(), "--netrc-file", "nosuch", in: folder.path)
+        #expect(lost.status == 14)
+        #expect(lost.talkLines.first == "lade: The netrc file nosuch does not exist.")
+    }
+
+    @Test("fetches several addresses, and goes on after one that fails")
+    func addresses() async throws {
+        let server = try server { $0.path == "/bad" ? .status(500) : .text($0.target + "\n") }
+        let outcome = try await LadeProcess.run(
+            server.address("/a"),
+            server.address("/bad"),
+            server.address("/c"),
+            "--url",
+            server.address("/d"),
+            "q==1"
+        )
+        #expect(outcome.output == "/a?q=1\n/c?q=1\n/d?q=1\n")
+        #expect(outcome.status == 5)
+        #expect(outcome.talkLines.count == 2)
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let files = try await LadeProcess.run("-O", server.address("/x"), server.address("/y"), in: folder.path)
+        #expect(files.status == 0)
+        #expect(folder.names == ["x", "y"])
+        let one = try await LadeProcess.run("-o", "z", server.address("/x"), server.address("/y"), in: folder.path)
+        #expect(one.status == 1)
+        #expect(one.talkLines.count == 2)
+        let pages = try await LadeProcess.run("pages", server.address("/x"), server.address("/y"))
+        #expect(pages.status == 1)
+    }
+
+    @Test(
+        "says in two lines what is wrong with the value of an option",
+        arguments: [
+            ["-b", ""], ["-c", ""], ["--session", "a b"], ["--session", ""], ["--url", ""], ["-q", "--profile", "x"],
+        ]
+    )
+    func values(arguments: [String]) async throws {
+        let outcome = try await LadeProcess(["get", "http://127.0.0.1:1/"] + arguments).outcome()
+        #expect(outcome.status == 1)
+        #expect(outcome.talkLines.count == 2, "\(outcome.talk)")
+    }
+}
