@@ -1,3 +1,5 @@
+import Lade
+
 /// A JSON document that is put together from items whose names are paths: `a[b]=1`, `a[list][]=2`, `[]=3`.
 ///
 /// Members keep the order in which they came; a path that comes again has its last value in the place of the first.
