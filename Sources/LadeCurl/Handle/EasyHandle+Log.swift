@@ -27,6 +27,31 @@ extension EasyHandle {
         watches.formUnion(sign)
     }
 
+    /// Begins to look for GOAWAY as soon as the request has been written; called immediately before that.
+    ///
+    /// Writing a request over HTTP/2 fills a page of the log, and its answer may be read in the same call into libcurl.
+    /// Between the two libcurl reports progress.
+    func watchForGoAwayOnceSent() {
+        awaitsSending = true
+        set(pointer: CURLOPT_XFERINFODATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+        lade_easy_set_progress(raw) { context, _, _, _, _ in
+            EasyHandle.with(context) { transfer, _ in
+                guard case .running(let handle) = transfer.phase else { return 0 }
+                handle.endAwaitingSending()
+                handle.watch(for: .goAway)
+                return 0
+            }
+        }
+        set(CURLOPT_NOPROGRESS, false)
+    }
+
+    /// Has libcurl report no progress any more.
+    func endAwaitingSending() {
+        guard awaitsSending else { return }
+        awaitsSending = false
+        set(CURLOPT_NOPROGRESS, true)
+    }
+
     /// Looks for something no longer.
     func stopWatching(for signs: Watches) {
         guard !watches.isDisjoint(with: signs) else { return }

@@ -16,6 +16,8 @@ final class EasyHandle {
     var setup: Setup?
     /// What is looked for in libcurl's log.
     @exclusivity(unchecked) var watches: Watches = []
+    /// Whether libcurl reports progress, which tells when a request over HTTP/2 has been written.
+    @exclusivity(unchecked) var awaitsSending = false
     private let errorText: UnsafeMutablePointer<CChar>
     /// The address in the form libcurl works with, and the text it was made from.
     private let parsed: OpaquePointer
@@ -71,6 +73,7 @@ final class EasyHandle {
     func reset() {
         curl_easy_reset(raw)
         watches = []
+        awaitsSending = false
         freeLists()
         errorText.pointee = 0
         lade_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText)
@@ -128,6 +131,7 @@ final class EasyHandle {
     func putDown() {
         carried = nil
         stopWatching(for: watches)
+        endAwaitingSending()
     }
 
     func long(_ info: CURLINFO) -> Int {

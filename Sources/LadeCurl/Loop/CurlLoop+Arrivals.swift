@@ -18,7 +18,7 @@ extension CurlLoop {
         transfer.sentOn = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
         // The frames of HTTP/2 may arrive at any time, and say what they belong to.
         guard !transfer.isHTTP2 else {
-            sentOverHTTP2.append(transfer)
+            handle.watchForGoAwayOnceSent()
             return true
         }
         guard transfer.wasReused else {

@@ -5,17 +5,6 @@ import LadeCore
 // ends its streams one after the other as if they were complete, and closes it. A body without a length is therefore taken
 // for complete only when its connection is still sound, or was going to end because the server has said so (GOAWAY).
 extension CurlLoop {
-    /// Has libcurl's log read for exchanges that were just sent over HTTP/2: GOAWAY shows nowhere else.
-    ///
-    /// From here on little is written to it, whereas the sending of a request fills a page.
-    func watchSent() {
-        guard !sentOverHTTP2.isEmpty else { return }
-        for transfer in sentOverHTTP2 {
-            if case .running(let handle) = transfer.phase { handle.watch(for: .goAway) }
-        }
-        sentOverHTTP2.removeAll(keepingCapacity: true)
-    }
-
     /// Whether the end of an answer that libcurl takes for complete has to be proven.
     func needsProof(_ transfer: Transfer) -> Bool {
         guard transfer.isHTTP2, let head = transfer.head, head.contentLength == nil else { return false }

@@ -37,8 +37,6 @@ final class CurlLoop: @unchecked Sendable {
     let clock: LoopClock
     let poller: Poller
     @exclusivity(unchecked) var connections = ConnectionTable()
-    /// Exchanges whose requests went out over HTTP/2 in this turn.
-    @exclusivity(unchecked) var sentOverHTTP2: [Transfer] = []
     /// Exchanges that libcurl takes for complete and that are not proven to be; see ``proveStreams()``.
     @exclusivity(unchecked) var unproven: [Transfer] = []
     /// Sockets of HTTP/2 connections on which a stream was lost; see ``proveStreams()``.
@@ -184,7 +182,6 @@ final class CurlLoop: @unchecked Sendable {
         poller.wait(isLook: !mayWait, woke: { now = clock.now() }) { ready in
             var still: Int32 = 0
             curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
-            watchSent()
         }
         inbox.wakeUp()
         now = clock.now()
@@ -224,7 +221,6 @@ final class CurlLoop: @unchecked Sendable {
         var still: Int32 = 0
         // CURL_SOCKET_TIMEOUT is -1.
         curl_multi_socket_action(rawMulti, -1, 0, &still)
-        watchSent()
     }
 
     func collectEnded() {

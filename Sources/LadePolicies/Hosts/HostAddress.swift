@@ -1,6 +1,8 @@
+import LadeCore
+
 /// One place where a host can be reached: a name or a numeric address, and a port.
 public struct HostAddress: Sendable, Hashable {
-    /// The host name or numeric address, in lower case, IPv6 without brackets.
+    /// The host name or numeric address in its normal form: lower case, no dot at the end, IPv6 without brackets.
     public let host: String
     /// The port; nil for the port of the request's address.
     public let port: Int?
@@ -13,10 +15,13 @@ public struct HostAddress: Sendable, Hashable {
     /// Makes an address.
     public init(_ host: String, port: Int? = nil, isHostOfItsOwn: Bool = false) {
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-        self.host = bare.lowercased()
+        self.host = Self.normal(bare)
         self.port = port
         self.isHostOfItsOwn = isHostOfItsOwn
     }
+
+    /// The form in which hosts are compared; a text that is no host keeps its own form in lower case.
+    static func normal(_ host: String) -> String { NormalHost(host)?.text ?? host.lowercased() }
 }
 
 extension HostAddress: ExpressibleByStringLiteral {

@@ -12,7 +12,8 @@ public import LadeCore
 /// ```
 ///
 /// One directory serves a whole service; lists and marks may be changed from any thread while it does. An address that
-/// several hosts list is marked for all of them. Source: policies PL-30 to PL-34, `service-loader.md` §11.
+/// several hosts list is marked for all of them. Hosts are compared in one form: `API.Example.com.` has the list of
+/// `api.example.com`.
 public final class HostDirectory: Sendable {
     /// Where an exchange goes.
     struct Choice: Sendable {
@@ -67,7 +68,7 @@ public final class HostDirectory: Sendable {
     public init(_ lists: [String: [HostAddress]] = [:], marking: HostMarking = HostMarking()) {
         self.marking = marking
         var state = State()
-        for (host, list) in lists { state.setList(list, of: host.lowercased()) }
+        for (host, list) in lists { state.setList(list, of: HostAddress.normal(host)) }
         locked = Locked(state)
     }
 
@@ -77,12 +78,12 @@ public final class HostDirectory: Sendable {
     ///
     /// What is known of an address stays known as long as any list has it.
     public func setAddresses(_ addresses: [HostAddress], for host: String) {
-        locked.withLock { $0.setList(addresses, of: host.lowercased()) }
+        locked.withLock { $0.setList(addresses, of: HostAddress.normal(host)) }
     }
 
     /// The list of a host, the preferred address first; empty without one.
     public func addresses(for host: String) -> [HostAddress] {
-        locked.withLock { $0.lists[host.lowercased()] ?? [] }
+        locked.withLock { $0.lists[HostAddress.normal(host)] ?? [] }
     }
 
     /// The address that the next call for a host would use; the host itself without a list.
@@ -92,7 +93,7 @@ public final class HostDirectory: Sendable {
     ///   - instant: Now, in the time of the service.
     /// - Returns: The address, which is not taken: no probe begins.
     public func address(for host: String, at instant: Instant = SystemTime().now) -> HostAddress {
-        let host = host.lowercased()
+        let host = HostAddress.normal(host)
         return locked.withLock { preferred(host, at: instant, $0) } ?? HostAddress(host)
     }
 
@@ -119,9 +120,9 @@ public final class HostDirectory: Sendable {
         locked.withLock { $0.breakers[Place(address)]?.isMarked(at: instant) ?? false }
     }
 
-    // MARK: - The link's part
+    // MARK: - The interceptor's part
 
-    /// Whether there is no list at all: the usual case, in which the link does nothing.
+    /// Whether there is no list at all: the usual case, in which the interceptor does nothing.
     var isEmpty: Bool { locked.withLock { $0.lists.isEmpty } }
 
     /// How many addresses something is known of.

@@ -29,7 +29,7 @@ public struct HostsInterceptor: Interceptor {
     }
 
     private func sent(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
-        guard let host = request.url.host()?.lowercased(),
+        guard let host = request.url.host().map(HostAddress.normal),
             let choice = directory.choose(host, at: next.call.time.now)
         else { return try await next(request) }
         do {

@@ -28,16 +28,6 @@ private func makeContext() -> ConformanceContext {
 /// Raised by the first look-up of the name that hangs.
 private let lookUpBegan = Signal()
 
-/// What libcurl 7.88 sometimes makes impossible, by case: what the finding contains, and why.
-///
-/// The README has it under *Limits*.
-private let knownIssues: [String: (finding: String, reason: String)] = [
-    "FH-4": (
-        " that end after GOAWAY: ",
-        "GOAWAY shows in libcurl's log alone, and is missed when it arrives while a request is sent; the body then counts as incomplete"
-    )
-]
-
 private let isCI = ProcessInfo.processInfo.environment["CI"] == "true"
 
 /// Runs one case of the transport's conformance suite on `CurlTransport`.
@@ -47,18 +37,8 @@ func conform(_ number: String) async throws {
     do {
         try await test.run(makeContext())
     } catch let failure as ConformanceFailure {
-        let known = knownIssues[number]
-        func isKnown(_ finding: String) -> Bool { known.map { finding.contains($0.finding) } ?? false }
-        let (expected, others) = (
-            failure.findings.filter { isKnown($0) },
-            failure.findings.filter { !isKnown($0) }
-        )
-        if let known, !expected.isEmpty {
-            withKnownIssue("\(known.reason)") { Issue.record("\(number): \(expected.joined(separator: "; "))") }
-        }
-        guard !others.isEmpty else { return }
         // Recorded, not thrown: this may run in a process of its own, which an error would end without a word.
-        Issue.record("\(number): \(others.joined(separator: "; "))")
+        Issue.record("\(number): \(failure.findings.joined(separator: "; "))")
     } catch let skip as ConformanceSkip {
         if isCI {
             Issue.record("\(number) did not run whole: \(skip)")

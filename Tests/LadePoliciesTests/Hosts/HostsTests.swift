@@ -28,6 +28,18 @@ struct HostDirectoryTests {
         #expect(directory.address(for: "SVC.test", at: now) == "192.168.0.1")
     }
 
+    @Test("hosts are compared in their normal form", arguments: ["API.Test.", "api.test", "ap%69.test"])
+    func normalForm(written: String) {
+        let directory = HostDirectory([written: ["B.test."]])
+
+        #expect(directory.address(for: "api.test.", at: now) == "b.test")
+        #expect(directory.addresses(for: "Api.test") == ["b.test"])
+        directory.mark("b.test.", at: now)
+        #expect(directory.isMarked("B.TEST", at: now))
+        directory.setAddresses([], for: "api.test")
+        #expect(directory.addresses(for: written).isEmpty)
+    }
+
     @Test("service RE-04 with the reference's settings the host itself stands in when every address is marked")
     func allMarkedReference() {
         let directory = HostDirectory(["svc.test": ["192.168.0.1"]], marking: .reference)
