@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "LadePolicies", targets: ["LadePolicies"]),
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
         .library(name: "LadeContent", targets: ["LadeContent"]),
+        .library(name: "LadeCatalogue", targets: ["LadeCatalogue"]),
         .library(name: "LadeImages", targets: ["LadeImages"]),
         .library(name: "LadeTesting", targets: ["LadeTesting"]),
         .executable(name: "lade", targets: ["LadeCommand"]),
@@ -71,6 +72,7 @@ let package = Package(
         .target(name: "LadeFoundation", dependencies: ["Lade"]),
         // Floor 4.
         .target(name: "LadeContent", dependencies: ["Lade", "LadeCore"]),
+        .target(name: "LadeCatalogue", dependencies: ["Lade", "LadeCore", "LadeJSON"]),
         // A product of its own: nobody else links the codecs.
         .target(
             name: "LadeImages",
@@ -104,6 +106,7 @@ let package = Package(
         .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
         .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),
         .testTarget(name: "LadeContentTests", dependencies: ["LadeContent", "LadeTesting"]),
+        .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCatalogue", "LadeContent", "LadeTesting"]),
         .testTarget(
             name: "LadeCommandTests",
             dependencies: ["LadeCommand", "LadeTesting"],

@@ -1,5 +1,3 @@
-import Lade
-
 /// The languages that texts for users come in.
 public enum MessageLanguage: String, Sendable, Hashable, CaseIterable {
     /// English.
@@ -26,10 +24,11 @@ public enum MessageLanguage: String, Sendable, Hashable, CaseIterable {
 
 /// Texts that come in every language, one a line: a number, then the languages in the order of
 /// ``MessageLanguage/allCases``, between bars.
-struct MessageTable: Sendable {
+package struct MessageTable: Sendable {
     private let rows: [Int: [String]]
 
-    init(_ lines: String) {
+    /// Makes a table of its lines.
+    package init(_ lines: String) {
         var rows: [Int: [String]] = [:]
         for line in lines.split(separator: "\n") {
             let columns = line.split(separator: "|").map { String($0.drop { $0 == " " }.trimmingBlanksAtEnd) }
@@ -40,10 +39,10 @@ struct MessageTable: Sendable {
     }
 
     /// The numbers that have texts.
-    var numbers: [Int] { rows.keys.sorted() }
+    package var numbers: [Int] { rows.keys.sorted() }
 
     /// The text of a number in a language.
-    func text(_ number: Int, in language: MessageLanguage) -> String? {
+    package func text(_ number: Int, in language: MessageLanguage) -> String? {
         guard let row = rows[number], let column = MessageLanguage.allCases.firstIndex(of: language) else { return nil }
         return row.indices.contains(column) ? row[column] : nil
     }

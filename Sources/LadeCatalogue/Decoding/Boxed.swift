@@ -1,0 +1,46 @@
+/// Keeps a value by reference, so that a model that holds other models stays small.
+@propertyWrapper
+public struct Boxed<Value: Sendable>: Sendable {
+    private final class Box: Sendable {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
+    }
+
+    private var box: Box?
+
+    /// Keeps nothing.
+    public init() {}
+
+    /// Keeps a value, or nothing.
+    public init(wrappedValue: Value?) {
+        box = wrappedValue.map(Box.init)
+    }
+
+    /// The value.
+    public var wrappedValue: Value? {
+        get { box?.value }
+        set { box = newValue.map(Box.init) }
+    }
+}
+
+extension Boxed: Equatable where Value: Equatable {
+    /// Whether the values are equal.
+    public static func == (lhs: Boxed, rhs: Boxed) -> Bool { lhs.wrappedValue == rhs.wrappedValue }
+}
+
+extension Boxed: Hashable where Value: Hashable {
+    /// Hashes the value.
+    public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
+}
+
+extension Boxed: Decodable where Value: Decodable {
+    /// Decodes the value.
+    public init(from decoder: any Decoder) throws {
+        self.init(wrappedValue: try decoder.singleValueContainer().decode(Value.self))
+    }
+}
+
+extension Boxed: OptionalValue {
+    var wrapped: Any? { wrappedValue }
+}

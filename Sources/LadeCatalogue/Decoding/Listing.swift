@@ -1,0 +1,123 @@
+/// A model that a service lists, and the key that the list has in an answer.
+protocol ListedModel: CatalogueModel {
+    static var listKey: String { get }
+}
+
+extension Media: ListedModel { static let listKey = "mediaList" }
+extension Show: ListedModel { static let listKey = "showList" }
+extension Channel: ListedModel { static let listKey = "channelList" }
+extension Topic: ListedModel { static let listKey = "topicList" }
+extension Song: ListedModel { static let listKey = "songList" }
+extension Module: ListedModel { static let listKey = "moduleConfigList" }
+extension ProgramComposition: ListedModel { static let listKey = "programGuide" }
+extension MediaSearchHit: ListedModel { static let listKey = "searchResultMediaList" }
+extension ShowSearchHit: ListedModel { static let listKey = "searchResultShowList" }
+extension SearchResultMedia: ListedModel { static let listKey = "searchResultListMedia" }
+extension SearchResultShow: ListedModel { static let listKey = "searchResultListShow" }
+
+/// A page of a list.
+public struct Listing<Item: Sendable>: Sendable {
+    /// The items; empty when the answer has no list, which is how the service ends one.
+    public var items: [Item] = []
+    /// How many items there are on all pages; from `total`.
+    public var total: Int?
+    /// What can narrow the search, with the results each would leave; from `aggregations`.
+    public var aggregations: MediaAggregations?
+    /// What else to search for; from `suggestionList`.
+    public var suggestions: [SearchSuggestion]?
+    /// The address of the next page; from `next`.
+    public var next: String?
+
+    /// Makes a page.
+    public init(_ items: [Item] = []) {
+        self.items = items
+    }
+}
+
+extension Listing: Equatable where Item: Equatable {}
+
+extension Listing: Decodable where Item: Decodable {
+    /// Decodes a page of the models that the catalogue lists.
+    public init(from decoder: any Decoder) throws {
+        guard let listed = Item.self as? any ListedModel.Type else {
+            let reason = "\(Item.self) is not listed by the catalogue."
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: reason))
+        }
+        let members = try decoder.container(keyedBy: MemberName.self)
+        items = try members.list(of: Item.self, MemberName(listed.listKey)) ?? []
+        total = members.count(MemberName("total"))
+        next = members.text(MemberName("next"))
+        guard Item.self == MediaSearchHit.self else { return }
+        do {
+            aggregations = try members.decodeIfPresent(MediaAggregations.self, forKey: MemberName("aggregations"))
+            suggestions = try members.decodeIfPresent([SearchSuggestion].self, forKey: MemberName("suggestionList"))
+        } catch {
+            guard decoder.userInfo[.toleratesFacets] != nil else { throw error }
+            // Each of the two may still be good.
+            aggregations = try? members.decodeIfPresent(MediaAggregations.self, forKey: MemberName("aggregations"))
+            suggestions = try? members.decodeIfPresent([SearchSuggestion].self, forKey: MemberName("suggestionList"))
+        }
+    }
+}
+
+extension Listing where Item == MediaSearchHit {
+    /// The URNs of the medias; load them by ``Catalogue/medias(urns:)``.
+    public var urns: [String] { items.map(\.urn) }
+}
+
+extension Listing where Item == ShowSearchHit {
+    /// The URNs of the shows; load them by ``Catalogue/shows(urns:)``.
+    public var urns: [String] { items.map(\.urn) }
+}
+
+/// A page of an object whose lists come in pages.
+@dynamicMemberLookup
+public struct PagedObject<Object: CatalogueModel>: Sendable, Equatable, Decodable {
+    /// The object, with the items of the page.
+    public var object: Object
+    /// The address of the next page; from `next`.
+    public var next: String?
+
+    /// Decodes a page.
+    public init(from decoder: any Decoder) throws {
+        object = try Object(from: decoder)
+        next = try decoder.container(keyedBy: MemberName.self).text(MemberName("next"))
+    }
+
+    /// The properties of the object.
+    public subscript<Property>(dynamicMember property: KeyPath<Object, Property>) -> Property {
+        object[keyPath: property]
+    }
+}
+
+/// A key that no model declares.
+struct MemberName: JSONKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
+extension KeyedDecodingContainer where Key == MemberName {
+    /// The list at a key; nil when there is something else.
+    fileprivate func list<Item: Decodable>(of type: Item.Type, _ key: Key) throws -> [Item]? {
+        do {
+            return try decodeIfPresent([Item].self, forKey: key)
+        } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == codingPath.count + 1 {
+            return nil
+        }
+    }
+
+    /// The number at a key; nil when there is something else, or a number below 0.
+    fileprivate func count(_ key: Key) -> Int? {
+        // Something else says nothing about the list.
+        (try? decodeIfPresent(Int.self, forKey: key)).flatMap { $0 }.flatMap { $0 < 0 ? nil : $0 }
+    }
+
+    /// The text at a key; nil when there is something else, as the next program of a channel.
+    fileprivate func text(_ key: Key) -> String? {
+        (try? decodeIfPresent(String.self, forKey: key)).flatMap { $0 }
+    }
+}

@@ -1,0 +1,102 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A video or an audio, as lists hold it.
+///
+/// Medias are equal when their URNs are.
+public struct Media: MediaMetadata, KeyedModel {
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
+    /// The identifier among everything in the catalogue; from `urn`.
+    public var urn = ""
+    /// The broadcaster; from `vendor`.
+    public var vendor: Vendor = .none
+    /// Video or audio; from `mediaType`.
+    public var mediaType: MediaType = .none
+    /// What the image shows; from `imageTitle`.
+    public var imageTitle: String?
+    /// Where the rights to the image lie; from `imageCopyright`.
+    public var imageCopyright: String?
+    /// What kind of content it is; from `type`.
+    public var contentType: ContentType = .none
+    /// What put it on the list; from `assignedBy`.
+    public var source: MediaSource = .none
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
+    /// When it was published or made; from `date`.
+    public var date: Date?
+    /// How long it plays; from `duration`.
+    public var duration: Duration = .zero
+    /// Why the service blocks it, whatever the date; from `blockReason`.
+    public var originalBlockingReason: BlockingReason = .none
+    /// Whether it plays outside Switzerland; from `playableAbroad`.
+    public var isPlayableAbroad = false
+    /// The warning for young people; from `youthProtectionColor`.
+    public var youthProtectionColor: YouthProtectionColor = .none
+    /// The download in standard definition; from `podcastSdUrl`.
+    public var podcastStandardDefinitionURL: URL?
+    /// The download in high definition; from `podcastHdUrl`.
+    public var podcastHighDefinitionURL: URL?
+    /// When it becomes available; from `validFrom`.
+    public var startDate: Date?
+    /// Until when it is available; from `validTo`.
+    public var endDate: Date?
+    /// The title for screen readers; from `mediaDescription`.
+    public var accessibilityTitle: String?
+    /// Further reading; from `relatedContentList`.
+    public var relatedContents: [RelatedContent]?
+    /// How often it was viewed, liked and shared; from `socialCountList`.
+    public var socialCounts: [SocialCount]?
+    /// The channel it belongs to; from `channel`.
+    @Boxed public var channel: Channel?
+    /// The episode it belongs to; from `episode`.
+    @Boxed public var episode: Episode?
+    /// The show it belongs to; from `show`.
+    @Boxed public var show: Show?
+    /// How it is shown; from `presentation`.
+    public var presentation: Presentation = .none
+    /// The part of the image that matters; from `imageFocalPoint`.
+    public var imageFocalPoint: FocalPoint?
+    /// The audio tracks; from `audioTrackList`.
+    public var audioVariants: [Variant]?
+    /// The subtitles; from `subtitleInformationList`.
+    public var subtitleVariants: [Variant]?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case title, lead, urn, vendor, mediaType, imageTitle, imageCopyright, date, duration
+        case youthProtectionColor, channel, episode, show, presentation, imageFocalPoint
+        case summary = "description"
+        case uid = "id"
+        case contentType = "type"
+        case source = "assignedBy"
+        case imageURL = "imageUrl"
+        case originalBlockingReason = "blockReason"
+        case isPlayableAbroad = "playableAbroad"
+        case podcastStandardDefinitionURL = "podcastSdUrl"
+        case podcastHighDefinitionURL = "podcastHdUrl"
+        case startDate = "validFrom"
+        case endDate = "validTo"
+        case accessibilityTitle = "mediaDescription"
+        case relatedContents = "relatedContentList"
+        case socialCounts = "socialCountList"
+        case audioVariants = "audioTrackList"
+        case subtitleVariants = "subtitleInformationList"
+    }
+
+    /// The image.
+    public var image: CatalogueImage? { CatalogueImage(imageURL) }
+    /// What tells it from others of its kind.
+    public var identity: String { urn }
+}

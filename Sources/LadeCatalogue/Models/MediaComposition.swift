@@ -1,0 +1,33 @@
+/// Everything that is needed to play a media: its chapters with their streams.
+///
+/// Compositions are equal when both URNs are.
+public struct MediaComposition: CatalogueModel {
+    /// The URN of the chapter to play; from `chapterUrn`.
+    public var chapterURN = ""
+    /// The URN of the segment to play; from `segmentUrn`.
+    public var segmentURN: String?
+    /// The channel it belongs to; from `channel`.
+    @Boxed public var channel: Channel?
+    /// The episode it belongs to; from `episode`.
+    @Boxed public var episode: Episode?
+    /// The show it belongs to; from `show`.
+    @Boxed public var show: Show?
+    /// The chapters; from `chapterList`.
+    public var chapters: [Chapter] = []
+    /// Labels for measuring the audience; from `analyticsMetadata`.
+    public var analyticsLabels: [String: String]?
+    /// Labels for measuring by comScore; from `analyticsData`.
+    public var comScoreAnalyticsLabels: [String: String]?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case channel, episode, show
+        case chapterURN = "chapterUrn"
+        case segmentURN = "segmentUrn"
+        case chapters = "chapterList"
+        case analyticsLabels = "analyticsMetadata"
+        case comScoreAnalyticsLabels = "analyticsData"
+    }
+}

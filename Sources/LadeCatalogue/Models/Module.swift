@@ -1,0 +1,114 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// An event with medias of its own, such as a festival.
+///
+/// Modules are equal when their identifiers are.
+public struct Module: KeyedModel {
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
+    /// The identifier among everything in the catalogue; from `urn`.
+    public var urn = ""
+    /// The broadcaster; from `vendor`.
+    public var vendor: Vendor = .none
+    /// The kind of module; from `moduleConfigType`.
+    public var moduleType: ModuleType = .none
+    /// From when it is shown; from `publishStartTimestamp`.
+    public var startDate: Date?
+    /// Until when it is shown; from `publishEndTimestamp`.
+    public var endDate: Date?
+    /// The name in addresses; from `seoName`.
+    public var seoName = ""
+    /// The address of the background; from `bgImageUrl`.
+    var backgroundImageURL: URL?
+    /// The address of the logo; from `logoImageUrl`.
+    var logoImageURL: URL?
+    /// The address of the key visual; from `keyVisualImageUrl`.
+    var keyVisualImageURL: URL?
+    /// The background of the header; from `headerBackgroundColor`.
+    public var headerBackgroundColor: RGBColor = .black
+    /// The text of the header; from `headerTitleColor`.
+    public var headerTextColor: RGBColor = .black
+    /// The background; from `bgColor`.
+    public var backgroundColor: RGBColor = .black
+    /// The text; from `textColor`.
+    public var textColor: RGBColor?
+    /// Links; from `linkColor`.
+    public var linkColor: RGBColor?
+    /// The title of the web site; from `microSiteTitle`.
+    public var websiteTitle: String?
+    /// The address of the web site; from `microSiteUrl`.
+    public var websiteURL: URL?
+    /// Its parts in time; from `sectionList`.
+    public var sections: [ModuleSection]?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case title, lead, urn, vendor, seoName, headerBackgroundColor, textColor, linkColor
+        case summary = "description"
+        case uid = "id"
+        case moduleType = "moduleConfigType"
+        case startDate = "publishStartTimestamp"
+        case endDate = "publishEndTimestamp"
+        case backgroundImageURL = "bgImageUrl"
+        case logoImageURL = "logoImageUrl"
+        case keyVisualImageURL = "keyVisualImageUrl"
+        case headerTextColor = "headerTitleColor"
+        case backgroundColor = "bgColor"
+        case websiteTitle = "microSiteTitle"
+        case websiteURL = "microSiteUrl"
+        case sections = "sectionList"
+    }
+
+    /// The background.
+    public var backgroundImage: CatalogueImage? { CatalogueImage(backgroundImageURL) }
+    /// The logo.
+    public var logoImage: CatalogueImage? { CatalogueImage(logoImageURL) }
+    /// The key visual.
+    public var keyVisualImage: CatalogueImage? { CatalogueImage(keyVisualImageURL) }
+    /// What tells it from others of its kind.
+    public var identity: String { uid }
+}
+
+/// A part of a module in time.
+///
+/// Sections are equal when their identifiers are.
+public struct ModuleSection: KeyedModel {
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
+    /// From when it is shown; from `publishStartTimestamp`.
+    public var startDate: Date?
+    /// Until when it is shown; from `publishEndTimestamp`.
+    public var endDate: Date?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case title, lead
+        case summary = "description"
+        case uid = "id"
+        case startDate = "publishStartTimestamp"
+        case endDate = "publishEndTimestamp"
+    }
+
+    /// What tells it from others of its kind.
+    public var identity: String { uid }
+}

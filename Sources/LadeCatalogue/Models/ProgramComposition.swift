@@ -1,0 +1,46 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The programs of a channel.
+///
+/// Two are equal when the identifiers of their channels are.
+public struct ProgramComposition: KeyedModel {
+    /// The channel; from `channel`.
+    @Boxed public var channel: Channel?
+    /// The programs in the order of the service; from `programList`.
+    public var programs: [Program]?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    /// Decodes programs, and gives each of them an identity within the channel.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        channel = try members.decodeIfPresent(Channel.self, forKey: .channel)
+        programs = try members.decodeIfPresent([Program].self, forKey: .programs)
+        let urn = channel?.urn ?? "-"
+        programs = programs?.map { $0.identified(in: urn) }
+    }
+
+    enum CodingKeys: String, JSONKey {
+        case channel
+        case programs = "programList"
+    }
+
+    /// What tells it from others of its kind.
+    public var identity: String { channel?.uid ?? "" }
+}
+
+extension Program {
+    /// The program and its parts with identities made from channel, titles and times.
+    fileprivate func identified(in channel: String) -> Program {
+        var program = self
+        let dates = [startDate, endDate].map { $0.map { "\($0.ISO8601Format())" } ?? "-" }
+        program.uid = [channel, title, subtitle ?? "-", dates[0], dates[1]].joined(separator: "-")
+        program.subprograms = subprograms?.map { $0.identified(in: channel) }
+        return program
+    }
+}

@@ -1,0 +1,152 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A stream of a chapter.
+///
+/// Resources are equal when their addresses are.
+public struct Resource: KeyedModel {
+    /// The address of the stream; from `url`.
+    public var url: URL?
+    /// The quality; from `quality`.
+    public var quality: Quality = .none
+    /// How it is shown; from `presentation`.
+    public var presentation: Presentation = .none
+    /// The media type of the stream; from `mimeType`.
+    public var mimeType: String?
+    /// How it is delivered; from `streaming`.
+    public var streamingMethod: StreamingMethod = .none
+    /// Whether it is live; from `live`.
+    var isLive = false
+    /// Whether a live stream can be rewound; from `dvr`.
+    var isDVR = false
+    /// The container; from `mediaContainer`.
+    public var mediaContainer: MediaContainer = .none
+    /// The audio codec; from `audioCodec`.
+    public var audioCodec: AudioCodec = .none
+    /// The video codec; from `videoCodec`.
+    public var videoCodec: VideoCodec = .none
+    /// The token that the address needs; from `tokenType`.
+    public var tokenType: TokenType = .none
+    /// How far the stream is behind real time; 0 on demand; from `streamOffset`.
+    public var streamOffset: Duration = .zero
+    /// The ways to decrypt it; from `drmList`.
+    public var drms: [DRM]?
+    /// The subtitles; from `subtitleInformationList`.
+    public var subtitleVariants: [Variant]?
+    /// The audio tracks; from `audioTrackList`.
+    public var audioVariants: [Variant]?
+    /// Labels for measuring the audience; from `analyticsMetadata`.
+    public var analyticsLabels: [String: String]?
+    /// Labels for measuring by comScore; from `analyticsData`.
+    public var comScoreAnalyticsLabels: [String: String]?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case url, quality, presentation, mimeType, mediaContainer, audioCodec, videoCodec, tokenType
+        case streamOffset
+        case streamingMethod = "streaming"
+        case isLive = "live"
+        case isDVR = "dvr"
+        case drms = "drmList"
+        case subtitleVariants = "subtitleInformationList"
+        case audioVariants = "audioTrackList"
+        case analyticsLabels = "analyticsMetadata"
+        case comScoreAnalyticsLabels = "analyticsData"
+    }
+
+    /// On demand, live, or live with rewinding; from `live` and `dvr`.
+    public var streamType: StreamType { isDVR ? .dvr : isLive ? .live : .onDemand }
+    /// What tells it from others of its kind.
+    public var identity: String { url?.absoluteString ?? "" }
+}
+
+/// An audio track or subtitles within a stream.
+public struct Variant: CatalogueModel {
+    /// The locale; from `locale`.
+    public var locale: Locale?
+    /// The language as it is shown; from `language`.
+    public var language: String?
+    /// Where it is found; from `source`.
+    public var source: VariantSource = .none
+    /// What it is made for; from `type`.
+    public var type: VariantType = .none
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case locale, language, source, type
+    }
+}
+
+/// Subtitles in a file of their own.
+public struct Subtitle: CatalogueModel {
+    /// The locale; from `locale`.
+    public var locale: Locale?
+    /// The language as it is shown; from `language`.
+    public var language: String?
+    /// Where they are found; from `source`.
+    public var source: VariantSource = .none
+    /// What they are made for; from `type`.
+    public var type: VariantType = .none
+    /// The format of the file; from `format`.
+    public var format: SubtitleFormat = .none
+    /// The address of the file; from `url`.
+    public var url: URL?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case locale, language, source, type, format, url
+    }
+}
+
+/// A way to decrypt a stream.
+public struct DRM: CatalogueModel {
+    /// The system; from `type`.
+    public var type: DRMType = .none
+    /// Where licences are issued; from `licenseUrl`.
+    public var licenseURL: URL?
+    /// The certificate of the application; from `certificateUrl`.
+    public var certificateURL: URL?
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case type
+        case licenseURL = "licenseUrl"
+        case certificateURL = "certificateUrl"
+    }
+}
+
+/// Thumbnails of a media, all in one image.
+public struct SpriteSheet: CatalogueModel {
+    /// The URN of the media; from `urn`.
+    public var urn = ""
+    /// The address of the image; from `url`.
+    public var url: URL?
+    /// How many rows it has; from `rows`.
+    public var rows: Int = 0
+    /// How many columns it has; from `columns`.
+    public var columns: Int = 0
+    /// The width of a thumbnail in pixels; from `thumbnailWidth`.
+    public var thumbnailWidth: Double = 0
+    /// The height of a thumbnail in pixels; from `thumbnailHeight`.
+    public var thumbnailHeight: Double = 0
+    /// The time between two thumbnails; from `interval`.
+    public var interval: Duration = .zero
+
+    /// Makes one without any value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case urn, url, rows, columns, thumbnailWidth, thumbnailHeight, interval
+    }
+}

@@ -1,0 +1,103 @@
+extension MediaComposition: KeyedModel {
+    /// What tells it from others: both URNs.
+    public var identity: String { chapterURN.isEmpty ? "" : "\(chapterURN) \(segmentURN ?? "")" }
+
+    /// The chapter to play.
+    public var mainChapter: Chapter? { chapterURN.isEmpty ? nil : chapters.first { $0.urn == chapterURN } }
+
+    /// The segment of the main chapter to play; nil when the chapter is played from its beginning.
+    public var mainSegment: Segment? {
+        guard let segmentURN, !segmentURN.isEmpty else { return nil }
+        return mainChapter?.segments?.first { $0.urn == segmentURN }
+    }
+
+    /// The media that the main chapter is a part of, or its own media when it is a part of none.
+    public var fullLengthMedia: Media? {
+        guard let mainChapter else { return nil }
+        let full = mainChapter.fullLengthURN.flatMap { urn in chapters.first { !urn.isEmpty && $0.urn == urn } }
+        return media(for: full ?? mainChapter)
+    }
+
+    /// The media of a chapter; nil when the composition does not have the chapter.
+    public func media(for chapter: Chapter) -> Media? {
+        guard let own = own(chapter) else { return nil }
+        var media = Media(own)
+        complete(&media, own)
+        return media
+    }
+
+    /// The media of a segment; nil when the composition does not have the segment.
+    public func media(for segment: Segment) -> Media? {
+        guard let (chapter, own) = own(segment) else { return nil }
+        var media = Media(own)
+        complete(&media, chapter)
+        return media
+    }
+
+    /// The composition that plays another of its chapters; nil when it does not have the chapter.
+    public func composition(for chapter: Chapter) -> MediaComposition? {
+        guard let own = own(chapter) else { return nil }
+        var copy = self
+        copy.chapterURN = own.urn
+        copy.segmentURN = nil
+        return copy
+    }
+
+    /// The composition that plays one of its segments; nil when it does not have the segment.
+    public func composition(for segment: Segment) -> MediaComposition? {
+        guard let (chapter, own) = own(segment) else { return nil }
+        var copy = self
+        copy.chapterURN = chapter.urn
+        copy.segmentURN = own.urn
+        return copy
+    }
+
+    private func own(_ chapter: Chapter) -> Chapter? {
+        chapter.urn.isEmpty ? nil : chapters.first { $0.urn == chapter.urn }
+    }
+
+    private func own(_ segment: Segment) -> (Chapter, Segment)? {
+        guard !segment.urn.isEmpty else { return nil }
+        for chapter in chapters {
+            if let own = chapter.segments?.first(where: { $0.urn == segment.urn }) { return (chapter, own) }
+        }
+        return nil
+    }
+
+    private func complete(_ media: inout Media, _ chapter: Chapter) {
+        media.presentation = chapter.presentation
+        media.channel = channel
+        media.episode = episode
+        media.show = show
+    }
+}
+
+extension Media {
+    /// What a chapter or segment has in common with a media.
+    fileprivate init(_ part: some Subdivision) {
+        title = part.title
+        lead = part.lead
+        summary = part.summary
+        uid = part.uid
+        urn = part.urn
+        vendor = part.vendor
+        mediaType = part.mediaType
+        imageURL = part.image?.url
+        imageTitle = part.imageTitle
+        imageCopyright = part.imageCopyright
+        contentType = part.contentType
+        source = part.source
+        date = part.date
+        duration = part.duration
+        originalBlockingReason = part.originalBlockingReason
+        isPlayableAbroad = part.isPlayableAbroad
+        youthProtectionColor = part.youthProtectionColor
+        podcastStandardDefinitionURL = part.podcastStandardDefinitionURL
+        podcastHighDefinitionURL = part.podcastHighDefinitionURL
+        startDate = part.startDate
+        endDate = part.endDate
+        accessibilityTitle = part.accessibilityTitle
+        relatedContents = part.relatedContents
+        socialCounts = part.socialCounts
+    }
+}

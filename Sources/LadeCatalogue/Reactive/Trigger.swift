@@ -1,0 +1,63 @@
+import Lade
+import LadeCore
+
+/// Makes signals, and activates those of an address.
+///
+/// ```swift
+/// let trigger = Trigger()
+/// for try await page in try provider.pages(on: trigger.signal("shows")) { … } { render(page) }
+/// trigger.activate("shows")   // when the user has scrolled to the end
+/// ```
+public final class Trigger: Sendable {
+    private struct State {
+        var signals: [(address: Address, id: UInt64, continuation: AsyncStream<Void>.Continuation)] = []
+        var lastID: UInt64 = 0
+    }
+
+    private enum Address: Hashable, Sendable {
+        case number(Int)
+        case value(SendableAddress)
+    }
+
+    private struct SendableAddress: Hashable, @unchecked Sendable {
+        // The initialisers take Sendable values alone.
+        let value: AnyHashable
+    }
+
+    private let state = Locked(State())
+
+    /// Makes a trigger without signals.
+    public init() {}
+
+    deinit {
+        for signal in state.withLock({ $0.signals }) { signal.continuation.finish() }
+    }
+
+    /// Makes a signal; any number of them may have the same address.
+    ///
+    /// Activations before it is read are kept. It ends with the trigger, and never fails.
+    public func signal(_ address: some Hashable & Sendable) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        let address = Self.address(address)
+        let id = state.withLock { state -> UInt64 in
+            state.lastID += 1
+            state.signals.append((address, state.lastID, continuation))
+            return state.lastID
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { state in state.signals.removeAll { $0.id == id } }
+        }
+        return stream
+    }
+
+    /// Sends one value to each signal of an address.
+    public func activate(_ address: some Hashable & Sendable) {
+        let address = Self.address(address)
+        for signal in state.withLock({ $0.signals }) where signal.address == address { signal.continuation.yield() }
+    }
+
+    private static func address(_ value: some Hashable & Sendable) -> Address {
+        if let number = value as? Int { return .number(number) }
+        return .value(SendableAddress(value: AnyHashable(value)))
+    }
+}

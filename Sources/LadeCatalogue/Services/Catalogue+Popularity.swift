@@ -1,0 +1,88 @@
+public import Lade
+
+extension Catalogue {
+    /// Counts a view, a like or a share of a media.
+    ///
+    /// Count a view only once something was really seen or heard.
+    ///
+    /// - Parameters:
+    ///   - type: What to count.
+    ///   - urn: The URN of the media.
+    ///   - event: The ``Subdivision/event`` of the chapter or segment, from a composition that was loaded a short while ago.
+    /// - Returns: The endpoint, whose value has the counts.
+    /// - Throws: ``CatalogueError/nothingChosen(name:)`` for no type; ``CatalogueError/malformedURN(_:)``;
+    ///   ``CatalogueError/invalidIdentifier(name:_:)`` for no event.
+    public func increaseSocialCount(
+        _ type: SocialCountType,
+        urn: String,
+        event: String
+    ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
+        guard !event.isEmpty else { throw .invalidIdentifier(name: "event", "") }
+        let values = ["urn": try checked(urn), "endpoint": try type.endpoint()]
+        return try endpoint(.increaseSocialCount, nil, values).posting(event).decoding(SocialCountOverview.self)
+    }
+
+    /// Counts a view, a like or a share of a chapter or segment; one without an event is counted without.
+    public func increaseSocialCount(
+        _ type: SocialCountType,
+        of part: some Subdivision
+    ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
+        let values = ["urn": try checked(part.urn), "endpoint": try type.endpoint()]
+        return try endpoint(.increaseSocialCount, nil, values).posting(part.event).decoding(SocialCountOverview.self)
+    }
+
+    /// Counts a view, a like or a share of what a composition plays: its segment, or else its chapter.
+    ///
+    /// - Throws: ``CatalogueError/malformedURN(_:)`` for a composition that plays nothing.
+    public func increaseSocialCount(
+        _ type: SocialCountType,
+        of composition: MediaComposition
+    ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
+        if let segment = composition.mainSegment { return try increaseSocialCount(type, of: segment) }
+        guard let chapter = composition.mainChapter else { throw .malformedURN(composition.chapterURN) }
+        return try increaseSocialCount(type, of: chapter)
+    }
+
+    /// Counts a view, a like or a share of a video or audio, by a service of the first generation.
+    public func seedIncreaseSocialCount(
+        _ type: SocialCountType,
+        _ unit: BusinessUnit,
+        of part: some Subdivision
+    ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
+        guard let mediaType = part.mediaType.item else { throw .nothingChosen(name: "media type") }
+        let values = ["type": mediaType, "uid": part.uid, "endpoint": try type.endpoint()]
+        return try endpoint(.seedIncreaseSocialCount, unit, values).posting(part.event)
+            .decoding(SocialCountOverview.self)
+    }
+}
+
+private struct EventData: Encodable {
+    let eventData: String?
+}
+
+extension Endpoint {
+    fileprivate func posting(_ event: String?) throws(CatalogueError) -> Endpoint {
+        do {
+            let endpoint = try jsonBody(EventData(eventData: event))
+            // The body says what it is, whatever the global headers say.
+            return endpoint.header("Content-Type", "application/json")
+        } catch {
+            throw .request(error)
+        }
+    }
+}
+
+extension SocialCountType {
+    /// The part of the path that counts it; it may have two components.
+    fileprivate func endpoint() throws(CatalogueError) -> String {
+        switch self {
+        case .none: throw .nothingChosen(name: "social count type")
+        case .view: "clicked"
+        case .like: "liked"
+        case .facebook: "shared/facebook"
+        case .twitter: "shared/twitter"
+        case .googlePlus: "shared/google"
+        case .whatsApp: "shared/whatsapp"
+        }
+    }
+}

@@ -1,0 +1,42 @@
+public import Lade
+
+extension Catalogue {
+    /// Some medias, in the order of their URNs; the service leaves out those that it does not know.
+    ///
+    /// The URNs of one page are sent at a time, 10 by default, so that a list may have any length. More than 50 on a page
+    /// are more than the service takes.
+    ///
+    /// - Throws: ``CatalogueError/malformedURN(_:)`` for one that is empty or cannot be sent in a list.
+    public func medias(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
+        try urnPages(.medias, urns)
+    }
+
+    /// Some shows, in the order of their URNs; in the way of ``medias(urns:)``.
+    public func shows(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Show>> {
+        try urnPages(.shows, urns)
+    }
+
+    private func urnPages<Item: ListedModel>(
+        _ service: CatalogueService,
+        _ urns: [String]
+    ) throws(CatalogueError) -> PagedEndpoint<Listing<Item>> {
+        // Each of them before the first is sent.
+        _ = try joined(urns[...])
+        let first = urns.prefix(PageSize.default).joined(separator: ",")
+        let endpoint = try endpoint(service, nil, ["urns": first]).decoding(Listing<Item>.self)
+        return PagedEndpoint(
+            endpoint,
+            sizer: Sizer { request, size in Self.request(request, urns.prefix(size)) },
+            paginator: Paginator { page in
+                let size = page.size == 0 ? PageSize.default : page.size
+                let (start, isBeyond) = page.number.multipliedReportingOverflow(by: size)
+                guard !isBeyond, start < urns.count else { return nil }
+                return Self.request(page.original, urns.dropFirst(start).prefix(size))
+            }
+        )
+    }
+
+    private static func request(_ request: Request, _ urns: some Sequence<String>) -> Request {
+        Endpoint(request).query("urns", urns.joined(separator: ",")).request
+    }
+}

@@ -1,0 +1,276 @@
+import Foundation
+import Testing
+
+@testable import LadeCatalogue
+
+@Suite("Chapters and compositions", .timeLimit(.minutes(1)))
+struct CompositionTests {
+    private func chapter(_ resources: [String], _ extra: String = "") throws -> Chapter {
+        let list = resources.enumerated().map {
+            "{\"url\": \"https://media.example.org/\($0)\", \"streaming\": \"\($1)\"}"
+        }
+        return try decoded(Chapter.self, "{\(extra)\"resourceList\": [\(list.joined(separator: ", "))]}")
+    }
+
+    private let external =
+        #"{"locale": "de", "source": "EXTERNAL", "type": "SDH", "format": "VTT", "url": "https://media.example.org/a.vtt"}"#
+
+    @Test("catalogue IL-CHP1 a video on demand without subtitles")
+    func videoOnDemand() throws {
+        let chapter = try chapter(["HLS", "PROGRESSIVE"])
+
+        #expect(chapter.playableResources?.count == 2)
+        #expect([.hls, .hds, .dash].map { chapter.resources(streamingMethod: $0).count } == [1, 0, 0])
+        #expect(chapter.recommendedStreamingMethod == .hls)
+        #expect(chapter.recommendedSubtitleFormat == .none && chapter.subtitles(format: .none).isEmpty)
+    }
+
+    @Test("catalogue IL-CHP2 a video with subtitles, in a file and in its stream")
+    func subtitles() throws {
+        let json = """
+            {"subtitleList": [\(external)], "resourceList": [{"streaming": "HLS", "subtitleInformationList": \
+            [{"locale": "de", "language": "Deutsch", "source": "HLS", "type": "SDH"}]}]}
+            """
+        let chapter = try decoded(Chapter.self, json)
+        let variant = try #require(chapter.resources?.first?.subtitleVariants?.first)
+
+        #expect(chapter.recommendedSubtitleFormat == .vtt && chapter.subtitles(format: .vtt).count == 1)
+        #expect((variant.source, variant.type, variant.locale?.identifier) == (.hls, .sdh, "de"))
+        #expect(chapter.resources?.first?.subtitleVariants?.count == 1)
+    }
+
+    @Test("catalogue IL-CHP3 a stream without audio tracks still recommends subtitles")
+    func noAudioTracks() throws {
+        let json = #"{"subtitleInformationList": [{"source": "HLS"}]}"#
+        let resource = try decoded(Resource.self, json)
+
+        #expect(resource.audioVariants == nil && resource.audioVariants(source: .hls).isEmpty)
+        #expect(resource.subtitleVariants(source: .hls).count == 1)
+        #expect((resource.recommendedSubtitleVariantSource, resource.recommendedAudioVariantSource) == (.hls, .none))
+    }
+
+    @Test("catalogue IL-CHP4 a stream with an audio track, and subtitles in a file")
+    func audioTrack() throws {
+        let json = """
+            {"subtitleList": [\(external)], "resourceList": [{"streaming": "HLS", \
+            "audioTrackList": [{"locale": "de", "source": "HLS"}], "subtitleInformationList": [{"source": "HLS"}]}]}
+            """
+        let chapter = try decoded(Chapter.self, json)
+        let subtitle = try #require(chapter.subtitles?.first)
+        let resource = try #require(chapter.resources?.first)
+        let audio = try #require(resource.audioVariants?.first)
+
+        #expect(
+            (subtitle.format, subtitle.source, subtitle.type, subtitle.locale?.identifier) == (
+                .vtt, .external, .sdh, "de"
+            )
+        )
+        #expect(subtitle.url?.absoluteString == "https://media.example.org/a.vtt")
+        #expect((audio.source, audio.type, audio.locale?.identifier) == (.hls, .none, "de"))
+        #expect(resource.audioVariants?.count == 1)
+        #expect((resource.recommendedAudioVariantSource, resource.recommendedSubtitleVariantSource) == (.hls, .hls))
+    }
+
+    @Test("catalogue IL-CHP5 an audio on demand")
+    func audioOnDemand() throws {
+        let chapter = try chapter(["PROGRESSIVE"])
+
+        #expect(chapter.playableResources?.count == 1 && chapter.resources(streamingMethod: .rtmp).isEmpty)
+        #expect((chapter.recommendedStreamingMethod, chapter.recommendedSubtitleFormat) == (.progressive, .none))
+    }
+
+    @Test("catalogue IL-CHP6 an audio livestream")
+    func audioLivestream() throws {
+        let chapter = try chapter(["PROGRESSIVE", "HLS"])
+
+        #expect(chapter.playableResources?.map(\.streamingMethod) == [.progressive, .hls])
+        #expect(
+            [.hls, .progressive, .hds, .rtmp].map { chapter.resources(streamingMethod: $0).count } == [1, 1, 0, 0]
+        )
+        #expect(chapter.recommendedStreamingMethod == .hls)
+    }
+
+    @Test("catalogue IL-CHP7 in context a chapter has segments, and standalone they are clips with marks")
+    func contexts() throws {
+        let context = try decoded(MediaComposition.self, Samples.mediaComposition)
+        let standalone = try decoded(
+            MediaComposition.self,
+            """
+            {"chapterUrn": "urn:srf:video:full1", "chapterList": [{"urn": "urn:srf:video:full1"}, \
+            {"urn": "urn:srf:video:seg1", "fullLengthUrn": "urn:srf:video:full1", "fullLengthMarkIn": 6000, \
+            "fullLengthMarkOut": 24000}]}
+            """
+        )
+        let first = try #require(context.mainChapter?.segments?.first)
+        let clip = try #require(standalone.chapters.last)
+
+        #expect(standalone.mainChapter?.segments == nil)
+        #expect(clip.fullLengthURN == context.mainChapter?.urn)
+        #expect((clip.fullLengthMarkIn, clip.fullLengthMarkOut) == (first.markIn, first.markOut))
+    }
+
+    @Test("catalogue IL-CHP8 a video has an aspect ratio, an audio none")
+    func aspectRatios() throws {
+        #expect(try decoded(Chapter.self, #"{"aspectRatio": "16:9"}"#).aspectRatio.value == 16.0 / 9)
+        #expect(try decoded(Chapter.self, "{}").aspectRatio == .undefined)
+        for text in ["16", "16:9:1", "0:9", "16:0", "a:b", "", "-4:3", "nan:1", "1e308:1e-308"] {
+            #expect(!AspectRatio(text).isDefined, "\(text)")
+        }
+        #expect(try decoded(Chapter.self, #"{"aspectRatio": null}"#).aspectRatio.value == -1)
+    }
+
+    /// Resources of some kinds, and what is recommended for them.
+    typealias Seed = (methods: [String], playable: Int, recommended: StreamingMethod, counts: [Int])
+    static let seed: [Case<Seed>] = [
+        Case("SEED25 video on demand", (["HLS", "HLS", "HDS", "HDS"], 2, .hls, [2, 2, 0, 0])),
+        Case("SEED25 video live", (["HDS", "HLS", "HLS", "HDS"], 2, .hls, [2, 2, 0, 0])),
+        Case("SEED25 audio on demand", (["PROGRESSIVE", "RTMP"], 1, .progressive, [0, 0, 1, 1])),
+        Case("SEED25 audio live", (["RTMP", "HLS", "HDS", "PROGRESSIVE"], 2, .hls, [1, 1, 1, 1])),
+    ]
+
+    @Test("catalogue IL-SEED25 what players know is playable", arguments: seed)
+    func seedResources(_ entry: Case<Seed>) throws {
+        let chapter = try chapter(entry.row.methods)
+
+        #expect(chapter.playableResources?.count == entry.row.playable)
+        #expect(chapter.recommendedStreamingMethod == entry.row.recommended)
+        #expect(
+            [.hls, .hds, .rtmp, .progressive].map { chapter.resources(streamingMethod: $0).count } == entry.row.counts
+        )
+    }
+
+    // MARK: - Subdivisions
+
+    private func composition(_ json: String) throws -> MediaComposition { try decoded(MediaComposition.self, json) }
+
+    @Test("catalogue IL-SUB1 a composition of a whole media names its chapter and no segment")
+    func wholeMedia() throws {
+        let composition = try composition(
+            #"{"chapterUrn": "urn:srf:video:1", "chapterList": [{"urn": "urn:srf:video:1"}]}"#
+        )
+
+        #expect(composition.chapterURN == "urn:srf:video:1" && composition.segmentURN == nil)
+        #expect(composition.mainChapter != nil && composition.mainSegment == nil)
+    }
+
+    @Test("catalogue IL-SUB2 a chapter, and a copy of it, has a media")
+    func mediaOfChapter() throws {
+        let composition = try composition(Samples.mediaComposition)
+        let chapter = try #require(composition.mainChapter)
+        var copy = Chapter()
+        copy.urn = chapter.urn
+
+        #expect(composition.media(for: chapter)?.urn == chapter.urn)
+        // The composition's own version counts.
+        #expect(composition.media(for: copy)?.title == chapter.title)
+        copy.urn = "urn:srf:video:foreign"
+        #expect(composition.media(for: copy) == nil && composition.media(for: Chapter()) == nil)
+    }
+
+    @Test("catalogue IL-SUB3 a segment, and a copy of it, has a media")
+    func mediaOfSegment() throws {
+        let composition = try composition(Samples.mediaComposition)
+        let segment = try #require(composition.mainSegment)
+        var copy = Segment()
+        copy.urn = segment.urn
+        let media = try #require(composition.media(for: copy))
+
+        #expect((media.urn, media.title, media.originalBlockingReason) == (segment.urn, "Teil 2", .legal))
+        #expect((media.channel?.uid, media.show?.uid, media.episode?.uid) == ("c1", "s1", "e1"))
+        #expect(media.audioVariants == nil && media.imageFocalPoint == nil)
+        copy.urn = "urn:srf:video:foreign"
+        #expect(composition.media(for: copy) == nil && composition.media(for: Segment()) == nil)
+    }
+
+    static let presentations: [Case<(String, Presentation)>] = [
+        Case("SUB4", ("DEFAULT", .default)), Case("SUB5", ("VIDEO_360", .video360)),
+    ]
+
+    @Test("catalogue IL-SUB4, IL-SUB5: chapter, resource and media have one presentation", arguments: presentations)
+    func presentation(_ entry: Case<(String, Presentation)>) throws {
+        let composition = try composition(
+            """
+            {"chapterUrn": "urn:srf:video:1", "chapterList": [{"urn": "urn:srf:video:1", \
+            "resourceList": [{"presentation": "\(entry.row.0)"}]}]}
+            """
+        )
+        let chapter = try #require(composition.mainChapter)
+
+        #expect(chapter.presentation == entry.row.1 && chapter.resources?.first?.presentation == entry.row.1)
+        #expect(composition.media(for: chapter)?.presentation == entry.row.1)
+        #expect(Chapter().presentation == .default)
+    }
+
+    @Test("catalogue IL-SUB6, IL-SUB7: a composition can play a segment, and then its chapter again")
+    func otherParts() throws {
+        let composition = try composition(Samples.mediaComposition)
+        let segment = try #require(composition.mainChapter?.segments?.first)
+        var copy = Segment()
+        copy.urn = segment.urn
+        for part in [segment, copy] {
+            let other = try #require(composition.composition(for: part))
+            #expect(other.chapterURN == composition.chapterURN && other.segmentURN == segment.urn)
+            #expect(other.mainSegment == segment && other != composition)
+            let chapter = try #require(other.mainChapter)
+            var chapterCopy = Chapter()
+            chapterCopy.urn = chapter.urn
+            for whole in [chapter, chapterCopy] {
+                let again = try #require(other.composition(for: whole))
+                #expect(again.chapterURN == composition.chapterURN && again.segmentURN == nil)
+            }
+        }
+        #expect(composition.segmentURN == "urn:srf:video:seg2")
+        #expect(composition.composition(for: Chapter()) == nil && composition.composition(for: Segment()) == nil)
+    }
+
+    @Test("catalogue IL-SUB8 segments of a livestream have dates")
+    func livestreamDates() throws {
+        let composition = try composition(Samples.mediaComposition)
+        let chapter = try #require(composition.mainChapter)
+
+        #expect(chapter.resourceReferenceDate == (try date("2023-05-01T18:00:00Z")))
+        for segment in try #require(chapter.segments) {
+            let start = try #require(segment.markInDate)
+            let end = try #require(segment.markOutDate)
+            #expect(start < end)
+        }
+        #expect(Segment().markInDate == nil && Segment().markOutDate == nil)
+    }
+
+    typealias Full = (chapters: [(String, String?)], played: String, full: String)
+    static let fullLengths: [Case<Full>] = [
+        Case("SUB9", ([("e", nil), ("s", "e")], "e", "e")),
+        Case("SUB10", ([("e", nil), ("s", "e")], "s", "e")),
+        Case("SUB11", ([("c", nil)], "c", "c")),
+        Case("SUB12", ([("c", "missing"), ("d", "missing")], "c", "c")),
+        Case("SUB13", ([("l", nil)], "l", "l")),
+    ]
+
+    @Test(
+        "catalogue IL-SUB9 to IL-SUB13: a part belongs to a whole when the composition has it",
+        arguments: fullLengths
+    )
+    func fullLength(_ entry: Case<Full>) throws {
+        let chapters = entry.row.chapters.map { urn, full in
+            "{\"urn\": \"\(urn)\"\(full.map { ", \"fullLengthUrn\": \"\($0)\"" } ?? "")}"
+        }
+        let composition = try composition(
+            "{\"chapterUrn\": \"\(entry.row.played)\", \"chapterList\": [\(chapters.joined(separator: ", "))]}"
+        )
+
+        #expect(composition.fullLengthMedia?.urn == entry.row.full)
+    }
+
+    @Test("compositions are equal when both URNs are")
+    func equality() throws {
+        var first = MediaComposition()
+        first.chapterURN = "a"
+        var second = first
+        #expect(first == second)
+        second.segmentURN = "b"
+        #expect(first != second && second != first)
+        second.segmentURN = nil
+        second.chapters = [Chapter()]
+        #expect(first == second)
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCatalogue
+
+@Suite("Days in Zurich", .timeLimit(.minutes(1)))
+struct DayTests {
+    @Test("catalogue IL-CAL1 the calendar has the current locale")
+    func locale() throws {
+        #expect(try #require(Calendar.catalogue).locale == Locale.current)
+    }
+
+    @Test("catalogue IL-CAL2 the calendar is in Zurich")
+    func zone() throws {
+        let calendar = try #require(Calendar.catalogue)
+
+        #expect(calendar.timeZone.identifier == "Europe/Zurich" && calendar.identifier == .gregorian)
+    }
+
+    static let made: [Case<(Day, String)>] = [
+        Case("DAY1", (Day(day: 7, month: 1, year: 2016), "2016-01-07")),
+        Case("DAY3", (Day(), "0001-01-01")),
+        Case("DAY4", (Day(year: 2015), "2015-01-01")),
+        Case("DAY5", (Day(month: 12), "0001-12-01")),
+        Case("DAY6", (Day(day: 7), "0001-01-07")),
+        Case("DAY7", (Day(day: 40, month: 1, year: 2015), "2015-02-09")),
+        Case("DAY8", (Day(day: 10, month: 15, year: 2012), "2013-03-10")),
+        Case("DAY15", (Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1), "2017-05-10")),
+        Case("DAY16", (Day(day: 3, month: 1, year: 2016).adding(days: -4, months: -6, years: -1), "2014-06-29")),
+        Case("DAY17", (Day(day: 3, month: 1, year: 2016).adding(days: 50, months: 20), "2017-10-23")),
+        Case("DAY18", (Day(day: 3, month: 1, year: 2016).adding(days: -70, months: -15), "2014-07-25")),
+        Case("DAY19", (Day(day: 3, month: 7, year: 2015).start(of: .year), "2015-01-01")),
+        Case("DAY20", (Day(day: 3, month: 7, year: 2015).start(of: .month), "2015-07-01")),
+    ]
+
+    @Test("catalogue IL-DAY1 to IL-DAY20: days are made, moved and written", arguments: made)
+    func making(_ entry: Case<(Day, String)>) {
+        #expect(entry.row.0.string == entry.row.1)
+        #expect(entry.row.0.description == entry.row.1)
+    }
+
+    @Test("catalogue IL-DAY2 an instant is on the day that Zurich has")
+    func instant() throws {
+        #expect(Day(try date("2015-07-03T07:41:00Z")).string == "2015-07-03")
+        #expect(Day(try date("2015-07-03T21:59:59Z")).string == "2015-07-03")
+        #expect(Day(try date("2015-07-03T22:00:00Z")).string == "2015-07-04")
+        #expect(Day(try date("2015-01-03T22:59:59Z")).string == "2015-01-03")
+        #expect(Day(try date("2015-01-03T23:00:00Z")).string == "2015-01-04")
+    }
+
+    @Test("catalogue IL-DAY9 days are equal when day, month and year are")
+    func equality() {
+        let day = Day(day: 7, month: 4, year: 2010)
+
+        #expect(day == Day(day: 7, month: 4, year: 2010))
+        #expect(day.hashValue == Day(day: 7, month: 4, year: 2010).hashValue)
+        #expect(day != Day(day: 3, month: 4, year: 2010))
+        #expect(day != Day(day: 7, month: 4, year: 2011))
+    }
+
+    @Test("catalogue IL-DAY10 days are ordered by date")
+    func order() {
+        let day = Day(day: 7, month: 4, year: 2010)
+
+        #expect(!(day < Day(day: 7, month: 4, year: 2010)) && !(day > Day(day: 7, month: 4, year: 2010)))
+        #expect(day > Day(day: 3, month: 4, year: 2010))
+        #expect(day < Day(day: 7, month: 4, year: 2011))
+    }
+
+    @Test("catalogue IL-DAY11 the day of an instant is that day")
+    func dayOfInstant() throws {
+        #expect(Day(day: 7, month: 4, year: 2010) == Day(try date("2010-04-07T07:41:00Z")))
+    }
+
+    @Test("catalogue IL-DAY12 a copy is equal")
+    func copy() {
+        let day = Day(day: 7, month: 4, year: 2010)
+        let copy = day
+
+        #expect(copy == day)
+    }
+
+    @Test("catalogue IL-DAY13 today is the day of the current instant")
+    func today() throws {
+        let time = VirtualTime()
+
+        #expect(Day.today(time) == Day(time.date))
+    }
+
+    @Test("catalogue IL-DAY14 the time of day does not count")
+    func timeOfDay() throws {
+        #expect(Day(try date("2013-04-05T08:45:27Z")) == Day(day: 5, month: 4, year: 2013))
+        #expect(Day(try date("2013-04-05T08:45:27Z")) == Day(Day(day: 5, month: 4, year: 2013).date))
+    }
+
+    typealias Distance = (units: Set<Day.Unit>, Int?, Int?, Int?)
+    static let distances: [Case<Distance>] = [
+        Case("DAY21", ([.year, .month, .day], 3, 4, 4)),
+        Case("DAY22", ([.year, .month], 3, 4, nil)),
+        Case("DAY23", ([.year, .day], 3, nil, 124)),
+        Case("DAY24", ([.year], 3, nil, nil)),
+        Case("DAY25", ([.month], nil, 40, nil)),
+        Case("DAY26", ([.day], nil, nil, 1220)),
+    ]
+
+    @Test(
+        "catalogue IL-DAY21 to IL-DAY26: the distance between days is in the units that are asked for",
+        arguments: distances
+    )
+    func distance(_ entry: Case<Distance>) {
+        let start = Day(day: 4, month: 1, year: 2014)
+        let end = Day(day: 8, month: 5, year: 2017)
+        let components = start.components(entry.row.units, to: end)
+
+        #expect((components.years, components.months, components.days) == (entry.row.1, entry.row.2, entry.row.3))
+        #expect(components.weeks == nil)
+    }
+
+    @Test("catalogue IL-DAY27 days have no smaller units: hours, minutes and seconds between them are 0")
+    func smallUnits() {
+        let start = Day(day: 4, month: 1, year: 2014)
+        let rest = start.adding(days: 4, months: 4, years: 3)
+
+        #expect(rest == Day(day: 8, month: 5, year: 2017))
+        #expect(rest.date.timeIntervalSince(Day(day: 8, month: 5, year: 2017).date) == 0)
+    }
+
+    @Test("catalogue IL-DAY28 a day begins at midnight in Zurich")
+    func beginning() throws {
+        #expect(Day(day: 3, month: 1, year: 2016).date == (try date("2016-01-02T23:00:00Z")))
+        #expect(Day(day: 3, month: 7, year: 2016).date == (try date("2016-07-02T22:00:00Z")))
+    }
+
+    @Test("distances go back as they go forth, and in weeks")
+    func backwards() {
+        let start = Day(day: 8, month: 5, year: 2017)
+        let components = start.components([.year, .month, .week, .day], to: Day(day: 4, month: 1, year: 2014))
+
+        #expect((components.years, components.months, components.weeks, components.days) == (-3, -4, 0, -4))
+        #expect(start.components([.week, .day], to: start.adding(days: 17)).weeks == 2)
+        #expect(start.start(of: .week).string == "2017-05-08" && start.adding(days: 6).start(of: .week) == start)
+        #expect(start.start(of: .day) == start)
+    }
+
+    @Test("a month without the day ends with its last one")
+    func shortMonths() {
+        #expect(Day(day: 31, month: 1, year: 2016).adding(months: 1).string == "2016-02-29")
+        #expect(Day(day: 29, month: 2, year: 2016).adding(years: 1).string == "2017-02-28")
+    }
+
+    @Test("days agree with the calendar for every day of 60 years")
+    func agreesWithFoundation() throws {
+        let calendar = try #require(Calendar.catalogue)
+        var day = Day(day: 1, month: 1, year: 1982)
+        while day.year < 2042 {
+            let parts = calendar.dateComponents([.year, .month, .day, .hour], from: day.date)
+            guard (parts.year, parts.month, parts.day, parts.hour) == (day.year, day.month, day.day, 0) else {
+                Issue.record("\(day) begins at \(day.date)")
+                return
+            }
+            let last = day.adding(days: 1).date.addingTimeInterval(-1)
+            guard Day(last) == day else {
+                Issue.record("\(day) ends before \(last)")
+                return
+            }
+            day = day.adding(days: 1)
+        }
+    }
+
+    @Test("only days that exist can be read, and huge numbers end nothing")
+    func reading() throws {
+        #expect(Day("2016-02-29")?.string == "2016-02-29")
+        for text in [
+            "", "2015-02-29", "2016-2-3", "2016-13-01", "2016-00-10", "0000-01-01", "+016-01-01", "2016-01-01T00", "x",
+        ] {
+            #expect(Day(text) == nil, "\(text)")
+            #expect(throws: CatalogueError.dayOutOfRange(text)) { try Day(validating: text) }
+        }
+        #expect(!Day(day: .max, month: .min, year: .max).isInRange)
+        #expect(!Day(day: 1, month: 1, year: 10_000).isInRange && Day(day: 31, month: 12, year: 9_999).isInRange)
+        #expect(!Day(Date(timeIntervalSince1970: .infinity)).isInRange)
+        #expect(Day(Date(timeIntervalSince1970: .nan)) == Day(day: 1, month: 1, year: 1970))
+    }
+
+    @Test("times are written as they are in Zurich, without zone")
+    func times() throws {
+        #expect(ZurichTime.text(of: try date("2023-05-01T18:00:24Z")) == "2023-05-01T20:00:24")
+        #expect(ZurichTime.text(of: try date("2023-12-31T23:30:00Z")) == "2024-01-01T00:30:00")
+        #expect(ZurichTime.text(of: try date("2023-03-26T00:59:59Z")) == "2023-03-26T01:59:59")
+        #expect(ZurichTime.text(of: try date("2023-03-26T01:00:00Z")) == "2023-03-26T03:00:00")
+        #expect(ZurichTime.text(of: try date("2023-10-29T00:59:59Z")) == "2023-10-29T02:59:59")
+        #expect(ZurichTime.text(of: try date("2023-10-29T01:00:00Z")) == "2023-10-29T02:00:00")
+    }
+}
