@@ -33,7 +33,7 @@ final class EpisodeList {
         let first = FirstPageHandle(loader, list) { [weak self, queue] outcome in
             queue.report(outcome.error)
             self?.episodes += outcome.value?.episodes ?? []
-            self?.nextPage = outcome.nextPage
+            self?.nextPage = outcome.next
         }.with(pageSize: 20)
         queue.add(first)
         self.first = first

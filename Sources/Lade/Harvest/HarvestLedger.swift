@@ -134,7 +134,7 @@ final class HarvestLedger {
     /// Writes a page, and saves if it is time to.
     func add(_ delivery: PageFeed<SplitPage>.Delivery) throws(HarvestError) {
         var after = journal
-        let count = delivery.piece.facts.itemCount ?? 0
+        let count = delivery.piece.facts?.itemCount ?? 0
         let room = harvest.itemLimit.map { max(0, max(0, $0) - journal.items) } ?? .max
         let lines: Data
         let written: Int

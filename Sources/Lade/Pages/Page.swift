@@ -8,9 +8,9 @@ import LadeCore
 
 /// A page of a list that a server gives in pieces: which one, how large, and the request that fetches it.
 ///
-/// Pages are never made by callers: they come from a ``PagedEndpoint`` or a ``PageSequence``, and from a
-/// ``PageFailure``, to go on from there. Two pages are equal when size, number and address are. Source: brief
-/// `srg-network.txt`, `requests-pages-queues.md` §3.1.
+/// Pages are never made by callers: they come from a ``PagedEndpoint``, a ``LoadedPage``, a ``PageFailure``, or from a
+/// decoder that reads what an encoder wrote. Two pages are equal when size, number and address are. Source: SRG Network,
+/// `SRGPage`.
 public struct Page: Sendable {
     /// How many items were asked for.
     ///
@@ -22,6 +22,10 @@ public struct Page: Sendable {
     package let request: Request
     /// How many items the pages before this one had, where that is known.
     package let itemsBefore: Int?
+    /// Which pages were passed before this one, to notice that a server leads in a circle; empty where pages are counted.
+    var trail = PageMarks()
+    /// Whether it was read by a decoder: everything but method, address and body is its endpoint's.
+    var isDetached = false
 
     package init(size: Int, number: Int, request: Request, itemsBefore: Int?) {
         self.size = size

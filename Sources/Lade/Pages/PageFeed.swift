@@ -3,7 +3,8 @@ import LadeCore
 /// A page that was loaded, with what was made of it.
 struct PagePiece<Content: Sendable>: Sendable {
     var content: Content
-    var facts: PageWalk.Facts
+    /// What the answer says about other pages; nil when nothing can follow the page, because it has no value.
+    var facts: PageWalk.Facts?
     var byteCount: Int
 }
 
@@ -23,6 +24,8 @@ struct PageSource<Content: Sendable>: Sendable {
     var meter: PageMeter?
     /// Pages that were passed before the start; to come to one of them is to go in a circle.
     var visited: Set<UInt64> = []
+    /// Why the start cannot be loaded; nil when it can.
+    var startFault: PageFailure.Cause?
 
     /// The most pages that are loaded ahead, whatever a caller asks for: 64.
     static var prefetchLimit: Int { 64 }
@@ -41,6 +44,8 @@ final class PageFeed<Content: Sendable>: Sendable {
     struct Delivery: Sendable {
         var page: Page
         var next: Page?
+        /// Why the page after it cannot be followed.
+        var nextFailure: PageFailure?
         /// Whether the list ends here; a page without a next one may also be one whose next cannot be followed.
         var isLast: Bool
         /// How many items there are on all pages, as the answer says.
@@ -81,6 +86,8 @@ final class PageFeed<Content: Sendable>: Sendable {
         var end = Int.max
         /// No guess is started at or after this position: the server's total says that there is nothing.
         var guessEnd = Int.max
+        /// Why the page at a position cannot be followed to, which ends the list.
+        var broken: (position: Int, failure: PageFailure)?
         /// How many items the last known page has, which is the guess for those after it.
         var stride: Int?
         /// Which requests were sent, to notice a circle; their keys, for a long list must not fill the memory.
@@ -135,8 +142,11 @@ final class PageFeed<Content: Sendable>: Sendable {
         isParallel = source.next == nil && source.walk.isAddressable && prefetch > 0
         var state = State()
         state.upcoming = source.start
-        state.visited = source.visited
-        if !state.visited.insert(PageMarks.key(of: source.start.request)).inserted {
+        state.visited = source.visited.union(source.start.trail.keys)
+        if let fault = source.startFault {
+            state.upcoming = nil
+            state.slots[0] = Slot(id: 0, page: source.start, outcome: .failure(fault))
+        } else if !state.visited.insert(PageMarks.key(of: source.start.request)).inserted {
             state.upcoming = nil
             state.slots[0] = Slot(id: 0, page: source.start, outcome: .failure(.loop))
         }
@@ -256,8 +266,9 @@ final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private func successor(of page: Page, _ piece: Piece) throws(PageFailure.Cause) -> Page? {
+        guard let facts = piece.facts else { return nil }
         if let next = source.next { return try next(page, piece) }
-        return try source.walk.next(after: page, piece.facts)
+        return try source.walk.next(after: page, facts)
     }
 
     /// Notes what comes after a page, and drops the guesses that were wrong.
@@ -278,16 +289,18 @@ final class PageFeed<Content: Sendable>: Sendable {
         case .failure(let cause):
             let dropped = state.drop(from: state.frontier)
             // The page itself is delivered first.
-            state.slots[state.frontier] = Slot(id: state.makeID(), page: page, outcome: .failure(cause))
+            fail(page, cause, &state)
             return dropped
-        case .success(let next?):
-            state.following[position] = next
+        case .success(var next?):
             // Counted pages lead in no circle.
-            if !source.walk.isAddressable || source.next != nil,
-                !state.visited.insert(PageMarks.key(of: next.request)).inserted
-            {
+            if !source.walk.isAddressable {
+                next.trail = page.trail
+                next.trail.add(PageMarks.key(of: page.request), at: page.number)
+            }
+            state.following[position] = next
+            if !source.walk.isAddressable, !state.visited.insert(PageMarks.key(of: next.request)).inserted {
                 let dropped = state.drop(from: state.frontier)
-                state.slots[state.frontier] = Slot(id: state.makeID(), page: next, outcome: .failure(.loop))
+                fail(next, .loop, &state)
                 return dropped
             }
             estimate(from: next, piece, &state)
@@ -302,13 +315,19 @@ final class PageFeed<Content: Sendable>: Sendable {
         }
     }
 
+    /// Ends the list with a page that cannot be followed to.
+    private func fail(_ page: Page, _ cause: PageFailure.Cause, _ state: inout State) {
+        state.slots[state.frontier] = Slot(id: state.makeID(), page: page, outcome: .failure(cause))
+        state.broken = (state.frontier, PageFailure(page: page, cause: cause))
+    }
+
     /// Guesses from a page how long those after it are, and how many there are.
     private func estimate(from next: Page, _ piece: Piece, _ state: inout State) {
-        guard isParallel else { return }
-        let stride = piece.facts.itemCount.flatMap { $0 > 0 ? $0 : nil } ?? max(next.size, 1)
+        guard isParallel, let facts = piece.facts else { return }
+        let stride = facts.itemCount.flatMap { $0 > 0 ? $0 : nil } ?? max(next.size, 1)
         state.stride = stride
         state.guessEnd = .max
-        guard let total = source.walk.total(piece.facts), let before = next.itemsBefore, total > before else { return }
+        guard let total = source.walk.total(facts), let before = next.itemsBefore, total > before else { return }
         let (pages, rest) = (total - before).quotientAndRemainder(dividingBy: stride)
         let (end, overflow) = state.frontier.addingReportingOverflow(pages + (rest > 0 ? 1 : 0))
         if !overflow { state.guessEnd = end }
@@ -334,11 +353,11 @@ final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private func take(_ position: Int) throws(PageFailure) -> Delivery? {
-        let (slot, next, isLast, lost) = state.withLock { state -> (Slot?, Page?, Bool, Page?) in
+        let (slot, next, broken, lost) = state.withLock { state -> (Slot?, Page?, PageFailure?, Page?) in
             let page = state.slots[position]?.page ?? (position == state.started ? state.upcoming : nil)
             let isCut = state.isCancelled && position < state.end && Task.isCancelled
             guard state.isCertain(position), let slot = state.slots[position] else {
-                return (nil, nil, false, isCut ? page ?? source.start : nil)
+                return (nil, nil, nil, isCut ? page ?? source.start : nil)
             }
             state.slots[position] = nil
             switch slot.outcome {
@@ -346,7 +365,8 @@ final class PageFeed<Content: Sendable>: Sendable {
             default: state.end = position
             }
             let next = state.following.removeValue(forKey: position)
-            return (slot, next, next == nil && state.slots[position + 1] == nil, nil)
+            let broken = state.broken.flatMap { $0.position == position + 1 ? $0.failure : nil }
+            return (slot, next, broken, nil)
         }
         switch slot?.outcome {
         case nil:
@@ -356,9 +376,16 @@ final class PageFeed<Content: Sendable>: Sendable {
             throw PageFailure(page: slot?.page ?? source.start, cause: cause)
         case .piece(let piece):
             let page = slot?.page ?? source.start
-            let total = source.walk.total(piece.facts)
-            source.meter?.add(items: piece.facts.itemCount ?? 0, bytes: piece.byteCount, total: total)
-            return Delivery(page: page, next: next, isLast: isLast, total: total, piece: piece)
+            let total = piece.facts.flatMap { source.walk.total($0) }
+            source.meter?.add(items: piece.facts?.itemCount ?? 0, bytes: piece.byteCount, total: total)
+            return Delivery(
+                page: page,
+                next: next,
+                nextFailure: broken,
+                isLast: next == nil && broken == nil,
+                total: total,
+                piece: piece
+            )
         }
     }
 }

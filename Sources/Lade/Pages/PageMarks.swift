@@ -56,7 +56,9 @@ extension PageMarks: Codable {
         let digits = try container.decode(String.self, forKey: .keys).utf8
         var rest = digits[...]
         while !rest.isEmpty {
-            guard let key = UInt64(Substring(rest.prefix(16)), radix: 16), rest.count >= 16, stride > 0 else {
+            guard let key = UInt64(Substring(rest.prefix(16)), radix: 16), rest.count >= 16, stride > 0,
+                keys.count < Self.limit
+            else {
                 throw DecodingError.dataCorruptedError(forKey: .keys, in: container, debugDescription: "no marks")
             }
             keys.append(key)

@@ -5,24 +5,15 @@ public import LadeCore
 /// Each page goes through the whole chain, so a failing page is retried as itself. The sequence can be walked more than
 /// once; each walk starts anew.
 public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
-    /// A page that was loaded.
-    public struct Element: Sendable {
-        /// The page.
-        public let page: Page
-        /// The page after it; nil after the last, and after one whose successor cannot be followed.
-        public let next: Page?
-        /// What the answer was turned into.
-        public let value: Value
-        /// The answer.
-        public let response: Response
-    }
+    /// A page that was loaded, with its value and its answer.
+    public typealias Element = LoadedPage<LoadedValue<Value>>
 
     /// What is thrown: why, and the page to go on from.
     public typealias Failure = PageFailure
 
-    private let source: PageSource<Value>
+    private let source: PageSource<LoadedValue<Value>>
 
-    init(_ source: PageSource<Value>) {
+    init(_ source: PageSource<LoadedValue<Value>>) {
         self.source = source
     }
 
@@ -35,7 +26,7 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let owner: Owner
 
-        fileprivate init(_ feed: PageFeed<Value>) {
+        fileprivate init(_ feed: PageFeed<LoadedValue<Value>>) {
             owner = Owner(feed)
         }
 
@@ -43,13 +34,7 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
         ///
         /// - Throws: ``PageFailure`` with the page that could not be had.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Element? {
-            guard let delivery = try await owner.feed.next() else { return nil }
-            return Element(
-                page: delivery.page,
-                next: delivery.next,
-                value: delivery.piece.content,
-                response: delivery.piece.facts.response
-            )
+            try await owner.feed.next().map(Element.init)
         }
 
         /// The next page; nil after the last.
@@ -60,9 +45,9 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
         }
 
         private final class Owner: Sendable {
-            let feed: PageFeed<Value>
+            let feed: PageFeed<LoadedValue<Value>>
 
-            init(_ feed: PageFeed<Value>) { self.feed = feed }
+            init(_ feed: PageFeed<LoadedValue<Value>>) { self.feed = feed }
 
             deinit { feed.cancel() }
         }
@@ -170,40 +155,30 @@ extension Loader {
             try await self.loadValue(of: endpoint)
         }
     }
-}
 
-extension PagedEndpoint {
-    /// The pages over whatever loads one, so that the sequence needs no loader.
-    func pages(
-        size: Int = 0,
-        prefetch: Int = 0,
-        pageLimit: Int? = nil,
-        from start: Page? = nil,
-        meter: PageMeter? = nil,
-        _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value>
-    ) -> PageSequence<Value> {
-        let parts = source(size: size, from: start)
-        let walk = parts.walk
-        var source = PageSource<Value>(
-            walk: walk,
-            start: parts.start,
-            load: { @concurrent (page) async throws(LoadingError) in
-                let loaded = try await load(self.endpoint(of: page))
-                return PagePiece(
-                    content: loaded.value,
-                    facts: self.facts(loaded.value, loaded.response, walk),
-                    byteCount: loaded.response.body.bytes?.count ?? 0
-                )
-            }
-        )
-        if paginator.rules.isEmpty {
-            source.next = { (page, piece) throws(PageFailure.Cause) in
-                try self.next(after: page, piece.content, piece.facts, walk)
-            }
+    /// Loads one page of a list.
+    ///
+    /// ```swift
+    /// let first = try await loader.load(shows.firstPage(size: 50), of: shows)
+    /// if let next = first.next { second = try await loader.load(next, of: shows) }
+    /// ```
+    ///
+    /// A page whose successor cannot be followed is loaded all the same, and ``LoadedPage/nextFailure`` says why.
+    ///
+    /// - Parameters:
+    ///   - page: A page of this list: its first, one after another, or one that was stored.
+    ///   - endpoint: The list.
+    /// - Returns: The page, with the one after it.
+    /// - Throws: ``PageFailure`` when the page cannot be loaded. Cancelling the task ends the call.
+    @concurrent
+    public func load<Value>(
+        _ page: Page,
+        of endpoint: PagedEndpoint<Value>
+    ) async throws(PageFailure) -> LoadedPage<LoadedValue<Value>> {
+        try await endpoint.load(page) {
+            $0
+        } _: { (endpoint) async throws(LoadingError) in
+            try await self.loadValue(of: endpoint)
         }
-        source.prefetch = prefetch
-        source.pageLimit = pageLimit
-        source.meter = meter
-        return PageSequence(source)
     }
 }

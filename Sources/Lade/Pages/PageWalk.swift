@@ -165,7 +165,30 @@ struct PageWalk: Sendable {
         var next = first.request
         next.url = url
         if let request { next.keepSecrets(of: request) }
-        next = try vetted(next)
+        return try placed(next)
+    }
+
+    /// A page that was read by a decoder, with what its endpoint's requests have beside method, address and body.
+    ///
+    /// The address is as trustworthy as one that a server names.
+    func attached(_ page: Page) throws(PageFailure.Cause) -> Page {
+        guard page.isDetached else { return page }
+        var request = first.request
+        request.url = page.request.url
+        if page.request.hasBody || page.request.method != request.method { request.body = page.request.body }
+        request.method = page.request.method
+        var attached = Page(
+            size: page.size,
+            number: page.number,
+            request: try placed(request),
+            itemsBefore: page.itemsBefore
+        )
+        attached.trail = page.trail
+        return attached
+    }
+
+    private func placed(_ candidate: Request) throws(PageFailure.Cause) -> Request {
+        var next = try vetted(candidate)
         guard next[LeadsToOtherOrigin.self] else { return next }
         for field in next.headers where !Self.harmlessNames.contains(field.name.lowercased()) {
             next.headers.remove(field.name)

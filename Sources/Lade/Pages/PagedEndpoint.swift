@@ -63,14 +63,22 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
 
     /// The page after one that was loaded; nil after the last.
     ///
-    /// - Throws: ``PageFailure`` when the answer names a page that cannot be followed.
+    /// - Throws: ``PageFailure`` when the answer names a page that cannot be followed, or one that was passed before.
     public func page(after page: Page, value: Value, response: Response) throws(PageFailure) -> Page? {
         let walk = walk(size: page.size)
+        let next: Page?
         do throws(PageFailure.Cause) {
-            return try next(after: page, value, facts(value, response, walk), walk)
+            next = try self.next(after: page, value, facts(value, response, walk), walk)
         } catch {
             throw PageFailure(page: page, cause: error)
         }
+        guard var next, !walk.isAddressable else { return next }
+        let key = PageMarks.key(of: page.request)
+        let nextKey = PageMarks.key(of: next.request)
+        guard nextKey != key, !page.trail.keys.contains(nextKey) else { throw PageFailure(page: next, cause: .loop) }
+        next.trail = page.trail
+        next.trail.add(key, at: page.number)
+        return next
     }
 
     /// The endpoint of one page.
@@ -78,17 +86,7 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         endpoint.request { $0 = page.request }
     }
 
-    func source(size: Int, from start: Page?) -> PageSourceParts {
-        let walk = walk(size: start?.size ?? size)
-        return PageSourceParts(walk: walk, start: start ?? walk.first)
-    }
-
-    struct PageSourceParts {
-        var walk: PageWalk
-        var start: Page
-    }
-
-    private func walk(size: Int) -> PageWalk {
+    func walk(size: Int) -> PageWalk {
         PageWalk(
             original: endpoint.request,
             size: size,

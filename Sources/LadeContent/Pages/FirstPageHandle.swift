@@ -5,7 +5,7 @@ public import Lade
 /// ```swift
 /// let first = FirstPageHandle(loader, shows) { outcome in
 ///     list += outcome.value?.shows ?? []
-///     nextPage = outcome.nextPage
+///     nextPage = outcome.next
 /// }
 /// first.with(pageSize: 20).resume()
 /// // Later, when the user has scrolled to the end:
@@ -13,7 +13,7 @@ public import Lade
 /// ```
 ///
 /// Everything derived shares loader, endpoint, sizer, paginator and completion; the completion tells the pages apart by
-/// ``PageOutcome/page``. Apart from that it is as a ``RequestHandle``. Source: brief `srg-network.txt`,
+/// `outcome.page`. Apart from that it is as a ``RequestHandle``. Source: brief `srg-network.txt`,
 /// `requests-pages-queues.md` §3.
 public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     private let run: PageRun<Value>

@@ -14,19 +14,25 @@ final class PageRun<Value: Sendable>: Sendable {
     let page: Page
     let options: RequestOptions
     let control: RunControl
-    private let pipeline: ResponsePipeline<Value>
 
     init(_ source: PageSource<Value>, _ page: Page, _ options: RequestOptions) {
         self.source = source
         self.page = page
         self.options = options
         control = RunControl(countedIn: source.activity)
-        pipeline = ResponsePipeline(source.access, source.paged.endpoint(of: page))
     }
 
     /// Starts a run that keeps the handle until its end.
     func resume(keeping handle: any GroupedRequest) {
-        control.start(asking: pipeline, options, telling: source.completion, keeping: handle) { [self] in complete($0) }
+        control.start(
+            source.access,
+            options,
+            notifying: source.completion,
+            cancelled: PageOutcome(page: page, content: .cancelled(page.request)),
+            keeping: handle
+        ) { [self] in
+            await outcome()
+        }
     }
 
     /// Runs of the same page with other options.
@@ -39,20 +45,28 @@ final class PageRun<Value: Sendable>: Sendable {
         PageRun(source, page, options)
     }
 
-    /// Adds the page, and the next one when there is a value to find it from.
-    private func complete(_ outcome: RequestOutcome<Value>) -> PageOutcome<Value> {
-        var complete = PageOutcome<Value>(
-            value: outcome.value,
-            page: page,
-            response: outcome.response,
-            error: outcome.error
-        )
-        guard let value = outcome.value, let response = outcome.response else { return complete }
+    /// Loads the page, and finds the next one when there is a value to find it from; nil when nothing is notified.
+    private func outcome() async -> PageOutcome<Value>? {
         do throws(PageFailure) {
-            complete.nextPage = try source.paged.page(after: page, value: value, response: response)
+            let loaded = try await source.paged.load(page) { outcome in
+                outcome.flatMap { outcome in
+                    guard let value = outcome.value, let response = outcome.response else { return nil }
+                    return LoadedValue(value: value, response: response)
+                }
+            } _: { [source, options] endpoint in
+                await ResponsePipeline(source.access, endpoint).outcome(options)
+            }
+            guard var content = loaded.content else { return nil }
+            if let failure = loaded.nextFailure { content.error = .pagination(failure) }
+            return PageOutcome(
+                page: page,
+                next: loaded.next,
+                nextFailure: loaded.nextFailure,
+                total: loaded.total,
+                content: content
+            )
         } catch {
-            complete.error = .pagination(error)
+            return PageOutcome(page: page, content: RequestOutcome(request: page.request, error: .pagination(error)))
         }
-        return complete
     }
 }

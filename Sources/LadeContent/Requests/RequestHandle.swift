@@ -119,7 +119,15 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     ///
     /// ``isRunning`` is true when it returns. After success, failure or cancellation alike a new run begins.
     public func resume() {
-        control.start(asking: pipeline, options, telling: completion, keeping: self) { $0 }
+        control.start(
+            pipeline.access,
+            options,
+            notifying: completion,
+            cancelled: .cancelled(request),
+            keeping: self
+        ) { [pipeline, options] in
+            await pipeline.outcome(options)
+        }
     }
 
     /// Ends the run; its completion is not called, unless ``RequestOptions/cancellationErrors`` is set.

@@ -45,30 +45,33 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         }
     }
 
-    /// What a run that was cancelled from here ends with (row 2).
-    var cancelled: RequestOutcome<Value> {
-        RequestOutcome(error: .transport(.cancelled(ErrorContext(request)), looksLikePublicWiFi: false))
-    }
-
     private func judge(_ error: LoadingError, _ options: RequestOptions) -> RequestOutcome<Value>? {
         if error.isCancellation, !options.contains(.cancellationErrors) { return nil }
         let isHotspot = error.looksLikePublicWiFi && !options.contains(.friendlyWiFiMessagesDisabled)
-        return RequestOutcome(error: .transport(error, looksLikePublicWiFi: isHotspot))
+        return RequestOutcome(request: request, error: .transport(error, looksLikePublicWiFi: isHotspot))
     }
 
     private func judge(_ response: Response, _ options: RequestOptions) -> RequestOutcome<Value> {
         let url = ErrorContext(response.request).url
         guard !response.hasStatus || acceptable.contains(response.status.code) else {
             let isError = !options.contains(.httpErrorsDisabled)
-            return RequestOutcome(response: response, error: isError ? .http(response.status, url: url) : nil)
+            return RequestOutcome(
+                request: request,
+                response: response,
+                error: isError ? .http(response.status, url: url) : nil
+            )
         }
         do throws(LoadingError) {
-            return RequestOutcome(value: try parse(response), response: response)
+            return RequestOutcome(request: request, response: response, value: try parse(response))
         } catch {
             if case .decoding(let cause, _) = error {
-                return RequestOutcome(response: response, error: .invalidData(cause, url: url))
+                return RequestOutcome(request: request, response: response, error: .invalidData(cause, url: url))
             }
-            return RequestOutcome(response: response, error: .transport(error, looksLikePublicWiFi: false))
+            return RequestOutcome(
+                request: request,
+                response: response,
+                error: .transport(error, looksLikePublicWiFi: false)
+            )
         }
     }
 }
@@ -81,5 +84,12 @@ extension LoadingError {
         case .selfSigned, .wrongHost, .untrustedRoot: true
         default: false
         }
+    }
+}
+
+extension Outcome where Failure == NetworkError {
+    /// What a run that was cancelled by its handle ends with (row 2).
+    static func cancelled(_ request: Request) -> Self {
+        Self(request: request, error: .transport(.cancelled(ErrorContext(request)), looksLikePublicWiFi: false))
     }
 }

@@ -1,30 +1,32 @@
 import Lade
 
 extension RunControl {
-    /// Starts a run, unless there is one, that asks once and tells what became of it.
+    /// Starts a run, unless there is one, that loads once and reports what came of it.
     ///
     /// - Parameters:
-    ///   - pipeline: What is asked.
+    ///   - access: The loader that is used.
     ///   - options: Those of the handle.
-    ///   - completion: Who is told.
-    ///   - handle: Whose run it is; it lives until the end of the run.
-    ///   - complete: Makes what is told of what came back.
-    func start<Value, Outcome>(
-        asking pipeline: ResponsePipeline<Value>,
+    ///   - completion: What is notified.
+    ///   - cancelled: What a run that was cancelled here ends with.
+    ///   - handle: The handle of the run; it lives until the end of the run.
+    ///   - load: Loads once; nil when nothing is to be notified.
+    func start<Outcome>(
+        _ access: LoaderAccess,
         _ options: RequestOptions,
-        telling completion: Completion<Outcome>,
+        notifying completion: Completion<Outcome>,
+        cancelled: Outcome,
         keeping handle: any GroupedRequest,
-        _ complete: @escaping @Sendable (RequestOutcome<Value>) -> Outcome
+        _ load: @escaping @Sendable () async -> Outcome?
     ) {
         start { [self] run in
-            let outcome = await pipeline.outcome(options).map(complete)
+            let outcome = await load()
             await completion.conclude(
                 run,
                 of: self,
-                pipeline.access,
+                access,
                 options,
                 outcome,
-                cancelled: complete(pipeline.cancelled),
+                cancelled: cancelled,
                 keeping: handle
             )
         }

@@ -127,7 +127,7 @@ struct PageHandleTests {
     func bodyPagination() async throws {
         let request = try first().with(pageSize: 2)
         request.resume()
-        let next = try #require(await told.wait(for: 1)[0].nextPage)
+        let next = try #require(await told.wait(for: 1)[0].next)
 
         request.handle(for: next).resume()
 
@@ -152,7 +152,7 @@ struct PageHandleTests {
         )
         let request = FirstPageHandle(rig.loader, paged) { [told] in told.add($0) }.with(pageSize: 2)
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+        request.handle(for: await told.wait(for: 1)[0].next).resume()
 
         let outcomes = await told.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
@@ -170,7 +170,7 @@ struct PageHandleTests {
         )
         let request = FirstPageHandle(rig.loader, paged) { told.add($0) }.with(pageSize: 2)
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+        request.handle(for: await told.wait(for: 1)[0].next).resume()
 
         let outcomes = await told.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
@@ -189,7 +189,7 @@ struct PageHandleTests {
     func optionsWithPages() async throws {
         let request = try first(.cancellationErrors)
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+        request.handle(for: await told.wait(for: 1)[0].next).resume()
 
         let outcomes = await told.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.value != nil && $0.error == nil })
@@ -200,7 +200,7 @@ struct PageHandleTests {
     func copy() async throws {
         let request = try first().with(pageSize: 2).copy()
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].nextPage).resume()
+        request.handle(for: await told.wait(for: 1)[0].next).resume()
 
         #expect(await told.wait(for: 2).map(\.page.number) == [0, 1])
         #expect(request.page.size == 2)
@@ -227,7 +227,7 @@ struct PageHandleTests {
     func optionsSurvivePaging() async throws {
         let request = try first(.cancellationErrors).with(pageSize: 2)
         request.resume()
-        let next = await told.wait(for: 1)[0].nextPage
+        let next = await told.wait(for: 1)[0].next
 
         #expect(request.handle(for: next).options == .cancellationErrors)
         #expect(request.options == .cancellationErrors)
@@ -246,7 +246,7 @@ struct PageHandleTests {
             let trace = Trace(gone)
             walk.first = FirstPageHandle(rig.loader, try list()) { [trace] outcome in
                 withExtendedLifetime(trace) { pages.add(outcome.page.number) }
-                if let next = outcome.nextPage {
+                if let next = outcome.next {
                     walk.first?.handle(for: next).resume()
                 } else {
                     walk.first = nil
@@ -285,7 +285,7 @@ struct PageHandleTests {
         FirstPageHandle(rig.loader, paged, options: .httpErrorsDisabled) { [told] in told.add($0) }.resume()
 
         let outcomes = await told.wait(for: 2)
-        #expect(outcomes.allSatisfy { $0.nextPage == nil && $0.value == nil && $0.response?.status == 404 })
+        #expect(outcomes.allSatisfy { $0.next == nil && $0.value == nil && $0.response?.status == 404 })
         #expect(asked.all.isEmpty)
     }
 
@@ -299,11 +299,45 @@ struct PageHandleTests {
         FirstPageHandle(rig.loader, paged, on: .anywhere) { [told] in told.add($0) }.resume()
 
         let outcome = await told.wait(for: 1)[0]
-        #expect(outcome.value != nil && outcome.nextPage == nil)
+        #expect(outcome.value != nil && outcome.next == nil)
         guard case .pagination = outcome.error else {
             Issue.record("It is \(String(describing: outcome.error))")
             return
         }
+    }
+
+    @Test("pages PA-04 gives the page that reveals a circle, with an error and without a next page")
+    func circle() async throws {
+        let transport = ScriptedTransport(answering: .json(#"{"next": "/list?p=1"}"#), .json(#"{"next": "/list"}"#))
+        let loader = Rig.loader(on: transport)
+        let request = FirstPageHandle(loader, try list()) { [told] in told.add($0) }
+        request.resume()
+        let first = await told.wait(for: 1)[0]
+        request.handle(for: first.next).resume()
+
+        let second = await told.wait(for: 2)[1]
+        #expect(first.error == nil && first.nextFailure == nil)
+        #expect(second.value != nil && second.next == nil)
+        withExtendedLifetime(loader) {}
+        guard case .pagination(let failure) = second.error, case .loop = failure.cause else {
+            Issue.record("It is \(String(describing: second.error))")
+            return
+        }
+    }
+
+    @Test("a page that was stored is loaded by the handle of its list")
+    func storedPage() async throws {
+        let request = try first().with(pageSize: 3)
+        request.resume()
+        let next = try #require(await told.wait(for: 1)[0].next)
+        let stored = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(next))
+
+        request.handle(for: stored).resume()
+
+        let outcome = await told.wait(for: 2)[1]
+        #expect(outcome.page == next && outcome.error == nil)
+        #expect(outcome.value?["items"]?[0]?.integer == 3)
+        #expect(outcome.next?.number == 2)
     }
 
     @Test("requests PG-D1 tells no next page of an earlier run when a later one fails")
@@ -317,8 +351,8 @@ struct PageHandleTests {
         request.resume()
 
         let outcomes = await told.wait(for: 2)
-        #expect(outcomes[0].nextPage?.number == 1)
-        #expect(outcomes[1].error?.code == .http && outcomes[1].nextPage == nil)
+        #expect(outcomes[0].next?.number == 1)
+        #expect(outcomes[1].error?.code == .http && outcomes[1].next == nil)
     }
 
     @Test("requests §1.3 page requests are cancelled and observed as any other")

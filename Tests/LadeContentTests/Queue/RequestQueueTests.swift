@@ -134,7 +134,7 @@ struct RequestQueueTests: QueueSuite {
         let holder = PageHolder()
         let first = FirstPageHandle(rig.loader, paged) { outcome in
             pages.add(outcome.page.number)
-            if outcome.page.number == 0, let next = holder.first?.handle(for: outcome.nextPage) { queue.add(next) }
+            if outcome.page.number == 0, let next = holder.first?.handle(for: outcome.next) { queue.add(next) }
         }
         holder.first = first
         queue.add(first)

@@ -1,0 +1,49 @@
+/// A page that was loaded, with the page after it.
+///
+/// The members of the content are members of the page: `page.value` and `page.response` of a ``PageSequence`` and of
+/// ``Loader/load(_:of:)``, also `outcome.error` of a handle.
+@dynamicMemberLookup
+public struct LoadedPage<Content: Sendable>: Sendable {
+    /// The page that was asked for.
+    public let page: Page
+    /// The page after it; nil after the last, after a failure, and when ``nextFailure`` says why there is none.
+    public let next: Page?
+    /// Why the next page that the answer names cannot be followed; nil when it can, and when there is none.
+    public let nextFailure: PageFailure?
+    /// How many items there are on all pages; nil when the answer does not say.
+    public let total: Int?
+    /// What the page has brought.
+    public let content: Content
+
+    /// Makes a loaded page from its parts.
+    public init(
+        page: Page,
+        next: Page? = nil,
+        nextFailure: PageFailure? = nil,
+        total: Int? = nil,
+        content: Content
+    ) {
+        self.page = page
+        self.next = next
+        self.nextFailure = nextFailure
+        self.total = total
+        self.content = content
+    }
+
+    /// A member of the content.
+    public subscript<Member>(dynamicMember member: KeyPath<Content, Member>) -> Member {
+        content[keyPath: member]
+    }
+}
+
+extension LoadedPage {
+    init(_ delivery: PageFeed<Content>.Delivery) {
+        self.init(
+            page: delivery.page,
+            next: delivery.nextFailure == nil ? delivery.next : nil,
+            nextFailure: delivery.nextFailure,
+            total: delivery.total,
+            content: delivery.piece.content
+        )
+    }
+}

@@ -1,0 +1,75 @@
+import LadeCore
+
+extension PagedEndpoint {
+    /// The pages over whatever loads one, so that the sequence needs no loader.
+    func pages(
+        size: Int = 0,
+        prefetch: Int = 0,
+        pageLimit: Int? = nil,
+        from start: Page? = nil,
+        meter: PageMeter? = nil,
+        _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value>
+    ) -> PageSequence<Value> {
+        var source = source(size: size, from: start, { $0 }, load)
+        source.prefetch = prefetch
+        source.pageLimit = pageLimit
+        source.meter = meter
+        return PageSequence(source)
+    }
+
+    /// Loads one page over whatever loads one, and finds the one after it as a ``PageSequence`` does.
+    ///
+    /// - Parameters:
+    ///   - page: The page.
+    ///   - value: The value in what was loaded; nil when nothing can follow it.
+    ///   - load: Loads what the page's endpoint gives.
+    /// - Returns: What was loaded, with the next page.
+    /// - Throws: ``PageFailure`` for a stored page that cannot be followed, and for what `load` throws.
+    @concurrent
+    package func load<Content: Sendable>(
+        _ page: Page,
+        _ value: @escaping @Sendable (Content) -> LoadedValue<Value>?,
+        _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
+    ) async throws(PageFailure) -> LoadedPage<Content> {
+        var source = source(size: page.size, from: page, value, load)
+        source.pageLimit = 1
+        guard let delivery = try await PageFeed(source).next() else {
+            throw PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
+        }
+        return LoadedPage(delivery)
+    }
+
+    private func source<Content: Sendable>(
+        size: Int,
+        from start: Page?,
+        _ value: @escaping @Sendable (Content) -> LoadedValue<Value>?,
+        _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
+    ) -> PageSource<Content> {
+        let walk = walk(size: start?.size ?? size)
+        var source = PageSource<Content>(
+            walk: walk,
+            start: start ?? walk.first,
+            load: { @concurrent (page) async throws(LoadingError) in
+                let content = try await load(self.endpoint(of: page))
+                guard let loaded = value(content) else { return PagePiece(content: content, byteCount: 0) }
+                return PagePiece(
+                    content: content,
+                    facts: self.facts(loaded.value, loaded.response, walk),
+                    byteCount: loaded.response.body.bytes?.count ?? 0
+                )
+            }
+        )
+        do throws(PageFailure.Cause) {
+            source.start = try walk.attached(source.start)
+        } catch {
+            source.startFault = error
+        }
+        if paginator.rules.isEmpty {
+            source.next = { (page, piece) throws(PageFailure.Cause) in
+                guard let loaded = value(piece.content), let facts = piece.facts else { return nil }
+                return try self.next(after: page, loaded.value, facts, walk)
+            }
+        }
+        return source
+    }
+}

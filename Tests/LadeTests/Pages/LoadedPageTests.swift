@@ -1,0 +1,204 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import Lade
+
+@Suite("One page at a time", .timeLimit(.minutes(1)))
+struct LoadedPageTests {
+    /// Pages 0, 1, 2, 3, then 1 again.
+    private static let circle = PagedSource { asked in
+        let page = asked["p"] ?? 0
+        return .json(PagedSource.body([page], next: "/list?p=\(page == 3 ? 1 : page + 1)", total: 40))
+    }
+
+    /// The page as it is after it was written and read.
+    private static func stored(_ page: Page) throws -> Page {
+        try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(page))
+    }
+
+    private static func isLoop(_ failure: PageFailure?) -> Bool {
+        if case .loop = failure?.cause { true } else { false }
+    }
+
+    @Test("loads one page with its value, its answer, the total and the page after it")
+    func onePage() async throws {
+        let source = PagedSource.linked(count: 5, size: 2)
+        var endpoint = try PagedEndpoint<Numbers>.numbers()
+        endpoint.total = .header("X-Total")
+        var page: Page? = endpoint.firstPage(size: 2)
+        var loaded: [LoadedPage<LoadedValue<Numbers>>] = []
+        while let current = page {
+            loaded.append(try await source.loader.load(current, of: endpoint))
+            page = loaded.last?.next
+        }
+
+        #expect(loaded.map(\.value.items) == [[0, 1], [2, 3], [4]])
+        #expect(loaded.map(\.page.number) == [0, 1, 2])
+        #expect(loaded.map(\.page.size) == [2, 2, 2])
+        #expect(loaded.map(\.next) == [loaded[1].page, loaded[2].page, nil])
+        #expect(loaded.allSatisfy { $0.response.status == 200 && $0.nextFailure == nil && $0.total == nil })
+        #expect(source.transport.requests.map { $0.url.query() } == ["size=2", "from=2", "from=4"])
+    }
+
+    @Test("throws what kept a page from coming, with the page")
+    func failure() async throws {
+        let source = PagedSource { _ in .status(500) }
+        let endpoint = try PagedEndpoint<Numbers>.numbers()
+        let first = endpoint.firstPage(size: 3)
+
+        let failure = await #expect(throws: PageFailure.self) { try await source.loader.load(first, of: endpoint) }
+
+        #expect(failure?.page == first)
+        guard case .loading(.unacceptableStatus(let status, _)) = failure?.cause else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(status == 500)
+    }
+
+    @Test("pages PA-04 pages loaded one by one notice a circle, stored pages too", arguments: [false, true])
+    func circles(storing: Bool) async throws {
+        let endpoint = try PagedEndpoint<Numbers>.numbers()
+        var page = endpoint.firstPage()
+        var items: [Int] = []
+        for _ in 0..<4 {
+            let loaded = try await Self.circle.loader.load(page, of: endpoint)
+            items += loaded.value.items
+            guard let next = loaded.next else {
+                #expect(Self.isLoop(loaded.nextFailure))
+                #expect(loaded.nextFailure?.page.request.url.query() == "p=1")
+                break
+            }
+            page = storing ? try Self.stored(next) : next
+        }
+
+        #expect(items == [0, 1, 2, 3])
+    }
+
+    @Test("pages PA-04 a walk that begins with a later page knows the pages before it", arguments: [0, 2])
+    func circleAcrossWalks(prefetch: Int) async throws {
+        let endpoint = try PagedEndpoint<Numbers>.numbers()
+        let loader = Self.circle.loader
+        var iterator = loader.pages(of: endpoint, pageLimit: 2).makeAsyncIterator()
+        _ = try await iterator.next()
+        let third = try #require(try await iterator.next()?.next)
+        var walk = loader.pages(of: endpoint, prefetch: prefetch, from: third).makeAsyncIterator()
+        var pages: [LoadedPage<LoadedValue<Numbers>>] = []
+
+        let failure = await #expect(throws: PageFailure.self) {
+            while let page = try await walk.next() { pages.append(page) }
+        }
+
+        #expect(pages.map(\.value.items) == [[2], [3]])
+        #expect(Self.isLoop(failure) && Self.isLoop(pages.last?.nextFailure) && pages.last?.next == nil)
+    }
+
+    @Test("the page after another, found by the caller, leads in no circle")
+    func pageAfter() async throws {
+        let endpoint = try PagedEndpoint<Numbers>.numbers()
+        var page = endpoint.firstPage()
+        for _ in 0..<3 {
+            let loaded = try await Self.circle.loader.load(page, of: endpoint)
+            page = try #require(try endpoint.page(after: page, value: loaded.value, response: loaded.response))
+        }
+        let last = try await Self.circle.loader.load(page, of: endpoint)
+
+        let failure = #expect(throws: PageFailure.self) {
+            try endpoint.page(after: page, value: last.value, response: last.response)
+        }
+
+        #expect(Self.isLoop(failure))
+    }
+
+    @Test("a page is stored and read back equal, and loaded with the header fields of its endpoint")
+    func storing() async throws {
+        let source = PagedSource.linked(count: 6, size: 2)
+        var endpoint = try PagedEndpoint<Numbers>.numbers()
+        endpoint.endpoint = endpoint.endpoint.header("Authorization", "Bearer canary")
+        let next = try #require(try await source.loader.load(endpoint.firstPage(size: 2), of: endpoint).next)
+        let text = String(decoding: try JSONEncoder().encode(next), as: UTF8.self)
+        let read = try Self.stored(next)
+
+        #expect(read == next && read.hashValue == next.hashValue && read.itemsBefore == 2)
+        #expect(!text.contains("canary"))
+        #expect(try await source.loader.load(read, of: endpoint).value.items == [2, 3])
+        #expect(try await source.loader.pages(of: endpoint, from: read).collected() == [2, 3, 4, 5])
+        #expect(source.transport.requests.allSatisfy { $0.headers["Authorization"] == "Bearer canary" })
+    }
+
+    @Test("a stored page keeps method and body, and counted pages go on from it")
+    func storedBody() async throws {
+        let source = PagedSource { asked in
+            .json(PagedSource.body([asked["page"] ?? -1], next: nil))
+        }
+        var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 1)))
+        endpoint.endpoint = endpoint.endpoint.request { request in
+            request.method = .post
+            request.body = .text("q")
+        }
+        let loaded = try await source.loader.load(endpoint.firstPage(size: 1), of: endpoint)
+        let read = try Self.stored(try #require(loaded.next))
+
+        #expect(try await source.loader.load(read, of: endpoint).value.items == [2])
+        let sent = try #require(source.transport.requests.last)
+        #expect(sent.method == .post && read.trail.keys.isEmpty)
+        guard case .bytes(let bytes) = sent.body?.content else {
+            Issue.record("\(String(describing: sent.body))")
+            return
+        }
+        #expect(bytes == Data("q".utf8))
+    }
+
+    @Test("a stored page that leads to another origin gets no credentials, or is refused")
+    func storedOrigin() async throws {
+        let source = PagedSource { _ in .json(PagedSource.body([1])) }
+        var endpoint = try PagedEndpoint<Numbers>.numbers()
+        endpoint.endpoint = endpoint.endpoint.header("Authorization", "Bearer canary").header("X-Mine", "canary")
+        let json = #"{"size": 2, "number": 1, "url": "https://other.example/list?p=1"}"#
+        let page = try JSONDecoder().decode(Page.self, from: Data(json.utf8))
+
+        #expect(try await source.loader.load(page, of: endpoint).value.items == [1])
+        #expect(source.transport.requests[0].headers.allSatisfy { !$0.value.contains("canary") })
+
+        endpoint.otherOrigins = .refused
+        let failure = await #expect(throws: PageFailure.self) {
+            try await source.loader.load(page, of: endpoint)
+        }
+        guard case .otherOrigin = failure?.cause else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(source.transport.requests.count == 1)
+    }
+
+    @Test(
+        "refuses a stored page that can be none",
+        arguments: [
+            #"{"size": -1, "number": 0, "url": "https://a.example/"}"#,
+            #"{"size": 0, "number": -1, "url": "https://a.example/"}"#,
+            #"{"size": 0, "number": 0, "itemsBefore": -1, "url": "https://a.example/"}"#,
+            #"{"size": 0, "number": 0, "url": "file:///etc/passwd"}"#,
+            #"{"size": 0, "number": 0, "url": "/relative"}"#,
+            #"{"size": 0, "number": 0, "url": "https://user:canary@a.example/"}"#,
+            #"{"size": 0, "number": 0, "method": "GET /", "url": "https://a.example/"}"#,
+            #"{"size": 0, "number": 0, "url": "https://a.example/", "trail": {"every": 1, "keys": "xyz"}}"#,
+            #"{"size": 0, "number": 0, "url": "https://a.example/", "trail": {"every": 0, "keys": "0000000000000001"}}"#,
+            #"{"number": 0, "url": "https://a.example/"}"#,
+        ]
+    )
+    func invalid(json: String) throws {
+        let error = #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(Page.self, from: Data(json.utf8))
+        }
+        #expect(!String(describing: error).contains("canary"))
+    }
+
+    @Test("a trail of stored pages has a bound")
+    func boundedTrail() throws {
+        let keys = String(repeating: "0123456789abcdef", count: PageMarks.limit + 1)
+        let json = #"{"size": 0, "number": 0, "url": "https://a.example/", "trail": {"every": 1, "keys": "\#(keys)"}}"#
+
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(Page.self, from: Data(json.utf8)) }
+    }
+}
