@@ -10,7 +10,7 @@ struct ExplainSettings: CallSettings {
 
     static let rows: [OptionRow<ExplainSettings>] =
         PolicySettings.rows.lifted(\.policy)
-        + OutputSettings.rows.only("events", "ignore-status", "max-size").lifted(\.output).rare()
+        + OutputSettings.rows.only("events", "ignore-status", "max-size", "color").lifted(\.output).rare()
         + RequestSettings.rows.except("url").lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()

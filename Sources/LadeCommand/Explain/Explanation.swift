@@ -25,7 +25,8 @@ struct Explanation: Sendable {
             settings.policy,
             for: .call,
             call,
-            observers: witness.observers + [story]
+            witness: witness,
+            observers: [story]
         )
         let result = await outcome(of: request, account.makeLoader())
         // The last event of a body comes from a thread of the transport's, which has ended after this.

@@ -2,8 +2,8 @@ import Lade
 
 /// Lays out JSON while it passes: two spaces a level, keys and values coloured.
 ///
-/// Only white space is changed: numbers keep their digits, strings their escapes, keys their order and their
-/// duplicates. Text that is no JSON comes out with the same characters, oddly laid out.
+/// Only white space and escapes are changed: numbers keep their digits, keys their order and their duplicates. An escape is
+/// shown as the character that it means, unless that would control the terminal or end the string. Text that is no JSON comes out with the same characters, oddly laid out.
 struct JSONPrinter {
     private enum Colour: String {
         case key = "\u{1B}[34;1m"
@@ -21,6 +21,8 @@ struct JSONPrinter {
         case string
         /// In a string, after a backslash.
         case escape
+        /// In a string, in the digits of an escape.
+        case digits
     }
 
     private struct Container {
@@ -33,6 +35,11 @@ struct JSONPrinter {
     private var place = Place.between
     private var containers: [Container] = []
     private var isColourOn = false
+    /// Escapes that are not complete, as they were written, and what they mean so far.
+    private var escapes = ""
+    private var unit: UInt16 = 0
+    private var digitCount = 0
+    private var high: UInt16?
     private var isAtStart = true
     // A value directly behind another, which JSON does not have: a space keeps them apart.
     private var followsValue = false
@@ -48,7 +55,7 @@ struct JSONPrinter {
     /// Prints the next character.
     mutating func write(_ scalar: Unicode.Scalar, to result: inout String) {
         switch place {
-        case .string, .escape:
+        case .string, .escape, .digits:
             writeInString(scalar, to: &result)
         case .bare:
             guard Self.endsBareValue(scalar) else { return append(scalar, to: &result) }
@@ -61,16 +68,66 @@ struct JSONPrinter {
 
     /// Ends the text: colours off, and a last line end.
     mutating func end(_ result: inout String) {
+        flushEscapes(to: &result)
         if place != .between { endValue(&result) }
         if !isAtStart { result += "\n" }
         isAtStart = true
     }
 
     private mutating func writeInString(_ scalar: Unicode.Scalar, to result: inout String) {
-        let isEscaped = place == .escape
-        place = scalar == "\\" && !isEscaped ? .escape : .string
-        append(scalar, to: &result)
-        if scalar == "\"", !isEscaped { endValue(&result) }
+        switch place {
+        case .digits: return writeDigit(scalar, to: &result)
+        case .escape:
+            escapes.unicodeScalars.append(scalar)
+            place = .string
+            if scalar == "u" {
+                (place, unit, digitCount) = (.digits, 0, 0)
+            } else {
+                if scalar == "/" { escapes = String(escapes.dropLast(2)) + "/" }
+                flushEscapes(to: &result)
+            }
+        case .string where scalar == "\\":
+            escapes += "\\"
+            place = .escape
+        default:
+            flushEscapes(to: &result)
+            append(scalar, to: &result)
+            if scalar == "\"" { endValue(&result) }
+        }
+    }
+
+    private mutating func writeDigit(_ scalar: Unicode.Scalar, to result: inout String) {
+        guard scalar.isASCII, let digit = Character(scalar).hexDigitValue else {
+            place = .string
+            flushEscapes(to: &result)
+            return writeInString(scalar, to: &result)
+        }
+        escapes.unicodeScalars.append(scalar)
+        unit = unit << 4 | UInt16(digit)
+        digitCount += 1
+        guard digitCount == 4 else { return }
+        place = .string
+        if UTF16.isLeadSurrogate(unit), high == nil {
+            // Its other half is to follow immediately.
+            high = unit
+            return
+        }
+        let units = [high, unit].compactMap(\.self)
+        let meant = String(decoding: units, as: UTF16.self).unicodeScalars
+        if meant.count == 1, let character = meant.first, character != "\u{FFFD}", Self.isShown(character) {
+            escapes = String(character)
+        }
+        flushEscapes(to: &result)
+    }
+
+    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        !scalar.rewritesDisplay && !["\"", "\\", "\u{2028}", "\u{2029}", "\u{FEFF}"].contains(scalar)
+    }
+
+    private mutating func flushEscapes(to result: inout String) {
+        guard !escapes.isEmpty else { return }
+        for scalar in escapes.unicodeScalars { append(scalar, to: &result) }
+        (escapes, high) = ("", nil)
     }
 
     private mutating func writeBetween(_ scalar: Unicode.Scalar, to result: inout String) {

@@ -28,9 +28,9 @@ struct PagesRun: Sendable {
             settings.policy,
             for: .list,
             call,
-            observers: witness.observers + [meter]
+            witness: witness,
+            observers: [meter]
         )
-        witness.started(request)
         let stop = Harvest.Stop()
         // The first interrupt finishes the page and saves (PA-24); the second ends the program by itself.
         context.interruption.onSignal { [console] in
@@ -93,8 +93,11 @@ struct PagesRun: Sendable {
         return Array(shown.utf8)
     }
 
-    private var showsProgress: Bool {
-        console.isTalkTerminal && !console.isOutputTerminal && !settings.output.isSilent && !settings.output.isVerbose
+    /// Whether a line says how far the pages are.
+    var showsProgress: Bool {
+        // Lines of a list on the same terminal would run into it.
+        console.isTalkTerminal && (settings.paging.path != nil || !console.isOutputTerminal)
+            && !settings.output.isSilent && !settings.output.isVerbose
     }
 
     // MARK: - Ending
