@@ -6,10 +6,28 @@ extension CallTimeline: CustomStringConvertible {
     /// Times are in milliseconds with a tenth. Each shown duration is the difference of the two shown times it lies
     /// between, so that the column adds up to the last line exactly.
     public var description: String {
-        var text = title.isEmpty ? "" : "\(Self.shown(title))\n\n"
-        text += "  at/ms   took/ms\n"
-        for row in rows { text += line(row) }
-        text += "\ntook/ms   share\n"
+        "\(heading)\(table(rows))\n\(sums)"
+    }
+
+    /// The same with the sums before the table, and without the rows that took a smaller share of the whole.
+    ///
+    /// - Parameter share: The least share of a row that is shown; 0 for all rows. Rows that took no time by their nature, as
+    ///   an answer, are always shown.
+    /// - Returns: The text, and how many rows it leaves out.
+    package func summary(from share: Double) -> (text: String, hidden: Int) {
+        let whole = elapsed.inSeconds
+        let shown = rows.filter { $0.stage == nil || $0.duration.inSeconds >= whole * share }
+        return ("\(heading)\(sums)\n\(table(shown))", rows.count - shown.count)
+    }
+
+    private var heading: String { title.isEmpty ? "" : "\(Self.shown(title))\n\n" }
+
+    private func table(_ rows: [Row]) -> String {
+        "  at/ms   took/ms\n" + rows.map(line).joined()
+    }
+
+    private var sums: String {
+        var text = "took/ms   share\n"
         let whole = Self.tenths(elapsed)
         for (stage, tenths) in shownTotals {
             let share = whole == 0 ? 0 : (tenths * 100 + whole / 2) / whole

@@ -7,10 +7,12 @@ struct ExplainSettings: CallSettings {
     var output = OutputSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
+    var showsAll = false
 
     static let rows: [OptionRow<ExplainSettings>] =
-        PolicySettings.rows.lifted(\.policy)
-        + OutputSettings.rows.only("events", "ignore-status", "max-size").lifted(\.output).rare()
+        [.flag("all", .output, "Show every row, also those under 1 % of the time") { $0.showsAll = true }]
+        + PolicySettings.rows.lifted(\.policy)
+        + OutputSettings.rows.only("events", "ignore-status", "max-size", "color").lifted(\.output).rare()
         + RequestSettings.rows.except("url").lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
@@ -29,13 +31,13 @@ extension Command {
         operandCompletions: [.nothing, .files],
         description:
             "Makes the call that lade get would make with the same arguments, and prints its story in place of "
-            + "the answer: every wait and its reason, every attempt, from the look-up of the name to the last byte. Each "
+            + "the answer, the sums first: every wait and its reason, every attempt, from the look-up of the name to the last byte. Each "
             + "millisecond is counted once. The exit code is that of lade get.",
         options: ExplainSettings.rows,
         examples: [
             Example(line: "lade explain https://api.example.com/shows", purpose: "Where the time goes"),
             Example(line: "lade explain -L --retry 3 https://api.example.com/shows", purpose: "With its retries"),
-            Example(line: "lade explain https://api.example.com/shows | tail -n 8", purpose: "The sums alone"),
+            Example(line: "lade explain --all https://api.example.com/shows", purpose: "Every row"),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in
         try await Explanation(settings: settings, context: context).run()

@@ -25,13 +25,18 @@ struct Explanation: Sendable {
             settings.policy,
             for: .call,
             call,
-            observers: witness.observers + [story]
+            witness: witness,
+            observers: [story]
         )
         let result = await outcome(of: request, account.makeLoader())
         // The last event of a body comes from a thread of the transport's, which has ended after this.
         await account.service.shutDown()
         try call.finish(settings.session, context.console)
-        try context.console.write("\(story.timeline)")
+        let (text, hidden) = story.timeline.summary(from: settings.showsAll ? 0 : 0.01)
+        try context.console.write(text)
+        if hidden > 0 {
+            try context.console.write("\(Count.text(hidden, "row", "rows")) under 1 % left out; --all shows them.\n")
+        }
         switch result {
         case .success(let status):
             guard settings.output.ignoresStatus || status.exitCode == .success else {

@@ -46,7 +46,7 @@ struct Fetch: Sendable {
     var jar: CookieJar?
 
     private var output: OutputSettings { settings.output }
-    private var console: Console { context.console }
+    private var console: Console { context.console.coloured(output.colour) }
 
     /// Makes the call and writes the answer where it belongs.
     ///
@@ -69,6 +69,8 @@ struct Fetch: Sendable {
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
         if let jar { call.jar = jar }
+        let upload = uploadLine(of: &call.request)
+        defer { upload?.withLock { $0.end() } }
         let request = call.request
         let witness = try Witness(output, settings.policy, context)
         defer { witness.flush() }
@@ -77,9 +79,8 @@ struct Fetch: Sendable {
             settings.policy,
             for: .call,
             call,
-            observers: witness.observers
+            witness: witness
         )
-        witness.started(request)
         do throws(CommandError) {
             // The loader is held until the body is written: a body ends with the loader it came by.
             let loader = account.makeLoader()
@@ -146,7 +147,7 @@ struct Fetch: Sendable {
         options.lengthLimit = output.maximumSize.map(Int64.init)
         // A file is no place for the page of an error, unless every status is a success.
         options.acceptableStatuses = output.ignoresStatus ? 100..<(output.failsWithoutBody ? 400 : 1_000) : 100..<300
-        if output.includesHead || request.method == .head { options.prologue = { Data(Self.head(of: $0).utf8) } }
+        if output.includesHead || request.method == .head { options.prologue = { Data($0.head.utf8) } }
         if let line { options.progress = { received, total in line.withLock { $0.show(received, of: total) } } }
         return options
     }
@@ -196,14 +197,13 @@ struct Fetch: Sendable {
 
     private func begin(_ response: Response, in sink: inout any BodySink) async throws(CommandError) {
         guard output.includesHead || response.request.method == .head else { return }
-        try await sink.writeHead(Self.head(of: response))
+        try await sink.writeHead(response)
     }
 
     private func sink(for response: Response, _ device: Descriptor?) -> any BodySink {
         if let device { return PipeSink(device) }
-        guard console.isOutputTerminal else { return PipeSink(console.output) }
-        let type = response.headers["Content-Type"]
-        return TerminalSink(console, TerminalText.Kind(contentType: type, isColoured: console.usesColour))
+        guard console.laysOut else { return PipeSink(console.output) }
+        return TerminalSink(console, contentType: response.headers["Content-Type"])
     }
 
     private func copy(
@@ -260,10 +260,31 @@ struct Fetch: Sendable {
 
     private var showsProgress: Bool { console.isTalkTerminal && !output.isSilent && !output.isVerbose }
 
-    /// The head as HTTP/1.1 writes it, without the reason phrase, which no version since has.
-    private static func head(of response: Response) -> String {
-        let version = response.version?.rawValue ?? "HTTP"
-        let fields = response.headers.map { "\($0.name): \($0.value)\r\n" }.joined()
-        return "\(version) \(response.status)\r\n\(fields)\r\n"
+    /// The line that says how far a large body is sent; nil where it is not shown.
+    private func uploadLine(of request: inout Request) -> Locked<ProgressLine>? {
+        guard showsProgress, let body = request.body, body.length.map({ $0 > Self.largeBody }) ?? true else {
+            return nil
+        }
+        let line = Locked(ProgressLine(console.talk, total: body.length, time: context.time, verb: "sent "))
+        request.body = body.reportingProgress { progress in
+            line.withLock { line in
+                line.show(progress.sent, of: progress.total)
+                // What follows is the answer's.
+                if progress.sent == progress.total { line.end() }
+            }
+        }
+        return line
+    }
+
+    // Smaller bodies are sent before a line could be read.
+    private static let largeBody: Int64 = 256 << 10
+}
+
+extension Response {
+    /// The head as HTTP/1.1 writes it; a later version has no reason phrase.
+    var head: String {
+        let isOld = version == .http1_1 || version == .http1_0
+        let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+        return "\(version?.rawValue ?? "HTTP") \(isOld ? status.words : "\(status)")\r\n\(fields)\r\n"
     }
 }

@@ -3,11 +3,12 @@
 #else
     import Foundation
 #endif
+import Lade
 
 /// Where the body of an answer goes.
 protocol BodySink: Sendable {
     /// Takes a text that stands before the body: the head, when it was asked for.
-    mutating func writeHead(_ head: String) async throws(CommandError)
+    mutating func writeHead(_ response: Response) async throws(CommandError)
 
     /// Takes the next piece; returns when there is room for another.
     mutating func write(_ chunk: Data) async throws(CommandError)
@@ -39,8 +40,8 @@ struct PipeSink: BodySink {
         queue = descriptor.isRegularFile ? nil : BlockingQueue(label: "lade.output")
     }
 
-    mutating func writeHead(_ head: String) async throws(CommandError) {
-        try await write(Data(head.utf8))
+    mutating func writeHead(_ response: Response) async throws(CommandError) {
+        try await write(Data(response.head.utf8))
     }
 
     mutating func write(_ chunk: Data) async throws(CommandError) {
@@ -74,27 +75,41 @@ struct TerminalSink: BodySink {
     private var pipe: PipeSink
     private let talk: LineLog
     private var text: TerminalText
+    private let isColoured: Bool
+    private let isText: Bool
     private var isFirst = true
     private(set) var isSated = false
 
-    /// Makes a sink for an answer of the kind given.
-    init(_ console: Console, _ kind: TerminalText.Kind) {
+    /// Makes a sink for an answer.
+    ///
+    /// - Parameters:
+    ///   - console: Where it goes.
+    ///   - contentType: What it is, and in which charset.
+    init(_ console: Console, contentType: String?) {
         pipe = PipeSink(console.output)
         talk = console.talk
-        text = TerminalText(kind)
+        isColoured = console.usesColour
+        let charset = TextCharset(contentType: contentType)
+        isText = charset.hasZeroBytes
+        text = TerminalText(TerminalText.Kind(contentType: contentType, isColoured: isColoured), charset)
     }
 
     var canBeginAnew: Bool { isFirst && pipe.canBeginAnew }
 
-    mutating func writeHead(_ head: String) async throws(CommandError) {
+    mutating func writeHead(_ response: Response) async throws(CommandError) {
         var plain = TerminalText(.plain)
-        let shown = plain.text(of: Data(head.utf8)) + plain.end()
-        try await pipe.writeHead(shown)
+        var shown = plain.text(of: Data(response.head.utf8)) + plain.end()
+        if isColoured {
+            let lines = shown.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            let coloured = lines.dropFirst().map(HeadColour.field)
+            shown = ([HeadColour.status(lines[0], response.status)] + coloured).joined(separator: "\n")
+        }
+        try await pipe.write(Data(shown.utf8))
     }
 
     mutating func write(_ chunk: Data) async throws(CommandError) {
         // No text has a NUL; what has one would fill the screen with noise.
-        if isFirst, chunk.contains(0) {
+        if isFirst, !isText, chunk.contains(0) {
             isSated = true
             talk.write("lade: The answer is no text; -o FILE or a pipe takes it as it is.\n")
         }

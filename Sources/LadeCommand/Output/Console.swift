@@ -27,6 +27,10 @@ struct Console: Sendable {
     var isTalkTerminal: Bool
     /// Whether the data may be coloured (`NO_COLOR`, `TERM`).
     var usesColour: Bool
+    /// Whether what is said may be coloured.
+    var coloursTalk: Bool
+    /// Whether JSON is laid out and text made harmless, as on a terminal.
+    var laysOut: Bool
 
     /// The console of the process.
     init() {
@@ -35,6 +39,19 @@ struct Console: Sendable {
         isTalkTerminal = Descriptor.standardError.isTerminal
         let isUnwanted = Self.environment("NO_COLOR")?.isEmpty == false || Self.environment("TERM") == "dumb"
         usesColour = isOutputTerminal && !isUnwanted
+        coloursTalk = isTalkTerminal && !isUnwanted
+        laysOut = isOutputTerminal
+    }
+
+    /// The console with the colours that `--color` asks for.
+    func coloured(_ choice: OutputSettings.Colour) -> Console {
+        var console = self
+        switch choice {
+        case .automatic: break
+        case .always: (console.usesColour, console.coloursTalk, console.laysOut) = (true, true, true)
+        case .never: (console.usesColour, console.coloursTalk) = (false, false)
+        }
+        return console
     }
 
     /// Writes a text as data, on the calling thread.

@@ -1,5 +1,12 @@
 /// What becomes of an answer.
 struct OutputSettings: Sendable {
+    /// When to use colours.
+    enum Colour: String, CaseIterable, Sendable {
+        case automatic = "auto"
+        case always
+        case never
+    }
+
     var path: String?
     var usesRemoteName = false
     var mayOverwrite = false
@@ -10,6 +17,8 @@ struct OutputSettings: Sendable {
     var failsWithoutBody = false
     var ignoresStatus = false
     var isVerbose = false
+    var showsSecrets = false
+    var colour = Colour.automatic
     var eventsPath: String?
     var maximumSize: Int?
 
@@ -55,6 +64,29 @@ struct OutputSettings: Sendable {
         .flag("verbose", letter: "v", .output, "Show both headers and what happens, on stderr") {
             $0.isVerbose = true
         },
+        .flag(
+            "show-secrets",
+            .output,
+            "With -v or --curl: show secrets as well",
+            details: "Passwords, tokens and cookies are shown as <redacted> without it.",
+            isCommon: false
+        ) { $0.showsSecrets = true },
+        .value(
+            "color",
+            "WHEN",
+            .output,
+            "Use colours: auto, always or never",
+            details:
+                "auto is for terminals, where NO_COLOR is empty and TERM is not dumb. always also lays JSON out in "
+                + "a pipe.",
+            isCommon: false,
+            completion: .words(Colour.allCases.map(\.rawValue))
+        ) { settings, value throws(CommandError) in
+            guard let colour = Colour(rawValue: value) else {
+                throw .usage("--color: “\(value)” is no choice", advice: "Write auto, always or never.")
+            }
+            settings.colour = colour
+        }.also("colour"),
         .flag("silent", letter: "s", .output, "Show neither progress nor errors", isCommon: false) {
             $0.isSilent = true
         },

@@ -11,13 +11,16 @@ struct ProgressLine {
     private var received: Int64 = 0
     /// What was there before the line began, which counts for no rate.
     private var resumed: Int64 = 0
+    /// What stands before the number.
+    private let verb: String
 
     // Quicker downloads never show a line, and no line changes faster than it can be read.
     private static let delay = Duration.milliseconds(500)
     private static let interval = Duration.milliseconds(100)
 
     /// Starts the line of a body whose length is perhaps known.
-    init(_ talk: LineLog, total: Int64?, time: any TimeSource = SystemTime()) {
+    init(_ talk: LineLog, total: Int64?, time: any TimeSource = SystemTime(), verb: String = "") {
+        self.verb = verb
         self.talk = talk
         self.time = time
         self.total = total
@@ -50,7 +53,7 @@ struct ProgressLine {
     /// What the line says.
     func text(at now: Instant) -> String {
         let rate = Self.rate(received - resumed, in: start.duration(to: now))
-        var text = Self.bytes(received)
+        var text = verb + Self.bytes(received)
         if let total, total > 0 {
             text += " of \(Self.bytes(total)), \(Int(min(100, Double(received) / Double(total) * 100))) %"
         }

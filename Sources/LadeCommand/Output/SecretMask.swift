@@ -11,6 +11,7 @@ final class SecretMask: Sendable {
     private struct State {
         var secrets: Set<Secret> = []
         var rule: Redaction?
+        var isOff = false
     }
 
     private let state = Locked(State())
@@ -26,8 +27,16 @@ final class SecretMask: Sendable {
         }
     }
 
+    /// Masks nothing from now on, for a user that asked to see secrets.
+    func showSecrets() {
+        state.withLock { $0.isOff = true }
+    }
+
+    /// Whether the user asked to see secrets.
+    var showsSecrets: Bool { state.withLock { $0.isOff } }
+
     /// A text without the secrets.
     func masked(_ text: String) -> String {
-        state.withLock { $0.rule }?.maskingValues(text) ?? text
+        state.withLock { $0.isOff ? nil : $0.rule }?.maskingValues(text) ?? text
     }
 }

@@ -19,8 +19,9 @@ enum ServerMessage {
 
     /// The text that is shown for the beginning of a body; empty for what is no text.
     static func text(of bytes: Data, contentType: String?) -> String {
-        guard !bytes.isEmpty, !bytes.contains(0) else { return "" }
-        var text = TerminalText(TerminalText.Kind(contentType: contentType, isColoured: false))
+        let charset = TextCharset(contentType: contentType)
+        guard !bytes.isEmpty, charset.hasZeroBytes || !bytes.contains(0) else { return "" }
+        var text = TerminalText(TerminalText.Kind(contentType: contentType, isColoured: false), charset)
         let all = text.text(of: bytes) + text.end()
         let lines = all.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         let rest = lines.count > lineLimit || bytes.count >= limit ? "...\n" : ""

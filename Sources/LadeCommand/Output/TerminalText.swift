@@ -26,12 +26,14 @@ struct TerminalText {
     }
 
     private var printer: JSONPrinter?
+    private var decoder: CharsetDecoder
     private var unfinished: [UInt8] = []
     // Of plain text only.
     private var last: Unicode.Scalar?
 
     /// Starts a text.
-    init(_ kind: Kind) {
+    init(_ kind: Kind, _ charset: TextCharset = .utf8) {
+        decoder = CharsetDecoder(charset)
         if case .json(let isColoured) = kind {
             printer = JSONPrinter(isColoured: isColoured, escaping: \.rewritesDisplay)
         }
@@ -39,6 +41,10 @@ struct TerminalText {
 
     /// The text of the next piece.
     mutating func text(of chunk: Data) -> String {
+        take(decoder.decode(chunk))
+    }
+
+    private mutating func take(_ chunk: [UInt8]) -> String {
         let bytes = unfinished + chunk
         let end = Self.endOfWholeCharacters(bytes)
         unfinished = Array(bytes[end...])
@@ -47,7 +53,8 @@ struct TerminalText {
 
     /// The text of what is left, and a line end if the last line has none.
     mutating func end() -> String {
-        var result = unfinished.isEmpty ? "" : shown("\u{FFFD}")
+        var result = take(decoder.end())
+        if !unfinished.isEmpty { result += shown("\u{FFFD}") }
         unfinished = []
         if let last, last != "\n" { result += "\n" }
         printer?.end(&result)

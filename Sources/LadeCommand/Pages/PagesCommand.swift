@@ -11,7 +11,7 @@ struct PagesSettings: CallSettings {
 
     static let rows: [OptionRow<PagesSettings>] =
         PagingSettings.rows.lifted(\.paging)
-        + OutputSettings.rows.only("verbose", "silent", "events").lifted(\.output).rare()
+        + OutputSettings.rows.only("verbose", "show-secrets", "color", "silent", "events").lifted(\.output).rare()
         + RequestSettings.rows.except("head", "upload-file", "stdin", "url").lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
         + PolicySettings.rows.except("location").lifted(\.policy).rare()

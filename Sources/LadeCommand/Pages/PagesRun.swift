@@ -22,15 +22,19 @@ struct PagesRun: Sendable {
         let witness = try Witness(settings.output, settings.policy, context)
         defer { witness.flush() }
         let line = PagesLine(console, time: context.time, isShown: showsProgress)
-        let meter = PageMeter { line.show($0) }
+        let firstPage = Locked(Int?.none)
+        let meter = PageMeter { progress in
+            if progress.pages == 1 { firstPage.withLock { $0 = $0 ?? progress.items } }
+            line.show(progress)
+        }
         let account = try await context.account(
             settings.connection,
             settings.policy,
             for: .list,
             call,
-            observers: witness.observers + [meter]
+            witness: witness,
+            observers: [meter]
         )
-        witness.started(request)
         let stop = Harvest.Stop()
         // The first interrupt finishes the page and saves (PA-24); the second ends the program by itself.
         context.interruption.onSignal { [console] in
@@ -54,6 +58,17 @@ struct PagesRun: Sendable {
         line.end()
         await account.service.shutDown()
         try call.finish(settings.session, console)
+        let pages = meter.progress.pages
+        if !settings.output.isSilent,
+            let notice = Self.sizeNotice(
+                settings.paging.size,
+                settings.paging.sizeQuery,
+                first: firstPage.withLock(\.self),
+                pages: pages
+            )
+        {
+            console.talk.write(notice)
+        }
         switch outcome {
         case .success(let summary): return try finish(summary)
         case .failure(let error): throw failure(error, witness, hasPages: meter.progress.pages > 0)
@@ -93,8 +108,11 @@ struct PagesRun: Sendable {
         return Array(shown.utf8)
     }
 
-    private var showsProgress: Bool {
-        console.isTalkTerminal && !console.isOutputTerminal && !settings.output.isSilent && !settings.output.isVerbose
+    /// Whether a line says how far the pages are.
+    var showsProgress: Bool {
+        // Lines of a list on the same terminal would run into it.
+        console.isTalkTerminal && (settings.paging.path != nil || !console.isOutputTerminal)
+            && !settings.output.isSilent && !settings.output.isVerbose
     }
 
     // MARK: - Ending
@@ -105,7 +123,7 @@ struct PagesRun: Sendable {
         }
         guard summary.ending == .stopped else { return .success }
         throw CommandError(
-            what: "Stopped after \(summary.pages) pages, \(summary.items) items.",
+            what: "Stopped after \(Self.pages(summary.pages)), \(Self.items(summary.items)).",
             advice: settings.paging.path == nil ? "Name a file with --out to be able to go on." : Self.resuming,
             code: .partial
         )
@@ -113,11 +131,30 @@ struct PagesRun: Sendable {
 
     private static let resuming = "The same command goes on from there."
 
+    static func pages(_ count: Int) -> String { Count.text(count, "page", "pages") }
+
+    static func items(_ count: Int) -> String { Count.text(count, "item", "items") }
+
+    /// What is said of a server that sends pages of another size than was asked for; nil when it does not.
+    ///
+    /// - Parameters:
+    ///   - size: The size that was asked for.
+    ///   - query: The query item that asked.
+    ///   - first: How many items the first page had.
+    ///   - pages: How many pages there were; a single one may have fewer items than fit.
+    static func sizeNotice(_ size: Int?, _ query: String, first: Int?, pages: Int) -> String? {
+        guard let size, let first, first > size || (first < size && pages > 1) else { return nil }
+        return
+            "lade: The server ignores \(query)=\(size): its pages have \(items(first)). --size-query names its query.\n"
+    }
+
     /// What was written, and what was odd about it.
     static func text(_ summary: Harvest.Summary) -> String {
-        var text = "\(summary.items) items in \(summary.pages) pages, \(ProgressLine.bytes(summary.bytes))"
-        if summary.resumedPages > 0 { text += "; \(summary.resumedPages) pages were there already" }
-        if summary.duplicates > 0 { text += "; \(summary.duplicates) items came twice" }
+        var text = "\(items(summary.items)) in \(pages(summary.pages)), \(ProgressLine.bytes(summary.bytes))"
+        if summary.resumedPages > 0 {
+            text += "; \(pages(summary.resumedPages)) \(summary.resumedPages == 1 ? "was" : "were") there already"
+        }
+        if summary.duplicates > 0 { text += "; \(items(summary.duplicates)) came twice" }
         if let missing = summary.missing, missing > 0 { text += "; \(missing) of \(summary.total ?? 0) never came" }
         return text
     }
@@ -213,9 +250,9 @@ final class PagesLine: Sendable {
     /// What the line says.
     func text(_ progress: PageProgress, at now: Instant) -> String {
         let elapsed = max(start.duration(to: now), .milliseconds(1))
-        var text = "\(progress.pages) pages, \(progress.items)"
-        if let total = progress.total { text += " of \(total)" }
-        text += " items, \(ProgressLine.bytes(progress.bytes)), "
+        var text = "\(PagesRun.pages(progress.pages)), "
+        text += progress.total.map { "\(progress.items) of \(PagesRun.items($0))" } ?? PagesRun.items(progress.items)
+        text += ", \(ProgressLine.bytes(progress.bytes)), "
         text += "\(ProgressLine.bytes(ProgressLine.rate(progress.bytes, in: elapsed)))/s"
         if let waiting = progress.waiting { text += ", waiting for \(waiting)".escapedForDisplay(limit: 60) }
         return text

@@ -100,7 +100,8 @@ extension CommandContext {
         _ policy: PolicySettings,
         for work: PolicySettings.Work,
         _ call: PreparedCall,
-        observers: [any EventSink]
+        witness: Witness,
+        observers: [any EventSink] = []
     ) async throws(CommandError) -> Account {
         let request = call.request
         let prompt = PasswordPrompt(interruption: interruption)
@@ -117,7 +118,7 @@ extension CommandContext {
         if case .proxy(let proxy) = settings.transport.proxy, let password = proxy.credentials?.password {
             console.secrets.add([password])
         }
-        settings.observers = observers
+        settings.observers = witness.observers + observers
         settings.time = time
         settings.userAgent = nil
         settings.languages = .none
@@ -127,6 +128,7 @@ extension CommandContext {
             settings.acceptableStatuses = 100..<1_000
             settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)]
         }
+        settings.attemptInterceptors += witness.interceptors(connection)
         try policy.apply(to: &settings, for: work)
         let service = try CommandError.translating { [settings] () throws(LoadingError) in try makeService(settings) }
         return service.account(accountSettings)

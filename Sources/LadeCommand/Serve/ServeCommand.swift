@@ -89,11 +89,30 @@ extension Command {
             throw CommandError(what: what, advice: "Choose another --port.", code: .network)
         }
         try context.console.write(catalogue.address("/") + "\n")
+        context.console.talk.write(ServeWords.text(catalogue.address("/"), wantsToken: settings.options.requiresToken))
         // Cancelled by the first signal, which is how it is meant to end.
         let end = settings.duration.map { context.time.now.advanced(by: $0) }
         try? await context.time.sleep(until: end ?? Instant(nanoseconds: .max))
         // The wait for its threads takes no time: none of its answers blocks once its connection is closed.
         catalogue.stop()
         return .success
+    }
+}
+
+/// What `lade serve` says beside its address.
+enum ServeWords {
+    /// The paths, and a line to try.
+    static func text(_ address: String, wantsToken: Bool) -> String {
+        let token = "--auth oauth2:\(address.replacing("http://", with: "http://lade@"))oauth2/token "
+        let pages = "lade pages \(wantsToken ? token : "")'\(address)medias?per_page=50' --max-pages 2"
+        return """
+              /medias                                                      a plain list, by page and per_page
+              /integrationlayer/2.0/rts/mediaList/video/latestEpisodes     medias in pages that name the next one
+              /integrationlayer/2.0/rts/showList/tv/alphabetical           shows in pages
+              /oauth2/token                                                tokens for the client lade, demo-secret
+            Any path takes ?fault=503 or ?fault=reset:2. Try:
+              \(pages)
+
+            """
     }
 }

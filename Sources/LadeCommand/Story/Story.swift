@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import Lade
 
 /// Tells the user what happens while it happens, without secrets (`--verbose`, CM-04).
@@ -5,16 +10,26 @@ import Lade
 /// `>` stands before what is sent, `<` before what comes back, `*` before everything else.
 struct Story: EventSink {
     private let talk: LineLog
+    private let isColoured: Bool
+    private let showsSecrets: Bool
 
     /// Starts a story on a log.
-    init(_ talk: LineLog) {
-        self.talk = talk
+    init(_ console: Console) {
+        talk = console.talk
+        isColoured = console.coloursTalk
+        showsSecrets = console.secrets.showsSecrets
     }
 
-    /// Tells what is about to be sent, as far as it is known above the transport.
-    func tell(_ request: Request) {
-        tell([">", "\(request)"])
-        for field in request.headers { tell([">", "\(field)"]) }
+    /// Tells what is sent: every field, also those that the transport adds, and the size of the body.
+    func tell(_ sent: SentRequest) {
+        tell([">", showsSecrets ? "\(sent.request.method) \(sent.request.url.absoluteString)" : "\(sent.request)"])
+        for field in sent.fields { tell(field, ">") }
+        if let body = sent.bodyWords { tell(["*", "sending \(body)"]) }
+    }
+
+    private func tell(_ field: Headers.Field, _ sign: String) {
+        let line = (showsSecrets ? "\(field.name): \(field.value)" : "\(field)").escapedForDisplay(limit: 4_000)
+        talk.write("\(sign) \(isColoured ? HeadColour.field(line) : line)\n")
     }
 
     /// Tells what a lower layer said of a failure.
@@ -61,8 +76,9 @@ struct Story: EventSink {
     }
 
     private func tell(_ status: Status, _ headers: Headers, _ version: String) {
-        tell(["<", version, "\(status)"])
-        for field in headers { tell(["<", "\(field)"]) }
+        let line = "\(version) \(status.words)".escapedForDisplay(limit: 200)
+        talk.write("< \(isColoured ? HeadColour.status(line, status) : line)\n")
+        for field in headers { tell(field, "<") }
     }
 
     private func tell(_ words: [String]) {

@@ -15,7 +15,8 @@ struct Witness: Sendable {
         _ context: CommandContext
     ) throws(CommandError) {
         hasHostList = !policy.hosts.isEmpty
-        story = output.isVerbose ? Story(context.console.talk) : nil
+        if output.showsSecrets { context.console.secrets.showSecrets() }
+        story = output.isVerbose ? Story(context.console.coloured(output.colour)) : nil
         if let path = output.eventsPath {
             log = try EventLog(path, start: context.time.now, hiding: context.console.secrets)
         } else {
@@ -29,9 +30,9 @@ struct Witness: Sendable {
         return sinks.compactMap(\.self)
     }
 
-    /// A request is about to be sent.
-    func started(_ request: Request) {
-        story?.tell(request)
+    /// Those that see each exchange before it is sent.
+    func interceptors(_ connection: ConnectionSettings) -> [any Interceptor] {
+        story.map { [SentTeller(story: $0, decodesContent: connection.decodesContent)] } ?? []
     }
 
     /// Something has failed; gives back what the user is told.

@@ -1,7 +1,8 @@
 /// Lays out JSON while it arrives: each member and element on a line, two spaces for each level, in colours if wanted.
 ///
-/// Only white space is changed: numbers keep their digits, strings their escapes, members their order and their
-/// duplicates. Text that is not JSON comes out with the same characters.
+/// Only white space and escapes are changed: numbers keep their digits, members their order and their duplicates. An
+/// escape is shown as the character that it means, unless that would control a terminal or end the string. Text that is
+/// not JSON comes out with the same characters.
 ///
 /// ```swift
 /// var printer = JSONPrinter()
@@ -26,6 +27,8 @@ public struct JSONPrinter: Sendable {
         case string
         /// In a string, after a backslash.
         case escape
+        /// In a string, in the digits of an escape.
+        case digits
     }
 
     private struct Container {
@@ -39,6 +42,11 @@ public struct JSONPrinter: Sendable {
     private var place = Place.between
     private var containers: [Container] = []
     private var isColourOn = false
+    /// Escapes that are not complete, as they were written, and what they mean so far.
+    private var escapes = ""
+    private var unit: UInt16 = 0
+    private var digitCount = 0
+    private var high: UInt16?
     private var isAtStart = true
     // A value directly behind another, which JSON does not have: a space keeps them apart.
     private var followsValue = false
@@ -62,7 +70,7 @@ public struct JSONPrinter: Sendable {
     /// Prints the next character.
     public mutating func write(_ scalar: Unicode.Scalar, to result: inout String) {
         switch place {
-        case .string, .escape:
+        case .string, .escape, .digits:
             writeInString(scalar, to: &result)
         case .bare:
             guard Self.endsBareValue(scalar) else { return append(scalar, to: &result) }
@@ -75,16 +83,66 @@ public struct JSONPrinter: Sendable {
 
     /// Ends the text: colours off, and a last line end.
     public mutating func end(_ result: inout String) {
+        flushEscapes(to: &result)
         if place != .between { endValue(&result) }
         if !isAtStart { result += "\n" }
         isAtStart = true
     }
 
     private mutating func writeInString(_ scalar: Unicode.Scalar, to result: inout String) {
-        let isEscaped = place == .escape
-        place = scalar == "\\" && !isEscaped ? .escape : .string
-        append(scalar, to: &result)
-        if scalar == "\"", !isEscaped { endValue(&result) }
+        switch place {
+        case .digits: return writeDigit(scalar, to: &result)
+        case .escape:
+            escapes.unicodeScalars.append(scalar)
+            place = .string
+            if scalar == "u" {
+                (place, unit, digitCount) = (.digits, 0, 0)
+            } else {
+                if scalar == "/" { escapes = String(escapes.dropLast(2)) + "/" }
+                flushEscapes(to: &result)
+            }
+        case .string where scalar == "\\":
+            escapes += "\\"
+            place = .escape
+        default:
+            flushEscapes(to: &result)
+            append(scalar, to: &result)
+            if scalar == "\"" { endValue(&result) }
+        }
+    }
+
+    private mutating func writeDigit(_ scalar: Unicode.Scalar, to result: inout String) {
+        guard scalar.isASCII, let digit = Character(scalar).hexDigitValue else {
+            place = .string
+            flushEscapes(to: &result)
+            return writeInString(scalar, to: &result)
+        }
+        escapes.unicodeScalars.append(scalar)
+        unit = unit << 4 | UInt16(digit)
+        digitCount += 1
+        guard digitCount == 4 else { return }
+        place = .string
+        if UTF16.isLeadSurrogate(unit), high == nil {
+            // Its other half is to follow immediately.
+            high = unit
+            return
+        }
+        let units = [high, unit].compactMap(\.self)
+        let meant = String(decoding: units, as: UTF16.self).unicodeScalars
+        if meant.count == 1, let character = meant.first, character != "\u{FFFD}", isShown(character) {
+            escapes = String(character)
+        }
+        flushEscapes(to: &result)
+    }
+
+    private func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 0x20 && !isUnsafe(scalar) && !["\"", "\\", "\u{2028}", "\u{2029}", "\u{FEFF}"].contains(scalar)
+    }
+
+    private mutating func flushEscapes(to result: inout String) {
+        guard !escapes.isEmpty else { return }
+        for scalar in escapes.unicodeScalars { append(scalar, to: &result) }
+        (escapes, high) = ("", nil)
     }
 
     private mutating func writeBetween(_ scalar: Unicode.Scalar, to result: inout String) {

@@ -87,3 +87,34 @@ struct ProgressLineTests {
         #expect(folder.text(of: "talk") == "")
     }
 }
+
+@Suite(.timeLimit(.minutes(1)))
+struct ProgressChoiceTests {
+    @Test("says how much of a body was sent")
+    func upload() {
+        let time = VirtualTime()
+        let line = ProgressLine(LineLog(.standardError), total: 2_000_000, time: time, verb: "sent ")
+        #expect(line.text(at: time.now).hasPrefix("sent 0 B of 2.0 MB, 0 %"))
+    }
+
+    @Test("shows the progress of pages on a terminal when they go to a file or a pipe")
+    func pages() throws {
+        var console = Console()
+        var paging = PagesSettings()
+        func shows() -> Bool {
+            let context = CommandContext(table: .standard, console: console, interruption: Interruption())
+            return PagesRun(settings: paging, context: context).showsProgress
+        }
+        (console.isTalkTerminal, console.isOutputTerminal) = (true, true)
+        #expect(!shows())
+        paging.paging.path = "all"
+        #expect(shows())
+        paging.output.isSilent = true
+        #expect(!shows())
+        paging.output.isSilent = false
+        console.isTalkTerminal = false
+        #expect(!shows())
+        (paging.paging.path, console.isTalkTerminal, console.isOutputTerminal) = (nil, true, false)
+        #expect(shows())
+    }
+}

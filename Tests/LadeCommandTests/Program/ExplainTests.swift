@@ -2,6 +2,14 @@ import Foundation
 import LadeTesting
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @testable import LadeCommand
 
 /// The built program against the local catalogue.
@@ -25,10 +33,39 @@ struct ExplainTests {
         #expect(lines.contains { $0.contains("answer 503, HTTP/1.1, Retry-After: 0") })
         #expect(lines.contains { $0.contains("waiting for attempt 2") })
         #expect(lines.contains { $0.contains("answer 200, HTTP/1.1") })
-        let sums = lines.drop { !$0.hasPrefix("took/ms") }.dropFirst().compactMap { line in
+        // The sums come first, up to an empty line.
+        let sums = lines.drop { !$0.hasPrefix("took/ms") }.dropFirst().prefix { !$0.isEmpty }.compactMap { line in
             line.split(separator: " ").first.flatMap { Int($0.filter { $0 != "." }) }
         }
         #expect(sums.dropLast().reduce(0, +) == sums.last)
+    }
+
+    @Test("puts the sums before the rows, and hides rows that took next to nothing unless all are wanted")
+    func sumsFirst() async throws {
+        let catalogue = try LocalCatalogue()
+        let outcome = try await LadeProcess.run("explain", catalogue.address("/medias?fault=503:1"), "--retry", "1")
+        let all = try await LadeProcess.run("explain", "--all", catalogue.address("/medias"))
+        let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines.firstIndex { $0.hasPrefix("took/ms") } == 2)
+        #expect(try #require(lines.firstIndex { $0.hasPrefix("  at/ms") }) > 3)
+        #expect(lines.dropLast().last?.hasSuffix(" under 1 % left out; --all shows them.") == true)
+        #expect(!all.output.contains("left out"))
+    }
+
+    @Test("says the paths of the catalogue and a line that works")
+    func serve() async throws {
+        let process = try LadeProcess(["serve"])
+        try await process.output(atLeast: 20)
+        let address = process.outputSoFar()
+        try await process.talk(atLeast: ServeWords.text("http://127.0.0.1:10000/", wantsToken: false).utf8.count - 8)
+        let line = ServeWords.text(String(address.dropLast()), wantsToken: false).split(separator: "\n").last ?? ""
+        let tried = try await LadeProcess.run("-c", String(line), program: "/bin/bash")
+        #expect(tried.status == 0, "\(tried.talk)")
+        #expect(tried.output.split(separator: "\n").count == 100)
+        process.send(SIGTERM)
+        let outcome = try await process.outcome()
+        #expect(outcome.talk == ServeWords.text(String(address.dropLast()), wantsToken: false))
+        #expect(outcome.output == address)
     }
 
     @Test("tells the story of a call that fails as well, and ends with the exit code of lade get")

@@ -120,7 +120,7 @@ struct GetErrorTests: GetSuite {
         let lines = outcome.talkLines
         #expect(lines.first == "> GET http://\(server.authority)/x?token=<redacted>")
         #expect(lines.contains("> Authorization: <redacted>"))
-        #expect(lines.contains("< HTTP/1.1 200"))
+        #expect(lines.contains("< HTTP/1.1 200 OK"))
         #expect(lines.contains("< Set-Cookie: <redacted>"))
         #expect(lines.last?.hasPrefix("* exchange finished: ") == true)
         #expect(!outcome.talk.contains("pw"))

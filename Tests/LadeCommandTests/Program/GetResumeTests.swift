@@ -162,7 +162,7 @@ struct GetResumeTests: GetResumeSuite {
             let outcome = try await run("--retry", "1", "-i", "-o", "FILE", server.address())
 
             let head = try #require(outcome.file?.prefix { $0 != 0x0A })
-            #expect(String(decoding: head, as: UTF8.self) == "HTTP/1.1 200\r")
+            #expect(String(decoding: head, as: UTF8.self) == "HTTP/1.1 200 OK\r")
             #expect(Self.same(outcome.file?.suffix(Self.content.count), Self.content))
             #expect(outcome.file?.count ?? 0 < Self.content.count + 200)
         }

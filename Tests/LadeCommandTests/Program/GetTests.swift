@@ -83,6 +83,63 @@ struct GetTests: GetSuite {
         #expect(outcome.output == expected.replacingOccurrences(of: "\n", with: "\r\n"))
     }
 
+    @Test("command CM-02 shows escaped characters and other charsets as text on a terminal")
+    func charsets() async throws {
+        let server = try server { request in
+            request.path == "/j"
+                ? .json(#"{"a":"\u00dcber \ud83d\ude00 \/ \u001b \u202e \u0022"}"#)
+                : .bytes(Data([0xDC, 0x62, 0x80]), [ServerField("Content-Type", "text/plain; charset=ISO-8859-1")])
+        }
+        let json = try await LadeProcess.run(server.address("/j"), to: .terminal, environment: ["NO_COLOR": "1"])
+        #expect(json.output == "{\r\n  \"a\": \"Über 😀 / \\u001b \\u202e \\u0022\"\r\n}\r\n")
+        #expect(try await LadeProcess.run(server.address("/t"), to: .terminal).output == "Üb€\r\n")
+        #expect(try await LadeProcess.run(server.address("/j")).output.contains(#"\u00dc"#))
+    }
+
+    @Test("colours the status line by its class, and names the reason, on a terminal")
+    func colouredHead() async throws {
+        let server = try server { .text("x", status: $0.path == "/bad" ? 404 : 200, [ServerField("X-A", "b")]) }
+        let good = try await LadeProcess.run("-i", server.address(), to: .terminal)
+        #expect(good.output.hasPrefix("\u{1B}[32mHTTP/1.1 200 OK\u{1B}[0m\r\n"))
+        #expect(good.output.contains("\u{1B}[36mX-A\u{1B}[0m: b\r\n"))
+        let bad = try await LadeProcess.run("-i", server.address("/bad"), to: .terminal)
+        #expect(bad.output.hasPrefix("\u{1B}[31mHTTP/1.1 404 Not Found\u{1B}[0m\r\n"))
+        // The standard error is the terminal as well.
+        let story = "exec lade -v \(server.address("/bad")) 2>&1"
+        let told = try await LadeProcess.run("-c", story, program: "/bin/bash", to: .terminal)
+        #expect(told.output.contains("< \u{1B}[31mHTTP/1.1 404 Not Found\u{1B}[0m\r\n"))
+        #expect(told.output.contains("> \u{1B}[36mHost\u{1B}[0m: \(server.authority)\r\n"))
+    }
+
+    @Test("obeys --color", arguments: [("never", false, false), ("auto", true, false), ("always", true, true)])
+    func colour(choice: String, onTerminal: Bool, inPipe: Bool) async throws {
+        let server = try server()
+        let terminal = try await LadeProcess.run("--color", choice, server.address(), to: .terminal)
+        #expect(terminal.output.contains("\u{1B}") == onTerminal)
+        let pipe = try await LadeProcess.run("--color=\(choice)", server.address())
+        #expect(pipe.output.contains("\u{1B}[") == inPipe)
+        let wrong = try await LadeProcess.run("--color", "yes", server.address())
+        #expect(wrong.status == 1)
+        #expect(wrong.talkLines.count == 2)
+    }
+
+    @Test("shows with -v every field that is sent, and the size of the body")
+    func sentFields() async throws {
+        let server = try server { _ in .text("hi") }
+        let outcome = try await LadeProcess.run("-v", server.address("/x"), "a=ü", "X-A:1", "-b", "c=s3cret")
+        let received = try await server.request(at: 0)
+        let shown = outcome.talkLines.filter { $0.hasPrefix("> ") }.dropFirst().map { $0.dropFirst(2).lowercased() }
+        // The order is the transport's.
+        let sent = received.fields.map { field in
+            field.name == "Cookie" ? "cookie: <redacted>" : "\(field.name.lowercased()): \(field.value.lowercased())"
+        }
+        #expect(shown.sorted() == sent.sorted())
+        #expect(outcome.talkLines.contains("* sending a body of 10 bytes"))
+        #expect(!outcome.talk.contains("s3cret"))
+        let asked = try await LadeProcess.run("-v", "--show-secrets", server.address(), "-b", "c=s3cret", "-u", "me:pw")
+        #expect(asked.talkLines.contains("> Cookie: c=s3cret"))
+    }
+
     @Test("command CM-02 obeys NO_COLOR and TERM=dumb", arguments: [["NO_COLOR": "1"], ["TERM": "dumb"]])
     func noColour(environment: [String: String]) async throws {
         let server = try server()
@@ -98,7 +155,7 @@ struct GetTests: GetSuite {
         }
         let outcome = try await LadeProcess.run("get", "-i", server.address(), to: .terminal)
         #expect(outcome.output.hasSuffix("\r\n\r\na\\x1B]0;title\\x07\\u{202E}b\r\n"))
-        #expect(outcome.output.contains("X-Odd: \\x9B2J\r\n"))
+        #expect(outcome.output.contains("X-Odd\u{1B}[0m: \\x9B2J\r\n"))
     }
 
     @Test("command CM-02 keeps what is no text off a terminal")
@@ -114,11 +171,11 @@ struct GetTests: GetSuite {
     func heads() async throws {
         let server = try server { _ in .text("hi", [ServerField("X-A", "b")]) }
         let included = try await LadeProcess.run("get", "-i", server.address())
-        #expect(included.output.hasPrefix("HTTP/1.1 200\r\n"))
+        #expect(included.output.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(included.output.contains("\r\nX-A: b\r\n"))
         #expect(included.output.hasSuffix("\r\n\r\nhi"))
         let asked = try await LadeProcess.run("get", "-I", server.address())
-        #expect(asked.output.hasPrefix("HTTP/1.1 200\r\n"))
+        #expect(asked.output.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(asked.output.hasSuffix("\r\n\r\n"))
         #expect(try await server.request(at: 1).method == "HEAD")
     }

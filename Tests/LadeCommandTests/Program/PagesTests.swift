@@ -197,6 +197,6 @@ struct PagesTests {
         #expect(pages.status == 0)
         #expect(pages.output.split(separator: "\n").count == 12)
         #expect(outcome.status == 0)
-        #expect(outcome.talk == "")
+        #expect(outcome.talk.contains("/medias"))
     }
 }

@@ -14,7 +14,7 @@ struct JSONPrinterTests {
     }
 
     @Test(
-        "command CM-02 lays JSON out and keeps every digit, escape, key and duplicate",
+        "command CM-02 lays JSON out and keeps every digit, key and duplicate",
         arguments: [
             ("{}", "{}\n"),
             ("[ ]", "[]\n"),
@@ -23,7 +23,7 @@ struct JSONPrinterTests {
                 #" {"b":1.0,"a":[1, 2e5,{}],"b":null} "#,
                 "{\n  \"b\": 1.0,\n  \"a\": [\n    1,\n    2e5,\n    {}\n  ],\n  \"b\": null\n}\n"
             ),
-            (#"{"a\"{[,:":"\u00e4\\"}"#, "{\n  \"a\\\"{[,:\": \"\\u00e4\\\\\"\n}\n"),
+            (#"{"a\"{[,:":"\u00e4\\"}"#, "{\n  \"a\\\"{[,:\": \"ä\\\\\"\n}\n"),
             ("{\"a\":1}\n{\"a\":2}", "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n"),
             ("", ""),
         ]
@@ -53,6 +53,21 @@ struct JSONPrinterTests {
     func controls() {
         #expect(printed("\"\u{1B}[2J\u{9B}\u{202E}\n\"") == "\"\\u001B[2J\\u009B\\u202E\\u000A\"\n")
         #expect(printed("[\u{1B}]").contains("\\u001B"))
+    }
+
+    @Test(
+        "shows escapes as the characters they mean, unless those would do harm",
+        arguments: [
+            (#""\u00e4\u00C4""#, #""äÄ""#), (#""\ud83d\ude00""#, #""😀""#), (#""a\/b""#, #""a/b""#),
+            (#""\ud83d""#, #""\ud83d""#), (#""\ude00""#, #""\ude00""#), (#""\ud83dx""#, #""\ud83dx""#),
+            (#""\ud83d\n""#, #""\ud83d\n""#), (#""\ud83d\u0041""#, #""\ud83d\u0041""#),
+            (#""\u0022\u005c""#, #""\u0022\u005c""#),
+            (#""\u0000\u001b\u009b\u202e\u2028""#, #""\u0000\u001b\u009b\u202e\u2028""#), (#""\u00g0""#, #""\u00g0""#),
+            (#""\\u00e4""#, #""\\u00e4""#), (#""\u00"#, #""\u00"#), (#""\"#, #""\"#), (#""\n\"""#, #""\n\"""#),
+        ]
+    )
+    func escapes(text: String, shown: String) {
+        #expect(printed(text) == shown + "\n")
     }
 
     @Test("does not make a screen of spaces out of a page of brackets")

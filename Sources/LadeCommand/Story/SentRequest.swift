@@ -1,0 +1,59 @@
+import Lade
+
+#if os(Linux)
+    import LadeCurl
+#endif
+
+/// A request as it goes to the server: with the fields that the transport adds by itself.
+struct SentRequest: Sendable {
+    let request: Request
+    /// Every field, in the order in which it is sent.
+    let fields: Headers
+
+    /// Adds what the transport adds.
+    init(_ request: Request, decodesContent: Bool) {
+        self.request = request
+        var fields = Headers()
+        if !request.headers.contains("Host"), let origin = Origin(request.url) {
+            let host = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
+            let isStandard = origin.port == (origin.isSecure ? 443 : 80)
+            fields.add("Host", isStandard ? host : "\(host):\(origin.port)")
+        }
+        for field in request.headers { fields.add(field.name, field.value) }
+        #if os(Linux)
+            if decodesContent, !fields.contains("Accept-Encoding") {
+                fields.add("Accept-Encoding", CurlTransport.library.codings.joined(separator: ", "))
+            }
+        #endif
+        if let body = request.body {
+            if let type = body.contentType, !fields.contains("Content-Type") { fields.add("Content-Type", type) }
+            if !fields.contains("Content-Length") {
+                if let length = body.length {
+                    fields.add("Content-Length", "\(length)")
+                } else if request.version != .http2PriorKnowledge {
+                    fields.add("Transfer-Encoding", "chunked")
+                }
+            }
+        }
+        self.fields = fields
+    }
+
+    /// The size of the body in words; nil without one.
+    var bodyWords: String? {
+        guard let body = request.body else { return nil }
+        guard let length = body.length else { return "a body of unknown length" }
+        return "a body of \(length) \(length == 1 ? "byte" : "bytes")"
+    }
+}
+
+/// Tells of each exchange what it sends, below all that changes the request.
+struct SentTeller: Interceptor {
+    let story: Story
+    let decodesContent: Bool
+
+    /// Tells, and passes the request on.
+    func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+        story.tell(SentRequest(request, decodesContent: decodesContent))
+        return try await next(request)
+    }
+}
