@@ -83,6 +83,23 @@ func decoding<T: Decodable>(
     }
 }
 
+/// Encoding of what a document holds.
+func encoding<T: Codable>(_ name: String, _ type: T.Type, _ data: Data, _ goal: String) throws -> Row {
+    var decoder = FastJSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    let value = try decoder.decode(type, from: data)
+    let foundation = JSONEncoder()
+    foundation.dateEncodingStrategy = .iso8601
+    var fast = FastJSONEncoder()
+    fast.dateEncodingStrategy = .iso8601
+    let encoder = fast
+    return Row(name: name, bytes: try encoder.encode(value).count, goal: goal) {
+        sink += try foundation.encode(value).count
+    } fast: {
+        sink += try encoder.encode(value).count
+    }
+}
+
 var words = Array(CommandLine.arguments.dropFirst())
 var originals: String?
 if let place = words.firstIndex(of: "--originals"), place + 1 < words.count {
@@ -115,6 +132,11 @@ let rows: [Row] = [
     decoding("canada", FeatureCollection.self, polygons, "6 ×, 8 ×"),
     decoding("31 bytes", Small.self, small, "2.5 ×, 3 ×"),
     decoding("unions by try?", [Scalar].self, union, "1 ×, 2 ×"),
+    try encoding("medias, encoded", Plain.MediaPage.self, medias, "3 ×, 5 ×"),
+    try encoding("Twitter, encoded", Timeline.self, timeline, "3 ×, 5 ×"),
+    try encoding("citm, encoded", EventCatalogue.self, events, "3 ×, 5 ×"),
+    try encoding("canada, encoded", FeatureCollection.self, polygons, "3 ×, 5 ×"),
+    try encoding("31 bytes, encoded", Small.self, small, "3 ×"),
 ]
 
 // For a profiler: one row's decoding alone, so many times.

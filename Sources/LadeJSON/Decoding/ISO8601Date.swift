@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Reads the dates that nearly all documents have: `2023-04-02T19:30:00Z` and `2023-04-02T19:30:00+02:00` (RFC 3339).
+/// Reads and writes the dates that nearly all documents have: `2023-04-02T19:30:00Z` and `2023-04-02T19:30:00+02:00` (RFC 3339).
 enum ISO8601Date {
     /// The date; nil for any other form, which is left to Foundation.
     @inline(__always)
@@ -57,5 +57,40 @@ enum ISO8601Date {
         let shifted = month > 2 ? year : year - 1
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    }
+
+    /// Writes a date with its quotation marks; false for the years that are left to Foundation.
+    static func write(_ date: Date, to output: inout EncodedOutput) -> Bool {
+        let time = date.timeIntervalSince1970.rounded(.down)
+        // From 1583 to 9999.
+        guard time >= -12_212_553_600, time < 253_402_300_800 else { return false }
+        let seconds = Int(time)
+        let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+        let ofDay = seconds - day * 86_400
+        // Years begin in March, so that the leap day is the last one; eras have 400 years.
+        let shifted = day + 719_468
+        let era = shifted / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let isNextYear = month >= 10
+        let year = era * 400 + yearOfEra + (isNextYear ? 1 : 0)
+        output.reserve(22)
+        output.write(UInt8(ascii: "\""))
+        write(year / 100, "", &output)
+        write(year % 100, "-", &output)
+        write(isNextYear ? month - 9 : month + 3, "-", &output)
+        write(dayOfYear - (153 * month + 2) / 5 + 1, "T", &output)
+        write(ofDay / 3600, ":", &output)
+        write(ofDay / 60 % 60, ":", &output)
+        write(ofDay % 60, "Z\"", &output)
+        return true
+    }
+
+    private static func write(_ pair: Int, _ separator: StaticString, _ output: inout EncodedOutput) {
+        output.write(UInt8(truncatingIfNeeded: pair / 10) | 0x30)
+        output.write(UInt8(truncatingIfNeeded: pair % 10) | 0x30)
+        output.write(separator)
     }
 }

@@ -57,4 +57,49 @@ enum SnakeCase {
         }
         return written == name.count
     }
+
+    /// A name in snake case as Foundation's `convertToSnakeCase` writes it: `oneTwo` is `one_two`, `myURLName` is `my_url_name`.
+    static func written(_ name: String) -> String {
+        let bytes = Array(name.utf8)
+        guard bytes.allSatisfy({ $0 < 0x80 }) else { return writtenByFoundation(name) }
+        let isUpper = { (byte: UInt8) in (0x41...0x5A).contains(byte) }
+        let isLower = { (byte: UInt8) in (0x61...0x7A).contains(byte) }
+        var starts: Set<Int> = []
+        var position = 1
+        while let upper = bytes.indices.dropFirst(position).first(where: { isUpper(bytes[$0]) }) {
+            starts.insert(upper)
+            guard let lower = bytes.indices.dropFirst(upper).first(where: { isLower(bytes[$0]) }) else { break }
+            // The last letter of several capitals begins the next word.
+            starts.insert(lower - 1)
+            position = lower + 1
+        }
+        var written: [UInt8] = []
+        written.reserveCapacity(bytes.count + starts.count)
+        for (position, byte) in bytes.enumerated() {
+            if starts.contains(position) { written.append(UInt8(ascii: "_")) }
+            written.append(isUpper(byte) ? byte | 0x20 : byte)
+        }
+        return String(decoding: written, as: UTF8.self)
+    }
+
+    /// Names outside ASCII are rare, and which letters they have is Foundation's to decide.
+    private static func writtenByFoundation(_ name: String) -> String {
+        struct Probe: Codable {
+            var key: MemberKey
+            init(_ name: String) { key = MemberKey(name) }
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: MemberKey.self)
+                key = container.allKeys.first ?? MemberKey("")
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: MemberKey.self)
+                try container.encode(0, forKey: key)
+            }
+        }
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        // An object with one member can be encoded and decoded.
+        let probe = (try? encoder.encode(Probe(name))).flatMap { try? JSONDecoder().decode(Probe.self, from: $0) }
+        return probe?.key.stringValue ?? name
+    }
 }

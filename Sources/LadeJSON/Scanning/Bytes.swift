@@ -33,6 +33,10 @@ enum Bytes {
         return (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | control) & highBits
     }
 
+    /// The highest bit of the first byte that is zero; bits above the lowest one set may be wrong.
+    @inline(__always)
+    static func zeros(_ word: UInt64) -> UInt64 { ((word &- ones) & ~word) & highBits }
+
     /// The position of the first backslash among eight bytes; 8 when there is none.
     @inline(__always)
     static func firstBackslash(_ word: UInt64) -> Int {

@@ -40,6 +40,7 @@ struct JSONScanner {
     ///   - index: What takes the words.
     ///   - allowsTrailingCommas: Whether a comma may stand before a closing bracket or brace.
     ///   - markLength: The length of the byte order mark in front of the bytes, for the offsets of faults.
+    /// - Throws: The first violation, with its position.
     static func scan(
         _ bytes: UnsafeBufferPointer<UInt8>,
         into index: inout JSONIndex,

@@ -1,20 +1,23 @@
+/// A name that is compared by code units.
+struct ExactName: Sendable, Hashable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    static func == (lhs: ExactName, rhs: ExactName) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
 /// The members of a JSON object, by name; in no order.
 ///
 /// Names are compared by code units, as RFC 8259 §8.3 asks: `é` as one character and as a letter with a combining accent are
 /// two names, which Swift's `String` takes for one.
 public struct JSONObject: Sendable, Hashable {
-    private struct Name: Sendable, Hashable {
-        let text: String
-
-        static func == (lhs: Name, rhs: Name) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
-
-        func hash(into hasher: inout Hasher) {
-            var text = text
-            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        }
-    }
-
-    private var members: [Name: JSONValue] = [:]
+    private var members: [ExactName: JSONValue] = [:]
 
     /// Makes an object without members.
     public init() {}
@@ -24,8 +27,8 @@ public struct JSONObject: Sendable, Hashable {
 
     /// The value of a member; setting nil removes it.
     public subscript(name: String) -> JSONValue? {
-        get { members[Name(text: name)] }
-        set { members[Name(text: name)] = newValue }
+        get { members[ExactName(name)] }
+        set { members[ExactName(name)] = newValue }
     }
 
     /// The names, in no order.
