@@ -1,4 +1,4 @@
-public import LadeCore
+import LadeCore
 
 /// The pages of an endpoint, one after the other, as they are asked for (pages PA-10 … PA-14).
 ///
