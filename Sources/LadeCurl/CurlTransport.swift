@@ -44,7 +44,9 @@ public final class CurlTransport: Transport {
 
     /// Carries out one exchange; see `Transport.send`.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        if let scheme = request.url.scheme, scheme == "file" || scheme == "data", rules.allowsLocalAddresses {
+        if rules.allowsLocalAddresses, request.parts.scheme == .other, let scheme = request.url.scheme,
+            scheme == "file" || scheme == "data"
+        {
             return try await LocalTransport().send(request, call: call)
         }
         let transfer = try Transfer(

@@ -22,7 +22,7 @@ public struct ServiceKey: Sendable, Hashable, CustomStringConvertible {
     public init(_ request: Request) {
         // One pass over the text: `URL` would make a string of each part, ten times as dear.
         var address = request.url.absoluteString
-        let parts = AddressParts(address)
+        let parts = request.parts
         description = address.withUTF8 { Self.text(parts, $0) }
     }
 

@@ -33,8 +33,10 @@ public struct Request: Sendable {
     /// `127.0.0.1`, `[1:0::]` by `[1::]`. So the host that is dialled is the one that origins, cookies and pins are compared
     /// with. Path and query are sent as they are written.
     public var url: URL {
-        didSet { url = url.withNormalHost }
+        didSet { (url, parts) = url.withNormalHost }
     }
+    /// Where the parts of the address stand in its text.
+    package private(set) var parts: AddressParts
     /// The header section; see ``Headers/fault`` for what happens to invalid fields.
     public var headers: Headers
     /// How long the stages may take.
@@ -51,7 +53,7 @@ public struct Request: Sendable {
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) {
         self.method = method
-        self.url = url.withNormalHost
+        (self.url, parts) = url.withNormalHost
         self.headers = headers
         options = .standard
         if body != nil { self.body = body }
@@ -96,11 +98,6 @@ public struct Request: Sendable {
     ///
     /// - Throws: ``LoadingError/invalidRequest(_:_:)`` naming the culprit.
     public func validate() throws(LoadingError) {
-        try validate(AddressParts(url.absoluteString))
-    }
-
-    /// The same as ``validate()`` for who has taken the address apart already.
-    package func validate(_ parts: AddressParts) throws(LoadingError) {
         if let fault = headers.fault { throw .invalidRequest(.header(fault), ErrorContext(self)) }
         guard let scheme = parts.scheme else { throw urlFault("it has no scheme") }
         if let port = parts.port, !(1...65_535).contains(port) {

@@ -28,18 +28,20 @@ extension URL {
     /// The address with its host in the form that rules compare, so that no transport reads another host into it.
     ///
     /// The case of letters and a dot at the end stay. An address whose host has no normal form stays, too, and is refused by
-    /// ``Request/validate()``.
-    package var withNormalHost: URL {
+    /// ``Request/validate()``. Its parts are given with it, for they are looked at again and again.
+    package var withNormalHost: (url: URL, parts: AddressParts) {
         let address = absoluteString
         let parts = AddressParts(address)
-        guard let scheme = parts.scheme, scheme != .other, !parts.hostIsPlain, !parts.hostIsEmpty else { return self }
+        guard let scheme = parts.scheme, scheme != .other, !parts.hostIsPlain, !parts.hostIsEmpty else {
+            return (self, parts)
+        }
         let utf8 = address.utf8
         let start = utf8.index(utf8.startIndex, offsetBy: parts.host.lowerBound)
         let end = utf8.index(start, offsetBy: parts.host.count)
-        guard let host = NormalHost(bytes: utf8[start..<end])?.inURL, !host.utf8.elementsEqual(utf8[start..<end]) else {
-            return self
-        }
-        return URL(string: address[..<start] + host + address[end...], encodingInvalidCharacters: false) ?? self
+        guard let host = NormalHost(bytes: utf8[start..<end])?.inURL, !host.utf8.elementsEqual(utf8[start..<end]),
+            let normal = URL(string: address[..<start] + host + address[end...], encodingInvalidCharacters: false)
+        else { return (self, parts) }
+        return (normal, AddressParts(normal.absoluteString))
     }
 
     /// The path without dot segments, `/` for an empty one: what cookies and scopes are compared with.

@@ -29,6 +29,7 @@ extension EasyHandle {
                 version: request.version,
                 isStreamed: transfer.isStreamed,
                 isDecoding: transfer.isDecoding,
+                connectsPatiently: transfer.limits.connectsPatiently,
                 awaitsSharing: awaitsSharing
             )
         }
@@ -43,6 +44,8 @@ extension EasyHandle {
         var isStreamed: Bool
         /// Whether codings are asked for and decoded.
         var isDecoding: Bool
+        /// Whether a connection may take as long to make as libcurl allows on its own, or longer.
+        var connectsPatiently: Bool
         /// Whether it waits for a connection that is being made.
         var awaitsSharing: Bool
     }
@@ -72,15 +75,17 @@ extension EasyHandle {
         set(CURLOPT_NOSIGNAL, true)
         set(CURLOPT_PATH_AS_IS, true)
         // A stream's reader is woken for each time it is filled.
-        set(CURLOPT_BUFFERSIZE, plan.transfer.isStreamed ? 128 << 10 : 64 << 10)
+        // Otherwise it stays below the size from which the C library tidies up its heap whenever memory is freed.
+        set(CURLOPT_BUFFERSIZE, plan.transfer.isStreamed ? 128 << 10 : 60 << 10)
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         // Chunks are parsed by ``ChunkParser``; libcurl still finds their end.
         set(CURLOPT_HTTP_TRANSFER_DECODING, false)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-        // Time-outs are the loop's own; libcurl's connect time-out (300 s) is only put out of the way.
-        set(CURLOPT_CONNECTTIMEOUT, 86_400)
+        // Time-outs are the loop's own; libcurl's connect time-out (300 s) is put out of the way where it would come first.
+        // Set, it costs a timer for each exchange.
+        if plan.transfer.limits.connectsPatiently { set(CURLOPT_CONNECTTIMEOUT, 86_400) }
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.wholeNanoseconds / 1_000_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
@@ -157,12 +162,12 @@ extension EasyHandle {
     }
 
     private func setProxy(_ plan: Plan, _ proxy: ProxySettings) {
-        if case .unixSocket = plan.request.destination { return set(CURLOPT_PROXY, "") }
+        if case .unixSocket = plan.request.destination { return setNoProxy() }
         switch proxy {
-        case .direct: set(CURLOPT_PROXY, "")
+        case .direct: setNoProxy()
         case .environment:
             // libcurl reads the variables by itself; only the loopback is none of a proxy's business.
-            if Self.isLoopback(plan.transfer.host) { set(CURLOPT_PROXY, "") }
+            if Self.isLoopback(plan.transfer.host) { setNoProxy() }
         case .proxy(let proxy):
             let scheme = proxy.kind == .http ? "http" : "socks5h"
             let host = proxy.host.contains(":") && !proxy.host.hasPrefix("[") ? "[\(proxy.host)]" : proxy.host
@@ -173,6 +178,12 @@ extension EasyHandle {
                 set(CURLOPT_PROXYPASSWORD, credentials.password.reveal())
             }
         }
+    }
+
+    private func setNoProxy() {
+        set(CURLOPT_PROXY, "")
+        // Without exceptions of ours libcurl searches the environment for some, each time.
+        set(CURLOPT_NOPROXY, "")
     }
 
     private static func isLoopback(_ host: String) -> Bool {

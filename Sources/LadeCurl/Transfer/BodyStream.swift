@@ -54,9 +54,9 @@ final class BodyStream: ResponseBodySource {
     private let cancelTransfer: @Sendable () -> Void
     private let resumeTransfer: @Sendable () -> Void
     private let cancellation: LoadingError
-    // Owned by the loop.
-    private nonisolated(unsafe) var slab: PooledBytes?
-    private nonisolated(unsafe) var unpublished: [Data] = []
+    // Owned by the loop, and accessed by one function at a time.
+    @exclusivity(unchecked) private nonisolated(unsafe) var slab: PooledBytes?
+    @exclusivity(unchecked) private nonisolated(unsafe) var unpublished: [Data] = []
 
     init(
         highWater: Int,

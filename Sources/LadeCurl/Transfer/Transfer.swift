@@ -35,6 +35,9 @@ final class Transfer: @unchecked Sendable {
         /// What the call has left when the exchange is made, the wait for a connection included.
         let deadline: Int64
 
+        /// Whether libcurl's own connect time-out could come first.
+        var connectsPatiently: Bool { min(connect, deadline, whole) >= 300_000_000_000 }
+
         init(_ timeouts: Request.Timeouts, _ call: Call) {
             deadline = call.deadline.map { max(0, call.time.now.duration(to: $0).wholeNanoseconds) } ?? .max
             connect = timeouts.connectNanoseconds ?? .max
@@ -160,8 +163,8 @@ final class Transfer: @unchecked Sendable {
     ) throws(LoadingError) {
         self.lane = lane
         let address = request.url.absoluteString
-        let parts = AddressParts(address)
-        try request.validate(parts)
+        let parts = request.parts
+        try request.validate()
         guard parts.scheme == .http || parts.scheme == .https else {
             throw .invalidRequest(.unsupportedScheme(request.url.scheme ?? ""), ErrorContext(request))
         }

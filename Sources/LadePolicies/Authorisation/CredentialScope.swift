@@ -82,7 +82,7 @@ public struct CredentialScope: Sendable, Hashable {
     ///
     /// - Throws: `LoadingError.authorisationFailed` with the cause `insecure`.
     func check(_ request: Request, for authoriser: String) throws(LoadingError) {
-        guard !allowsInsecure, AddressParts(request.url.absoluteString).scheme != .https else { return }
+        guard !allowsInsecure, request.parts.scheme != .https else { return }
         let fault = AuthorisationFault(authoriser: authoriser, cause: .insecure)
         throw .authorisationFailed(fault, ErrorContext(request))
     }

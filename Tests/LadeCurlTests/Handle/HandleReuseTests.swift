@@ -58,8 +58,9 @@ struct HandleReuseTests {
         await transport.shutDown()
     }
 
-    /// Answers whose first field is a folded line. libcurl before 8.2 appends it to freed memory (curl issue 11101), which
-    /// Address Sanitizer sees.
+    /// Answers whose first field is a folded line.
+    ///
+    /// libcurl before 8.2 appends it to freed memory (curl issue 11101), which Address Sanitizer sees.
     private static var folded: [String: [ServerStep]] {
         [
             "in one segment": [.send("HTTP/1.1 200 OK\r\n folded: x\r\nContent-Length: 2\r\n\r\nok")],
