@@ -116,12 +116,12 @@ struct SegmentTrackTests {
         #expect(Self.text(try #require(try decoded(Chapter.self, json).segments)) == "A 0 60")
     }
 
-    @Test("a thousand nested segments are cut")
+    @Test("thousands of nested segments are cut in a moment")
     func many() throws {
-        let text = (0..<1000).map { "S\($0) \($0) \(4000 - $0)" }.joined(separator: ", ")
+        let text = (0..<20_000).map { "S\($0) \($0) \(80_000 - $0)" }.joined(separator: ", ")
         let segments = try #require(try Self.chapter(text).segments)
 
-        #expect(segments.count == 1999 && segments.first?.urn == "S0" && segments.last?.urn == "S0")
+        #expect(segments.count == 39_999 && segments.first?.urn == "S0" && segments.last?.urn == "S0")
     }
 
     @Test("random segments are disjoint, in order, and cover what the input covers", arguments: UInt64(1)...40)

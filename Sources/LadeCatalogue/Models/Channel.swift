@@ -8,12 +8,6 @@
 ///
 /// Channels are equal when their identifiers are.
 public struct Channel: KeyedModel {
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The identifier among everything in the catalogue; from `urn`.
@@ -22,12 +16,18 @@ public struct Channel: KeyedModel {
     public var vendor: Vendor = .none
     /// How it is broadcast; from `transmission`.
     public var transmission: Transmission = .none
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
     /// What the image shows; from `imageTitle`.
     public var imageTitle: String?
     /// Where the rights to the image lie; from `imageCopyright`.
     public var imageCopyright: String?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
     /// The address of the image as a vector graphic; from `imageUrlRaw`.
     var rawImageURL: URL?
     /// The address of the timetable; from `timeTableUrl`.
@@ -41,9 +41,9 @@ public struct Channel: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, urn, vendor, transmission, imageTitle, imageCopyright
-        case summary = "description"
+        case urn, vendor, transmission, title, lead, imageTitle, imageCopyright
         case uid = "id"
+        case summary = "description"
         case imageURL = "imageUrl"
         case rawImageURL = "imageUrlRaw"
         case timetableURL = "timeTableUrl"

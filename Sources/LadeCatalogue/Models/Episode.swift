@@ -8,6 +8,8 @@
 ///
 /// Episodes are equal when their identifiers are.
 public struct Episode: KeyedModel {
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
     /// The title; from `title`.
     public var title = ""
     /// A short introduction; from `lead`.
@@ -18,8 +20,6 @@ public struct Episode: KeyedModel {
     public var imageTitle: String?
     /// Where the rights to the image lie; from `imageCopyright`.
     public var imageCopyright: String?
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
     /// When it was published; from `publishedDate`.
     public var date: Date?
     /// The address of the image; from `imageUrl`.
@@ -40,8 +40,8 @@ public struct Episode: KeyedModel {
 
     enum CodingKeys: String, JSONKey {
         case title, lead, imageTitle, imageCopyright, socialCount, seasonNumber
-        case summary = "description"
         case uid = "id"
+        case summary = "description"
         case date = "publishedDate"
         case imageURL = "imageUrl"
         case fullLengthURN = "fullLengthUrn"
@@ -82,24 +82,24 @@ public struct EpisodeComposition: KeyedModel {
 ///
 /// Two are equal when their identifiers are.
 public struct RelatedContent: KeyedModel {
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
+    /// The address of the page; from `url`.
+    public var url: URL?
     /// The title; from `title`.
     public var title = ""
     /// A short introduction; from `lead`.
     public var lead: String?
     /// A longer text; from `description`.
     public var summary: String?
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The address of the page; from `url`.
-    public var url: URL?
 
     /// Makes one without any value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, url
-        case summary = "description"
+        case url, title, lead
         case uid = "id"
+        case summary = "description"
     }
 
     /// What tells it from others of its kind.

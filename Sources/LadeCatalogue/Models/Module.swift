@@ -8,18 +8,18 @@
 ///
 /// Modules are equal when their identifiers are.
 public struct Module: KeyedModel {
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The identifier among everything in the catalogue; from `urn`.
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
     /// The kind of module; from `moduleConfigType`.
     public var moduleType: ModuleType = .none
     /// From when it is shown; from `publishStartTimestamp`.
@@ -55,9 +55,9 @@ public struct Module: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, urn, vendor, seoName, headerBackgroundColor, textColor, linkColor
-        case summary = "description"
+        case urn, vendor, title, lead, seoName, headerBackgroundColor, textColor, linkColor
         case uid = "id"
+        case summary = "description"
         case moduleType = "moduleConfigType"
         case startDate = "publishStartTimestamp"
         case endDate = "publishEndTimestamp"
@@ -85,14 +85,14 @@ public struct Module: KeyedModel {
 ///
 /// Sections are equal when their identifiers are.
 public struct ModuleSection: KeyedModel {
+    /// The identifier within its business unit and kind; from `id`.
+    public var uid = ""
     /// The title; from `title`.
     public var title = ""
     /// A short introduction; from `lead`.
     public var lead: String?
     /// A longer text; from `description`.
     public var summary: String?
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
     /// From when it is shown; from `publishStartTimestamp`.
     public var startDate: Date?
     /// Until when it is shown; from `publishEndTimestamp`.
@@ -103,8 +103,8 @@ public struct ModuleSection: KeyedModel {
 
     enum CodingKeys: String, JSONKey {
         case title, lead
-        case summary = "description"
         case uid = "id"
+        case summary = "description"
         case startDate = "publishStartTimestamp"
         case endDate = "publishEndTimestamp"
     }

@@ -8,12 +8,6 @@
 ///
 /// Two are equal when their URNs are.
 public struct SearchResultMedia: KeyedModel {
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The identifier among everything in the catalogue; from `urn`.
@@ -22,12 +16,18 @@ public struct SearchResultMedia: KeyedModel {
     public var vendor: Vendor = .none
     /// Video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
     /// What the image shows; from `imageTitle`.
     public var imageTitle: String?
     /// Where the rights to the image lie; from `imageCopyright`.
     public var imageCopyright: String?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
     /// When it was published; from `date`.
     public var date: Date?
     /// How long it plays; from `duration`.
@@ -45,10 +45,10 @@ public struct SearchResultMedia: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, urn, vendor, mediaType, imageTitle, imageCopyright, date, duration, presentation
+        case urn, vendor, mediaType, title, lead, imageTitle, imageCopyright, date, duration, presentation
         case episode, show
-        case summary = "description"
         case uid = "id"
+        case summary = "description"
         case imageURL = "imageUrl"
         case channelUid = "channelId"
     }
@@ -86,12 +86,6 @@ public struct SearchResultMedia: KeyedModel {
 ///
 /// Two are equal when their URNs are.
 public struct SearchResultShow: KeyedModel {
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The identifier among everything in the catalogue; from `urn`.
@@ -100,20 +94,26 @@ public struct SearchResultShow: KeyedModel {
     public var vendor: Vendor = .none
     /// How it is broadcast; from `transmission`.
     public var transmission: Transmission = .none
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
     /// What the image shows; from `imageTitle`.
     public var imageTitle: String?
     /// Where the rights to the image lie; from `imageCopyright`.
     public var imageCopyright: String?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
 
     /// Makes one without any value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, urn, vendor, transmission, imageTitle, imageCopyright
-        case summary = "description"
+        case urn, vendor, transmission, title, lead, imageTitle, imageCopyright
         case uid = "id"
+        case summary = "description"
         case imageURL = "imageUrl"
     }
 

@@ -8,12 +8,6 @@
 ///
 /// Segments are equal when their URNs are.
 public struct Segment: Subdivision {
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The identifier among everything in the catalogue; from `urn`.
@@ -22,36 +16,42 @@ public struct Segment: Subdivision {
     public var vendor: Vendor = .none
     /// Video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
+    /// The address of the image; from `imageUrl`.
+    var imageURL: URL?
     /// What the image shows; from `imageTitle`.
     public var imageTitle: String?
     /// Where the rights to the image lie; from `imageCopyright`.
     public var imageCopyright: String?
     /// What kind of content it is; from `type`.
     public var contentType: ContentType = .none
-    /// What put it on the list; from `assignedBy`.
-    public var source: MediaSource = .none
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
     /// When it was published or made; from `date`.
     public var date: Date?
     /// How long it plays; from `duration`.
     public var duration: Duration = .zero
-    /// Why the service blocks it, whatever the date; from `blockReason`.
-    public var originalBlockingReason: BlockingReason = .none
-    /// Whether it plays outside Switzerland; from `playableAbroad`.
-    public var isPlayableAbroad = false
-    /// The warning for young people; from `youthProtectionColor`.
-    public var youthProtectionColor: YouthProtectionColor = .none
-    /// The download in standard definition; from `podcastSdUrl`.
-    public var podcastStandardDefinitionURL: URL?
-    /// The download in high definition; from `podcastHdUrl`.
-    public var podcastHighDefinitionURL: URL?
     /// When it becomes available; from `validFrom`.
     public var startDate: Date?
     /// Until when it is available; from `validTo`.
     public var endDate: Date?
+    /// Whether it plays outside Switzerland; from `playableAbroad`.
+    public var isPlayableAbroad = false
+    /// The warning for young people; from `youthProtectionColor`.
+    public var youthProtectionColor: YouthProtectionColor = .none
+    /// Why the service blocks it, whatever the date; from `blockReason`.
+    public var originalBlockingReason: BlockingReason = .none
+    /// What put it on the list; from `assignedBy`.
+    public var source: MediaSource = .none
     /// The title for screen readers; from `mediaDescription`.
     public var accessibilityTitle: String?
+    /// The download in standard definition; from `podcastSdUrl`.
+    public var podcastStandardDefinitionURL: URL?
+    /// The download in high definition; from `podcastHdUrl`.
+    public var podcastHighDefinitionURL: URL?
     /// Further reading; from `relatedContentList`.
     public var relatedContents: [RelatedContent]?
     /// How often it was viewed, liked and shared; from `socialCountList`.
@@ -77,20 +77,20 @@ public struct Segment: Subdivision {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, urn, vendor, mediaType, imageTitle, imageCopyright, date, duration
+        case urn, vendor, mediaType, title, lead, imageTitle, imageCopyright, date, duration
         case youthProtectionColor, displayable, markIn, markOut
-        case summary = "description"
         case uid = "id"
-        case contentType = "type"
-        case source = "assignedBy"
+        case summary = "description"
         case imageURL = "imageUrl"
-        case originalBlockingReason = "blockReason"
-        case isPlayableAbroad = "playableAbroad"
-        case podcastStandardDefinitionURL = "podcastSdUrl"
-        case podcastHighDefinitionURL = "podcastHdUrl"
+        case contentType = "type"
         case startDate = "validFrom"
         case endDate = "validTo"
+        case isPlayableAbroad = "playableAbroad"
+        case originalBlockingReason = "blockReason"
+        case source = "assignedBy"
         case accessibilityTitle = "mediaDescription"
+        case podcastStandardDefinitionURL = "podcastSdUrl"
+        case podcastHighDefinitionURL = "podcastHdUrl"
         case relatedContents = "relatedContentList"
         case socialCounts = "socialCountList"
         case fullLengthURN = "fullLengthUrn"

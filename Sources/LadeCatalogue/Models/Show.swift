@@ -8,12 +8,6 @@
 ///
 /// Shows are equal when their URNs are.
 public struct Show: KeyedModel {
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The identifier among everything in the catalogue; from `urn`.
@@ -22,6 +16,12 @@ public struct Show: KeyedModel {
     public var vendor: Vendor = .none
     /// How it is broadcast; from `transmission`.
     public var transmission: Transmission = .none
+    /// The title; from `title`.
+    public var title = ""
+    /// A short introduction; from `lead`.
+    public var lead: String?
+    /// A longer text; from `description`.
+    public var summary: String?
     /// When it is broadcast; from `broadcastInformation`.
     @Boxed public var broadcastInformation: BroadcastInformation?
     /// What the image shows; from `imageTitle`.
@@ -63,10 +63,10 @@ public struct Show: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, urn, vendor, transmission, broadcastInformation, imageTitle, imageCopyright
+        case urn, vendor, transmission, title, lead, broadcastInformation, imageTitle, imageCopyright
         case numberOfEpisodes
-        case summary = "description"
         case uid = "id"
+        case summary = "description"
         case homepageURL = "homepageUrl"
         case podcastSubscriptionURL = "podcastSubscriptionUrl"
         case podcastStandardDefinitionURL = "podcastFeedSdUrl"

@@ -17,19 +17,28 @@ struct SegmentTrack: Sendable, Hashable {
         let valid = raw.enumerated().filter { $0.element.duration > .zero && $0.element.markIn < $0.element.markOut }
             .map { Candidate(segment: $0.element, position: $0.offset, date: date) }
         let marks = Set(valid.flatMap { [$0.segment.markIn, $0.segment.markOut] }).sorted()
-        // Those over the interval, kept while the marks are walked: a list of all of them at each mark would cost the
-        // square of their number.
         let byBeginning = valid.sorted { $0.segment.markIn < $1.segment.markIn }
         var next = byBeginning.startIndex
-        var active: [Candidate] = []
+        // A server may send as many segments as fit into an answer: looking at all of them at each mark would cost the square
+        // of their number.
+        var earlier = CandidateHeap()
         segments = []
         for (start, end) in zip(marks, marks.dropFirst()) {
-            active.removeAll { $0.segment.markOut <= start }
-            while next < byBeginning.endIndex, byBeginning[next].segment.markIn <= start {
-                active.append(byBeginning[next])
+            var starting: [Candidate] = []
+            while next < byBeginning.endIndex, byBeginning[next].segment.markIn == start {
+                starting.append(byBeginning[next])
                 next += 1
             }
-            guard let winner = active.max(by: { $1.goesBefore($0, at: start) })?.segment else { continue }
+            defer { for candidate in starting { earlier.insert(candidate) } }
+            earlier.removeFirst { $0.segment.markOut <= start }
+            let best = starting.max { $1.goesBefore($0) }
+            // Of equal rank, the one that begins here goes before one that began earlier.
+            let winner =
+                switch (best, earlier.first) {
+                case (let best?, let first?): first.rank > best.rank ? first : best
+                case (let best, let first): best ?? first
+                }
+            guard let winner = winner?.segment else { continue }
             if let last = segments.last, !last.urn.isEmpty, last.urn == winner.urn, last.markOut == start {
                 segments[segments.count - 1].markOut = end
             } else {
@@ -42,27 +51,58 @@ struct SegmentTrack: Sendable, Hashable {
         for index in segments.indices { segments[index].duration = segments[index].markOut - segments[index].markIn }
         segments.removeAll { $0.duration < .seconds(1) && $0.blockingReason(at: date) == .none }
     }
+}
 
-    private struct Candidate {
-        let segment: Segment
-        let position: Int
-        let isBlocked: Bool
+/// A segment that may be shown where others are, too.
+private struct Candidate {
+    let segment: Segment
+    let position: Int
+    /// Blocked ones go before others, then visible ones before hidden ones.
+    let rank: Int
 
-        init(segment: Segment, position: Int, date: Date) {
-            self.segment = segment
-            self.position = position
-            isBlocked = segment.blockingReason(at: date) != .none
+    init(segment: Segment, position: Int, date: Date) {
+        self.segment = segment
+        self.position = position
+        rank = (segment.blockingReason(at: date) == .none ? 0 : 2) + (segment.isHidden ? 0 : 1)
+    }
+
+    /// Whether it goes before another that began earlier too, or with it.
+    func goesBefore(_ other: Candidate) -> Bool {
+        if rank != other.rank { return rank > other.rank }
+        if segment.duration != other.segment.duration { return segment.duration < other.segment.duration }
+        return position > other.position
+    }
+}
+
+/// Candidates, the one that goes before all others first.
+private struct CandidateHeap {
+    private var elements: [Candidate] = []
+
+    var first: Candidate? { elements.first }
+
+    mutating func insert(_ candidate: Candidate) {
+        elements.append(candidate)
+        var index = elements.count - 1
+        while index > 0, elements[index].goesBefore(elements[(index - 1) / 2]) {
+            elements.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
         }
+    }
 
-        /// Whether it is shown where both are, in an interval that begins at `start`.
-        func goesBefore(_ other: Candidate, at start: Duration) -> Bool {
-            if isBlocked != other.isBlocked { return isBlocked }
-            if segment.isHidden != other.segment.isHidden { return other.segment.isHidden }
-            if segment.markIn != other.segment.markIn, (segment.markIn == start) != (other.segment.markIn == start) {
-                return segment.markIn == start
+    /// Removes the first ones as long as something holds for them.
+    mutating func removeFirst(while isOver: (Candidate) -> Bool) {
+        while let first, isOver(first) {
+            elements.swapAt(0, elements.count - 1)
+            elements.removeLast()
+            var index = 0
+            while true {
+                let children = [2 * index + 1, 2 * index + 2].filter { $0 < elements.count }
+                guard let best = children.max(by: { elements[$1].goesBefore(elements[$0]) }),
+                    elements[best].goesBefore(elements[index])
+                else { break }
+                elements.swapAt(index, best)
+                index = best
             }
-            if segment.duration != other.segment.duration { return segment.duration < other.segment.duration }
-            return position > other.position
         }
     }
 }

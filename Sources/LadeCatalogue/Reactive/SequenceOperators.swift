@@ -103,7 +103,8 @@ public func accumulateLatest<Base: AsyncSequence & Sendable>(
                     }
                 }
             }
-            try await group.waitForAll()
+            // The first failure ends the others, too.
+            for try await _ in group {}
         }
     }
 }

@@ -1,0 +1,324 @@
+import Foundation
+import Testing
+
+@testable import LadeCatalogue
+
+/// A model, and an answer with a value for each of its keys.
+struct ModelSample: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let json: String
+    /// The place of the first fault when decoding is strict or not; nil when there is none.
+    let fault: @Sendable (String, _ isStrict: Bool) throws -> String?
+    let text: @Sendable (String) throws -> String
+
+    init<Model: CatalogueModel>(_ type: Model.Type, _ json: String) {
+        testDescription = "\(type)"
+        self.json = json
+        fault = { try faultPath(type, $0, strict: $1) }
+        text = { try decoded(type, $0).description }
+    }
+
+    /// The value at a path of keys and indices of an answer.
+    static func part(_ json: String, _ path: String...) throws -> String {
+        var value = try JSONSerialization.jsonObject(with: Data(json.utf8))
+        for key in path {
+            let next =
+                (value as? [String: Any])?[key] ?? (value as? [Any]).flatMap { list in Int(key).map { list[$0] } }
+            value = try #require(next)
+        }
+        return String(
+            decoding: try JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed),
+            as: UTF8.self
+        )
+    }
+}
+
+@Suite("Every field of every model", .timeLimit(.minutes(1)))
+struct FieldTests {
+    static let samples: [ModelSample] = {
+        do {
+            func part(_ json: String, _ a: String, _ b: String = "0") throws -> String {
+                try ModelSample.part(json, a, b)
+            }
+            let media = try part(Samples.mediaList, "mediaList")
+            let chapter = try part(Samples.mediaComposition, "chapterList")
+            let show = try part(Samples.showList, "showList")
+            let program = try part(Samples.programComposition, "programList")
+            let module = try part(Samples.modules, "moduleConfigList")
+            let section = try part(Samples.page, "sectionList")
+            let song = try part(Samples.songList, "songList")
+            let topic = try part(Samples.topicList, "topicList")
+            let aggregations = try ModelSample.part(Samples.mediaSearch, "aggregations")
+            return [
+                ModelSample(Media.self, media),
+                ModelSample(Chapter.self, chapter),
+                ModelSample(Segment.self, try ModelSample.part(chapter, "segmentList", "1")),
+                ModelSample(MediaComposition.self, Samples.mediaComposition),
+                ModelSample(Resource.self, try ModelSample.part(chapter, "resourceList", "0")),
+                ModelSample(Variant.self, try ModelSample.part(media, "audioTrackList", "1")),
+                ModelSample(Subtitle.self, try ModelSample.part(chapter, "subtitleList", "0")),
+                ModelSample(DRM.self, try ModelSample.part(chapter, "resourceList", "0", "drmList", "1")),
+                ModelSample(SpriteSheet.self, try ModelSample.part(chapter, "spriteSheet")),
+                ModelSample(FocalPoint.self, try ModelSample.part(media, "imageFocalPoint")),
+                ModelSample(Channel.self, Samples.channel),
+                ModelSample(Program.self, program),
+                ModelSample(CrewMember.self, try ModelSample.part(program, "creditList", "0")),
+                ModelSample(
+                    Presenter.self,
+                    #"{"name": "A", "url": "https://example.org", "imageUrl": "https://example.org/i"}"#
+                ),
+                ModelSample(ProgramComposition.self, Samples.programComposition),
+                ModelSample(Show.self, show),
+                ModelSample(BroadcastInformation.self, try ModelSample.part(show, "broadcastInformation")),
+                ModelSample(ShowAndMedias.self, Samples.showAndMedias),
+                ModelSample(Topic.self, topic),
+                ModelSample(Subtopic.self, try ModelSample.part(topic, "subTopicList", "0")),
+                ModelSample(Episode.self, try part(Samples.episodeComposition, "episodeList")),
+                ModelSample(EpisodeComposition.self, Samples.episodeComposition),
+                ModelSample(RelatedContent.self, try ModelSample.part(media, "relatedContentList", "0")),
+                ModelSample(SocialCount.self, try ModelSample.part(media, "socialCountList", "0")),
+                ModelSample(SocialCountOverview.self, Samples.socialCounts),
+                ModelSample(ShowStatisticsOverview.self, Samples.showStatistics),
+                ModelSample(Song.self, song),
+                ModelSample(Artist.self, try ModelSample.part(song, "artist")),
+                ModelSample(Album.self, try ModelSample.part(song, "cd")),
+                ModelSample(Module.self, module),
+                ModelSample(ModuleSection.self, try ModelSample.part(module, "sectionList", "0")),
+                ModelSample(EditorialPage.self, Samples.page),
+                ModelSample(EditorialSection.self, section),
+                ModelSample(EditorialPresentation.self, try ModelSample.part(section, "representation")),
+                ModelSample(
+                    EditorialPresentation.Properties.self,
+                    try ModelSample.part(section, "representation", "properties")
+                ),
+                ModelSample(EditorialLink.self, try ModelSample.part(section, "representation", "properties", "link")),
+                ModelSample(MediaAggregations.self, aggregations),
+                ModelSample(DateBucket.self, try part(aggregations, "dateList")),
+                ModelSample(DownloadAvailableBucket.self, try part(aggregations, "downloadAvailableList")),
+                ModelSample(DurationBucket.self, try part(aggregations, "durationListInMinutes")),
+                ModelSample(ItemBucket.self, try part(aggregations, "showList")),
+                ModelSample(MediaTypeBucket.self, try part(aggregations, "mediaTypeList")),
+                ModelSample(PlayableAbroadBucket.self, try part(aggregations, "playableAbroadList")),
+                ModelSample(QualityBucket.self, try part(aggregations, "qualityList")),
+                ModelSample(SubtitlesAvailableBucket.self, try part(aggregations, "subtitleAvailableList")),
+                ModelSample(SearchSuggestion.self, try part(Samples.mediaSearch, "suggestionList")),
+                ModelSample(MediaSearchHit.self, #"{"urn": "urn:srf:video:m1"}"#),
+                ModelSample(ShowSearchHit.self, #"{"urn": "urn:srf:show:tv:s1"}"#),
+                ModelSample(SearchResultMedia.self, try part(Samples.seedMediaSearch, "searchResultListMedia")),
+                ModelSample(
+                    SearchResultShow.self,
+                    #"{"urn": "urn:srf:show:tv:1", "id": "1", "vendor": "SRF", "transmission": "TV", "title": "A"}"#
+                ),
+            ]
+        } catch {
+            Issue.record(error)
+            return []
+        }
+    }()
+
+    /// Mandatory in strict decoding: texts and lists that a model declares without `?`.
+    static let mandatory: Set<String> = [
+        "id", "urn", "title", "chapterUrn", "chapterList", "mediaList", "sectionList", "realName", "name", "hintText",
+        "seoName", "text",
+    ]
+
+    private func changed(_ object: [String: Any], _ key: String, _ value: Any?) throws -> String {
+        var object = object
+        object[key] = value
+        return String(decoding: try JSONSerialization.data(withJSONObject: object), as: UTF8.self)
+    }
+
+    @Test("a model survives each of its fields missing, null, of another type and unknown", arguments: samples)
+    func fields(sample: ModelSample) throws {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(sample.json.utf8)) as? [String: Any])
+        let whole = try sample.text(sample.json)
+        #expect(!object.isEmpty)
+
+        for key in object.keys.sorted() where key != "next" {
+            // Missing, and null: never an error, and always another value, for the sample has no defaults.
+            #expect(try sample.fault(changed(object, key, nil), false) == nil, "\(key) missing")
+            #expect(try sample.fault(changed(object, key, NSNull()), false) == nil, "\(key) null")
+            // Unknown: the same as without it.
+            #expect(try sample.text(changed(object, "x-\(key)", object[key])) == whole, "\(key) unknown")
+            // Of another type: an object where none belongs, and a text where an object or a list belongs.
+            let isContainer = object[key] is [Any] || object[key] is [String: Any]
+            let other: Any = isContainer ? "text" : ["x": 1]
+            let path = try sample.fault(changed(object, key, other), false)
+            // Whatever it is, a part that says whether something is hidden hides it.
+            #expect(path == (key == "displayable" ? nil : "/\(key)"), "\(key) of another type")
+            // A number as a text.
+            let number = object[key] as? NSNumber
+            if number != nil, key != "displayable" {
+                #expect(try sample.fault(changed(object, key, "7"), false) == "/\(key)", "\(key) as a text")
+            }
+        }
+        // A list with null elements has none of them.
+        for (key, value) in object {
+            guard let list = value as? [Any] else { continue }
+            #expect(try sample.text(changed(object, key, [NSNull()] + list + [NSNull()])) == whole, "\(key) with null")
+        }
+        #expect(try sample.fault("{}", false) == nil)
+        #expect(try sample.fault("[]", false) == "" && sample.fault("null", false) == "")
+    }
+
+    @Test("in strict decoding a missing mandatory field is an error that names its path", arguments: samples)
+    func strictFields(sample: ModelSample) throws {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(sample.json.utf8)) as? [String: Any])
+        let model = sample.testDescription
+        // Models whose own `title`, or list, is optional, or which have none of it.
+        let exceptions: [String: Set<String>] = [
+            "Episode": ["mediaList"], "Module": ["sectionList"], "CrewMember": ["name"], "Properties": ["title"],
+            "EditorialPresentation": ["name"],
+        ]
+        for key in object.keys where Self.mandatory.contains(key) && exceptions[model]?.contains(key) != true {
+            // Another value may be missing before it, as in a sample without titles.
+            let path = try sample.fault(changed(object, key, nil), true)
+            #expect(path?.hasPrefix("/") == true, "\(model) \(key)")
+        }
+    }
+
+    @Test("strict decoding names the place of what is missing")
+    func strictPath() throws {
+        #expect(
+            try faultPath(Listing<Media>.self, #"{"mediaList": [{"title": "a", "id": "1"}]}"#, strict: true)
+                == "/mediaList/0/urn"
+        )
+        #expect(try faultPath(MediaComposition.self, #"{"chapterUrn": "a"}"#, strict: true) == "/chapterList")
+        #expect(
+            try faultPath(
+                MediaComposition.self,
+                #"{"chapterUrn": "a", "chapterList": [{"title": "a", "id": "1"}]}"#,
+                strict: true
+            ) == "/chapterList/0/urn"
+        )
+        #expect(try faultPath(Listing<Media>.self, Samples.mediaList, strict: true) == nil)
+        let fault = #expect(throws: MappingFault.self) { try decoded(Song.self, "{}") { $0.strictness = .strict } }
+        #expect(fault?.isMissing == true && fault?.description == "/title: The value is mandatory.")
+    }
+
+    @Test("numbers take booleans and booleans numbers, and huge numbers are the largest there are")
+    func numbers() throws {
+        #expect(try decoded(Media.self, #"{"playableAbroad": 1}"#).isPlayableAbroad)
+        #expect(try !decoded(Media.self, #"{"playableAbroad": 0}"#).isPlayableAbroad)
+        #expect(try decoded(Media.self, #"{"duration": true}"#).duration == .milliseconds(1))
+        #expect(try decoded(Media.self, #"{"duration": 1500.9}"#).duration == .milliseconds(1500))
+        #expect(try decoded(Media.self, #"{"duration": 1e300}"#).duration == .milliseconds(Int.max))
+        #expect(try decoded(Media.self, #"{"duration": -1e300}"#).duration == .milliseconds(Int.min))
+        #expect(try decoded(Show.self, #"{"posterImageIsFallbackUrl": 1}"#).shouldFallbackToPosterImage == true)
+        #expect(try decoded(Show.self, "{}").shouldFallbackToPosterImage == nil)
+        #expect(try decoded(Show.self, #"{"numberOfEpisodes": true}"#).numberOfEpisodes == 1)
+        #expect(try decoded(DurationBucket.self, #"{"count": -3, "duration": true}"#).count == 0)
+    }
+
+    @Test("words that are missing, null, empty or unknown")
+    func words() throws {
+        func reason(_ value: String) throws -> BlockingReason {
+            try decoded(Media.self, "{\"blockReason\": \(value)}").originalBlockingReason
+        }
+        #expect(try decoded(Media.self, "{}").originalBlockingReason == .none)
+        #expect(try reason("null") == .unknown && reason(#""""#) == .unknown && reason(#""X""#) == .unknown)
+        #expect(try decoded(Media.self, #"{"type": null}"#).contentType == .none)
+        #expect(try decoded(Media.self, #"{"type": "X"}"#).contentType == .none)
+        #expect(try decoded(Resource.self, #"{"mediaContainer": "NONE"}"#).mediaContainer == .unknown)
+        #expect(try decoded(Show.self, #"{"transmission": "CABLE"}"#).transmission == .unknown)
+        #expect(try faultPath(Media.self, #"{"vendor": 5}"#) == "/vendor")
+        #expect(Quality.none < .sd && Quality.sd < .hd && Quality.hd < .hq)
+    }
+
+    @Test("every word of every enumeration decodes to its case")
+    func everyWord() throws {
+        func check<Word: CatalogueWord>(_ type: Word.Type) throws {
+            for word in Word.allCases where word != .none {
+                let list = try decoded([Word].self, "[\"\(word.rawValue)\"]")
+                #expect(list == [word], "\(type) \(word)")
+            }
+            #expect(try decoded([Word].self, #"["a word of tomorrow"]"#) == [Word.fallback], "\(type)")
+        }
+        try check(AudioCodec.self)
+        try check(BlockingReason.self)
+        try check(EditorialLinkType.self)
+        try check(EditorialPageType.self)
+        try check(EditorialPresentationType.self)
+        try check(EditorialSectionType.self)
+        try check(EditorialMediaType.self)
+        try check(ContentType.self)
+        try check(DRMType.self)
+        try check(MediaContainer.self)
+        try check(MediaType.self)
+        try check(ModuleType.self)
+        try check(Presentation.self)
+        try check(Quality.self)
+        try check(SocialCountType.self)
+        try check(MediaSource.self)
+        try check(StreamingMethod.self)
+        try check(SubtitleFormat.self)
+        try check(TokenType.self)
+        try check(Transmission.self)
+        try check(VariantSource.self)
+        try check(VariantType.self)
+        try check(Vendor.self)
+        try check(VideoCodec.self)
+        try check(YouthProtectionColor.self)
+    }
+
+    @Test("what is not displayable is hidden")
+    func hidden() throws {
+        func isHidden(_ value: String) throws -> Bool {
+            try decoded(Segment.self, "{\"displayable\": \(value)}").isHidden
+        }
+
+        #expect(try !decoded(Segment.self, "{}").isHidden)
+        #expect(try !isHidden("true") && !isHidden("1"))
+        #expect(try isHidden("false") && isHidden("0") && isHidden("null") && isHidden(#""yes""#) && isHidden("[]"))
+    }
+
+    @Test("colours have six digits, or three for six, and are black otherwise")
+    func colors() {
+        #expect(RGBColor(hex: "#1A2B3C") == RGBColor(red: 0x1A, green: 0x2B, blue: 0x3C))
+        #expect(RGBColor(hex: "1a2b3c").hex == "1A2B3C" && RGBColor(hex: "#abc").hex == "AABBCC")
+        #expect(RGBColor(hex: "FF1A2B3C").hex == "1A2B3C")
+        for text in ["", "#", "red", "#12345G", "-12345", "+12345", "#", "ffffffffffffffffffffff"] {
+            #expect(RGBColor(hex: text) == .black, "\(text)")
+        }
+    }
+
+    @Test("values without a key are equal when everything in them is")
+    func equality() throws {
+        var first = Media()
+        var second = Media()
+        #expect(first == second && first.hashValue == second.hashValue)
+        second.title = "B"
+        #expect(first != second)
+        first.urn = "urn:rts:video:1"
+        second.urn = "urn:rts:video:1"
+        #expect(first == second && Set([first, second]).count == 1)
+        second.urn = "urn:rts:video:2"
+        #expect(first != second)
+        var song = Song()
+        song.title = "A"
+        #expect(song != Song() && song == song)
+        var program = Program()
+        program.title = "A"
+        let same = program
+        #expect(program == same && program != Program())
+    }
+
+    @Test("a description has the properties that have a value, by name, with nested ones indented")
+    func descriptions() throws {
+        let text = try decoded(EditorialLink.self, #"{"targetType": "MICRO_PAGE", "target": "page2"}"#).description
+        #expect(text == "EditorialLink {\n    target: page2\n    type: microPage\n}")
+        let media = try decoded(Listing<Media>.self, Samples.mediaList).items[0].description
+        #expect(media.contains("\n    show: Show {\n") && media.contains("\n        title: Promenades\n"))
+        #expect(!Media().description.contains("lead") && !Media().description.contains("show"))
+    }
+
+    @Test("models decode by Foundation's decoder, too")
+    func foundation() throws {
+        let ours = try decoded(Listing<Media>.self, Samples.mediaList)
+        let theirs = try JSONDecoder().decode(Listing<Media>.self, from: Data(Samples.mediaList.utf8))
+        let composition = try JSONDecoder().decode(MediaComposition.self, from: Data(Samples.mediaComposition.utf8))
+
+        #expect(ours.items.map(\.description) == theirs.items.map(\.description) && ours.next == theirs.next)
+        #expect(try composition.description == decoded(MediaComposition.self, Samples.mediaComposition).description)
+    }
+}

@@ -1,0 +1,466 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCatalogue
+@testable import LadeContent
+
+@Suite("Provider and pages", .timeLimit(.minutes(1)))
+struct ProviderTests {
+    private let urns = (1...13).map { "urn:srf:video:\($0)" }
+
+    // MARK: - Provider
+
+    @Test("catalogue IL-PRV1 the address of the service reads back as it was given")
+    func serviceURL() throws {
+        #expect(try Catalogue(.production).serviceURL.absoluteString == "https://il.srgssr.ch")
+        #expect(try Catalogue("https://example.com/prefix").serviceURL.absoluteString == "https://example.com/prefix")
+        #expect(
+            Catalogue.Stage.allCases.map(\.rawValue) == [
+                "https://il.srgssr.ch", "https://il-stage.srgssr.ch", "https://il-test.srgssr.ch",
+            ]
+        )
+    }
+
+    @Test(
+        "catalogue IL-PRV2, IL-PRV3, IL-SEED2: the shared provider is nil, then the one that was set last; setting gives the one before"
+    )
+    func sharedProvider() throws {
+        // The only test that uses the shared provider.
+        let first = try CatalogueRig().provider
+        let second = try CatalogueRig().provider
+
+        #expect(CatalogueProvider.current == nil)
+        #expect(CatalogueProvider.setCurrent(first) == nil)
+        #expect(CatalogueProvider.current === first)
+        #expect(CatalogueProvider.setCurrent(second) === first)
+        #expect(CatalogueProvider.current === second)
+        #expect(CatalogueProvider.setCurrent(nil) === second)
+    }
+
+    @Test("catalogue IL-PRV4 a provider without a reference is released")
+    func released() throws {
+        weak var weakProvider: CatalogueProvider?
+        do {
+            let provider = try CatalogueRig().provider
+            weakProvider = provider
+            #expect(weakProvider != nil)
+        }
+
+        #expect(weakProvider == nil)
+    }
+
+    @Test("catalogue IL-SEED1 an address with and without a slash at its end has the same services")
+    func trailingSlash() throws {
+        for text in ["https://example.com/a", "https://example.com/a/"] {
+            let request = try Catalogue(text).tvTopics(.rts).request
+            #expect(
+                request.url.absoluteString.hasPrefix("https://example.com/a/integrationlayer/2.0/rts/topicList/tv?")
+            )
+        }
+        #expect(try Catalogue("https://example.com/a").description.contains("https://example.com/a"))
+        #expect(try CatalogueRig().provider.description.contains("catalogue.example.com"))
+    }
+
+    @Test(
+        "addresses that no request can be made for are refused",
+        arguments: [
+            "file:///tmp", "ftp://example.com", "example.com", "https://example.com?a=b", "https://example.com#x", "",
+        ]
+    )
+    func badServiceURL(text: String) {
+        #expect(throws: CatalogueError.self) { try Catalogue(text) }
+    }
+
+    // MARK: - Requests
+
+    @Test("catalogue IL-NET1 nothing calls back once the provider is released")
+    func releasedWhileLoading() async throws {
+        let transport = ScriptedTransport()
+        transport.onAnyRequest().respond(.stalls)
+        let called = Signal()
+        var provider: CatalogueProvider? = CatalogueProvider(
+            try Catalogue(),
+            loader: CatalogueRig.makeLoader(on: transport)
+        )
+        RequestHandle(try #require(provider).loader, try Catalogue().tvTopics(.rts)) { _ in called.raise() }.resume()
+        _ = try await transport.request(at: 0)
+        provider = nil
+        try await transport.cancellations(atLeast: 1)
+
+        #expect(!called.isRaised)
+    }
+
+    @Test("catalogue IL-NET2 an answer comes with its status, and an unknown URN is an error with it")
+    func statuses() async throws {
+        let rig = try CatalogueRig()
+        rig.transport.on("known") { $0.url.path().hasSuffix("known") }.respond(
+            .json(#"{"urn": "urn:rts:video:known"}"#)
+        )
+        rig.transport.onAnyRequest().respond(.json(#"{"status": {"code": 400}}"#, status: 400))
+
+        let loaded = try await rig.loader.loadValue(of: rig.catalogue.media(urn: "urn:rts:video:known"))
+        #expect(loaded.response.status == 200 && loaded.value.urn == "urn:rts:video:known")
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await rig.provider.load { try $0.media(urn: "urn:rts:video:other") }
+        }
+        #expect(error?.context.status == 400)
+    }
+
+    @Test(
+        "catalogue IL-NET3 requests say what kind of device they are for",
+        arguments: [(Catalogue.Vector.tv, "tvplay"), (.app, "appplay")]
+    )
+    func vector(vector: Catalogue.Vector, text: String) throws {
+        var catalogue = try Catalogue()
+        #expect(try catalogue.tvTopics(.rts).request.queryItems["vector"] == Catalogue.Vector.current.rawValue)
+        catalogue.vector = vector
+
+        #expect(try catalogue.tvTopics(.rts).request.queryItems == ["vector": text])
+    }
+
+    @MainActor
+    @Test("catalogue IL-NET4, IL-NET5: handles call back on the main actor, or elsewhere when that is wanted")
+    func completions() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let catalogue = rig.catalogue
+        for options in [RequestOptions(), .backgroundCompletion] {
+            let main = options.isEmpty
+            let (threads, output) = AsyncStream.makeStream(of: Bool.self)
+            let plain = RequestHandle(
+                rig.loader,
+                try catalogue.media(urn: "urn:srf:video:1"),
+                options: options,
+                on: .main
+            ) { _ in
+                output.yield(MainDelivery.isOnMain)
+            }
+            let list = FirstPageHandle(rig.loader, try catalogue.tvLatestEpisodes(.srf), options: options, on: .main) {
+                _ in
+                output.yield(MainDelivery.isOnMain)
+            }
+            let object = FirstPageHandle(
+                rig.loader,
+                try catalogue.showLatestEpisodes(showURN: "urn:srf:show:tv:1"),
+                options: options,
+                on: .main
+            ) { _ in output.yield(MainDelivery.isOnMain) }
+            plain.resume()
+            list.resume()
+            object.resume()
+            var seen: [Bool] = []
+            for await isMain in threads {
+                seen.append(isMain)
+                if seen.count == 3 { break }
+            }
+            #expect(seen == [main, main, main])
+        }
+    }
+
+    @Test("catalogue IL-NET6, IL-NET7: a page has 10 items, or as many as were asked for")
+    func pageSizes() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+
+        let page = try await rig.provider.load { try $0.tvLatestEpisodes(.srf).endpoint }
+        let seven = try await rig.provider.pages(size: 7) { try $0.tvLatestEpisodes(.srf) }.first { _ in true }
+        #expect(page.items.count == 10 && seven?.value.items.count == 7 && seven?.page.size == 7)
+        #expect(rig.queries.map { $0["pageSize"] } == ["10", "7"])
+    }
+
+    @Test("catalogue IL-NET8 the size that was asked for last counts, and is sent once")
+    func pageSizeTwice() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        var paged = try rig.catalogue.tvLatestEpisodes(.srf)
+        paged.endpoint = paged.endpoint.query("pageSize", "18")
+        let page = try await rig.loader.pages(of: paged, size: 3).first { _ in true }
+
+        #expect(page?.value.items.count == 3)
+        #expect(rig.transport.requests[0].url.query()?.components(separatedBy: "pageSize=").count == 2)
+    }
+
+    @Test("catalogue IL-NET9, IL-NET10: all items are asked for as unlimited, which the service may refuse")
+    func unlimited() async throws {
+        let rig = try CatalogueRig()
+        rig.transport.on("shows") { $0.url.path().contains("showList") }.respond(.json(#"{"showList": [{}]}"#))
+        rig.transport.onAnyRequest().respond(.status(400))
+
+        let page = try await rig.provider.pages(size: PageSize.unlimited) { try $0.tvShows(.rsi) }.first { _ in true }
+        #expect(page?.page.number == 0 && page?.page.size == PageSize.unlimited && page?.value.items.count == 1)
+        let failure = await #expect(throws: PageFailure.self) {
+            _ = try await rig.provider.pages(size: PageSize.unlimited) { try $0.tvLatestEpisodes(.rsi) }.first { _ in
+                true
+            }
+        }
+        #expect(failure?.page.number == 0 && failure?.page.size == PageSize.unlimited)
+        #expect(rig.queries.map { $0["pageSize"] } == ["unlimited", "unlimited"])
+    }
+
+    @Test("catalogue IL-NET11 pages follow each other")
+    func pages() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists(count: 5)
+        let pages = try await rig.provider.pages(size: 2) { try $0.tvLatestEpisodes(.srf) }.collected()
+
+        #expect(pages.map(\.value.items.count) == [2, 2, 1] && pages.map(\.page.number) == [0, 1, 2])
+        #expect(pages.map { $0.next != nil } == [true, true, false])
+        #expect(pages.flatMap(\.value.items).map(\.uid) == ["0", "1", "2", "3", "4"])
+    }
+
+    @Test("catalogue IL-NET12 an object has pages, too")
+    func objectPages() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists(count: 8)
+        let pages = try await rig.provider.pages(size: 4) {
+            try $0.showLatestEpisodes(showURN: "urn:srf:show:tv:1")
+        }
+        .collected()
+
+        #expect(pages.map(\.value.episodes?.count) == [4, 4])
+    }
+
+    @Test("catalogue IL-NET13, IL-NET14, IL-NET16: lists of URNs are cut into pages before they are sent")
+    func urnPages() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let tens = try await rig.loader.pages(of: rig.catalogue.medias(urns: urns)).collected()
+        let fives = try await rig.provider.pages(size: 5) { try $0.medias(urns: urns) }.collected()
+
+        #expect(tens.map(\.value.items.count) == [10, 3] && tens.map { $0.next != nil } == [true, false])
+        #expect(fives.map(\.value.items.count) == [5, 5, 3])
+        #expect(tens.flatMap(\.value.items).map(\.urn) == urns && fives.flatMap(\.value.items).map(\.urn) == urns)
+    }
+
+    @Test("catalogue IL-NET15 no URN gives an empty list, no error and no next page")
+    func noURN() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let pages = try await rig.provider.pages { try $0.medias(urns: []) }.collected()
+
+        #expect(pages.map(\.value.items.count) == [0] && pages[0].next == nil)
+        #expect(rig.queries[0]["urns"] == "")
+    }
+
+    @Test("catalogue IL-NET17 of 100,000 URNs only those of a page are sent")
+    func manyURNs() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let many = urns + (0..<100_000).map { "urn:srf:video:unknown\($0)" }
+        let page = try await rig.provider.pages { try $0.medias(urns: many) }.first { _ in true }
+
+        #expect(page?.value.items.count == 10 && page?.next != nil)
+        #expect(rig.transport.requests[0].url.absoluteString.utf8.count < 1_000)
+    }
+
+    @MainActor
+    @Test("catalogue IL-NET18, IL-NET19: a handle for no page in particular is the first", arguments: [4, 12])
+    func nilPage(size: Int) async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let (outcomes, output) = AsyncStream.makeStream(of: PageOutcome<Listing<Media>>.self)
+        let first = FirstPageHandle(rig.loader, try rig.catalogue.medias(urns: urns)) { output.yield($0) }
+        let handle = first.with(pageSize: size).handle(for: nil)
+        handle.resume()
+        var iterator = outcomes.makeAsyncIterator()
+        let outcome = try #require(await iterator.next())
+
+        #expect(outcome.page.number == 0 && outcome.page.size == size && outcome.value?.items.count == size)
+    }
+
+    @Test(
+        "catalogue IL-NET20, IL-NET21, IL-NET22: global headers and parameters are on every page, and its host is the service's",
+        arguments: 20...22
+    )
+    func globals(number: Int) async throws {
+        let rig = try CatalogueRig {
+            $0.globalHeaders = ["X-Client": "test"]
+            $0.globalParameters = ["forceLocation": "WW"]
+        }
+        rig.serveLists(count: 30)
+        switch number {
+        case 20: _ = try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
+        case 21:
+            _ = try await rig.provider.pages { try $0.showLatestEpisodes(showURN: "urn:srf:show:tv:1") }.collected()
+        default:
+            _ = try await rig.provider.pages { try $0.medias(urns: urns + urns) }.collected()
+        }
+
+        #expect(rig.transport.requests.count == 3)
+        for request in rig.transport.requests {
+            #expect(request.headers["X-Client"] == "test" && request.queryItems["forceLocation"] == "WW")
+            #expect(request.queryItems["vector"] == "appplay" && request.url.host() == "catalogue.example.com")
+            #expect(request.headers["Accept"] == nil)
+        }
+    }
+
+    @Test("a next page on another host does not get the global headers")
+    func otherHost() async throws {
+        let rig = try CatalogueRig { $0.globalHeaders = ["X-Client": "secret"] }
+        rig.transport.on("first") { $0.url.host() == "catalogue.example.com" }
+            .respond(.json(#"{"mediaList": [{}], "next": "https://other.example.com/list?next=1"}"#))
+        rig.transport.onAnyRequest().respond(.json(#"{"mediaList": [{}]}"#))
+        let pages = try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
+
+        #expect(pages.count == 2)
+        #expect(rig.transport.requests.map { $0.headers["X-Client"] } == ["secret", nil])
+    }
+
+    @Test("a page of 0 or of 1,000 items is refused before anything is sent", arguments: [0, -1, 101, 1_000])
+    func refusedSizes(size: Int) throws {
+        let rig = try CatalogueRig()
+
+        #expect(throws: CatalogueError.pageSize(size, allowed: 1...100)) {
+            try rig.provider.pages(size: size) { try $0.tvLatestEpisodes(.srf) }
+        }
+        #expect(throws: CatalogueError.pageSize(size, allowed: 1...100)) {
+            try rig.provider.pages(size: size, on: AsyncStream { nil }) { try $0.tvLatestEpisodes(.srf) }
+        }
+        #expect(rig.transport.requests.isEmpty)
+    }
+
+    @Test("a loader that asks for more than 100 items sends 100")
+    func clampedSize() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists(count: 250)
+        let pages = try await rig.loader.pages(of: rig.catalogue.tvLatestEpisodes(.srf), size: 5_000).collected()
+
+        #expect(pages.map(\.value.items.count) == [100, 100, 50])
+    }
+
+    @Test("sections of editorial pages choose the size of their pages")
+    func unsized() throws {
+        let paged = try Catalogue().sectionMedias(.rts, uid: "1")
+
+        #expect(paged.sizer == nil && paged.endpoint.request.queryItems == ["vector": "appplay"])
+    }
+
+    // MARK: - Errors of answers
+
+    typealias Broken = (answer: ScriptedAnswer, isDecoding: Bool, status: Int?)
+    static let broken: [Case<Broken>] = [
+        Case("§20.19 1", (.json(#"{"status": {"code": 404, "msg": "not found"}}"#, status: 404), false, 404)),
+        Case("§20.19 2", (.text("<html>", status: 500), false, 500)),
+        Case("§20.19 3", (.json("not json"), true, 200)),
+        Case("§20.19 4", (.json(""), true, 200)),
+        Case("§20.19 5", (.json("[]"), true, 200)),
+        Case("§20.19 8", (.json(#"{"mediaList": [{"title": 5}]}"#), true, 200)),
+        Case("§20.19 14", (.connectionLost(), false, nil)),
+    ]
+
+    @Test("catalogue IL-20.19: answers that cannot be used are errors", arguments: broken)
+    func brokenAnswers(_ entry: Case<Broken>) async throws {
+        let rig = try CatalogueRig()
+        rig.transport.onAnyRequest().respond(entry.row.answer)
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await rig.provider.load { try $0.tvLivestreams(.rts) }
+        }
+
+        #expect(error?.context.status?.code == entry.row.status)
+        if case .decoding = error { #expect(entry.row.isDecoding) } else { #expect(!entry.row.isDecoding) }
+    }
+
+    @Test("catalogue IL-20.19 13 a redirect is not followed: its answer is the answer, which is none")
+    func redirect() async throws {
+        let rig = try CatalogueRig()
+        rig.transport.onAnyRequest().respond(.status(302, headers: ["Location": "https://other.example.com/"]))
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await rig.provider.load { try $0.tvTopics(.rts) }
+        }
+
+        guard case .unacceptableStatus(302, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("catalogue IL-20.19 6, 7, 9 to 11, 15, 16, 18: answers without what was asked for are empty")
+    func emptyAnswers() async throws {
+        func list(_ json: String) throws -> Listing<Media> { try decoded(Listing<Media>.self, json) }
+
+        #expect(try list("{}").items.isEmpty && list("{}").next == nil)
+        #expect(try list(#"{"mediaList": {}}"#).items.isEmpty)
+        #expect(try list(#"{"mediaList": null}"#).items.isEmpty)
+        #expect(try list(#"{"mediaList": [{}]}"#).items == [Media()])
+        #expect(try list(#"{"mediaList": [null, {}]}"#).items.count == 1)
+        #expect(try list(#"{"mediaList": [], "next": {"title": "x"}}"#).next == nil)
+        #expect(try decoded(Media.self, "{}") == Media())
+        #expect(try decoded(Media.self, #"{"date": "yesterday"}"#).date == nil)
+        #expect(
+            try decoded(Media.self, #"{"date": "2023-04-02T19:30:00.250+02:00"}"#).date?.timeIntervalSince1970
+                == 1_680_456_600.25
+        )
+        let rig = try CatalogueRig()
+        rig.answer(#"{"songList": []}"#)
+        #expect(try await rig.provider.load { try $0.radioCurrentSong(.rts, channelUid: "1") } == nil)
+        let pages = try await rig.provider.pages { try $0.medias(urns: ["urn:rts:video:1"]) }.collected()
+        #expect(pages.map(\.value.items.count) == [0])
+    }
+
+    @Test("catalogue IL-20.19 12, 17, 19: what is malformed is an error that names its place")
+    func malformed() throws {
+        let search = #"{"searchResultMediaList": [], "total": 0, "aggregations": {"dateList": 3}}"#
+
+        #expect(try faultPath(Listing<MediaSearchHit>.self, search) == "/aggregations/dateList")
+        let tolerant = try decoded(Listing<MediaSearchHit>.self, search) { $0.malformedFacets = .ignore }
+        #expect(tolerant.aggregations == nil && tolerant.total == 0)
+        #expect(try faultPath(Media.self, #"{"imageUrl": "http://[bad"}"#) == "/imageUrl")
+        #expect(
+            try faultPath(Listing<Media>.self, #"{"mediaList": [{}, {"show": {"title": 5}}]}"#)
+                == "/mediaList/1/show/title"
+        )
+    }
+
+    // MARK: - Tokens
+
+    private func token(_ json: String, _ url: String) async throws -> (URL, [Request]) {
+        let rig = try CatalogueRig()
+        rig.answer(json)
+        let playable = try await StreamToken.url(for: try #require(URL(string: url)), loader: rig.loader)
+        return (playable, rig.transport.requests)
+    }
+
+    @Test("catalogue IL-SEED18 the address of a protected stream gets a token")
+    func token() async throws {
+        let (url, requests) = try await token(
+            Samples.token,
+            "https://a-vh.akamaihd.net/i/tj/2017/x.csmil/master.m3u8?start=5"
+        )
+        let items = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems)
+
+        #expect(items.map(\.name) == ["start", "hdnts"])
+        #expect(items.last?.value == "exp=1700000030~acl=/i/tj/2017/x.csmil/*~hmac=00ff")
+        #expect(
+            requests.count == 1 && requests[0].url.host() == "tp.srgssr.ch" && requests[0].url.path() == "/akahd/token"
+        )
+        #expect(requests[0].queryItems == ["acl": "/i/tj/2017/x.csmil/*"])
+    }
+
+    @Test("catalogue IL-SEED19 a stream that needs no token keeps its address, and nothing is sent")
+    func noToken() async throws {
+        let (url, requests) = try await token("{}", "https://media.example.org/a.m3u8?x=1")
+
+        #expect(url.absoluteString == "https://media.example.org/a.m3u8?x=1" && requests.isEmpty)
+    }
+
+    @Test(
+        "an answer without a token is an error",
+        arguments: [
+            #"{"token": "x"}"#, "{}", #"{"token": {}}"#, #"{"token": {"authparams": ""}}"#,
+            #"{"token": {"authparams": 5}}"#, "[]", "",
+        ]
+    )
+    func malformedToken(json: String) async throws {
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await token(json, "https://a-vh.akamaihd.net/x.m3u8")
+        }
+
+        guard case .decoding(let reason, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(json.isEmpty || json == "[]" || reason is StreamToken.Fault)
+    }
+}

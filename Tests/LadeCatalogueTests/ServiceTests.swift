@@ -1,0 +1,672 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCatalogue
+
+@Suite("Services", .timeLimit(.minutes(1)))
+struct ServiceTests {
+    /// A time on 2023-11-14, so that today is known.
+    private func catalogue() throws -> Catalogue {
+        var catalogue = try Catalogue("https://catalogue.example.com")
+        catalogue.vector = .app
+        catalogue.decoder.time = VirtualTime(date: Date(timeIntervalSince1970: 1_700_000_000))
+        return catalogue
+    }
+
+    private static func rows(_ prefixes: [String]) -> [Case<ServiceRow>] {
+        ServiceRow.all.filter { entry in
+            prefixes.contains { entry.number == "§4 \($0)" || entry.number.hasPrefix("§4 \($0) ") }
+        }
+    }
+
+    @Test(
+        "every service is at its path with its query, for each business unit that has it, and refused for the others",
+        arguments: ServiceRow.all
+    )
+    func requests(_ entry: Case<ServiceRow>) throws {
+        let catalogue = try catalogue()
+        let row = entry.row
+        for unit in BusinessUnit.allCases {
+            guard row.units.contains(unit) else {
+                let error = #expect(throws: CatalogueError.self) { try row.call(catalogue, unit) }
+                guard case .unavailable(let service, unit, let units) = error else {
+                    Issue.record("\(unit): \(String(describing: error))")
+                    continue
+                }
+                #expect(Set(units) == Set(row.units) && error?.description.contains(service) == true)
+                #expect(error?.description.contains(unit.rawValue) == true)
+                continue
+            }
+            let request = try row.call(catalogue, unit)
+            let parts = row.target.replacing("{bu}", with: unit.rawValue).split(separator: "?", maxSplits: 1)
+            #expect(request.url.absoluteString.hasPrefix("https://catalogue.example.com/integrationlayer/\(parts[0])?"))
+            let isSeed = parts[0].hasSuffix(".json")
+            var expected: [String] = parts.count == 1 ? [] : [String(parts[1])]
+            if row.target.contains("q=a&b") == false {
+                expected = expected.flatMap { $0.split(separator: "&").map(String.init) }
+            }
+            expected.insert("vector=appplay", at: isSeed ? 0 : expected.count)
+            if row.isSized { expected.append("pageSize=10") }
+            let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
+            #expect(items.map { "\($0.name)=\($0.value ?? "")" } == expected)
+            #expect(request.redirectLimit == 0 && request.headers["Accept"] == nil)
+            #expect((request.method == .post) == request.url.path().contains("tatistic"))
+        }
+    }
+
+    @Test("a service that is not available is asked for when the check is off")
+    func uncheckedAvailability() throws {
+        var catalogue = try catalogue()
+        catalogue.checksAvailability = false
+        for entry in ServiceRow.all {
+            for unit in BusinessUnit.allCases {
+                #expect(throws: Never.self, "\(entry.number)") { try entry.row.call(catalogue, unit) }
+            }
+        }
+    }
+
+    @Test("the list of services has each of them once, with its variables")
+    func list() {
+        let all = CatalogueService.today + CatalogueService.seedEra
+
+        #expect(Set(all.map(\.name)).count == all.count && CatalogueService.today.count == 69)
+        #expect(CatalogueService.seedEra.count == 26 && CatalogueService.seedEra.allSatisfy(\.isSeedEra))
+        #expect(
+            CatalogueService.radioEpisodes.variables == ["day", "channelUid"]
+                && CatalogueService.radioEpisodes.needsBusinessUnit
+        )
+        #expect(!CatalogueService.media.needsBusinessUnit && CatalogueService.media.variables == ["urn"])
+        #expect(
+            CatalogueService.tvSoonExpiringMedias.isAvailable(for: .rsi)
+                && !CatalogueService.tvSoonExpiringMedias.isAvailable(for: .rtr)
+        )
+        #expect(CatalogueService.media.description == "media 2.0/media/byUrn/{urn}")
+    }
+
+    @Test("broadcasters that models name are business units, unless they cannot be asked about")
+    func vendors() {
+        #expect(
+            [Vendor.rsi, .rtr, .rts, .srf, .swi, .ssatr].map(\.businessUnit) == [.rsi, .rtr, .rts, .srf, .swi, .ssatr]
+        )
+        #expect([Vendor.tvo, .canalAlpha, .none].allSatisfy { $0.businessUnit == nil })
+        #expect(BusinessUnit.allCases.allSatisfy { $0.vendor.businessUnit == $0 })
+    }
+
+    // MARK: - Bad input
+
+    @Test("what cannot be asked for is refused before anything is sent")
+    func badInput() throws {
+        let catalogue = try catalogue()
+        func expect(_ error: CatalogueError, _ call: () throws -> Void, _ location: SourceLocation = #_sourceLocation) {
+            #expect(throws: error, sourceLocation: location, performing: call)
+        }
+        for urn in [
+            "", "rts", "urn:rts", "urn:rts:video", "urn:rts:video:", "urn::video:1", "xrn:rts:video:1",
+            "urn:rts:video:1 2", "urn:rts:video:1,2", "urn:rts:video:é", "urn:rts:video:1\n",
+        ] {
+            let error = CatalogueError.malformedURN(urn.escapedForDisplay(limit: 80))
+            expect(error) { _ = try catalogue.media(urn: urn) }
+            expect(error) { _ = try catalogue.mediaComposition(urn: urn) }
+            expect(error) { _ = try catalogue.increaseSocialCount(.view, urn: urn, event: "e") }
+        }
+        for urn in ["", "a b", "a,b", "a\n"] {
+            expect(.malformedURN(urn.escapedForDisplay(limit: 80))) {
+                _ = try catalogue.medias(urns: ["urn:rts:video:1", urn])
+            }
+        }
+        for query in ["", " ", "\n\t"] {
+            expect(.emptyQuery) { _ = try catalogue.tvShowSearch(.rts, matching: query) }
+            expect(.emptyQuery) { _ = try catalogue.mediaSearch(.rts, matching: query) }
+            expect(.emptyQuery) { _ = try catalogue.showSearch(.rts, matching: query, transmission: .radio) }
+        }
+        expect(.emptyQuery) { _ = try catalogue.mediaSearch(.rts, matching: nil) }
+        let far = Day(year: 10_000)
+        expect(.dayOutOfRange("10000-01-01")) { _ = try catalogue.tvEpisodes(.rts, day: far) }
+        expect(.dayOutOfRange("10000-01-01")) { _ = try catalogue.tvPrograms(.rts, day: far) }
+        expect(.dayOutOfRange("10000-01-01")) {
+            _ = try catalogue.showLatestEpisodes(showURN: "urn:rts:show:tv:1", until: far)
+        }
+        expect(.dayOutOfRange("10000-01-01")) {
+            _ = try catalogue.seedTVLatestEpisodes(.rts, showUid: "1", untilMonthOf: far)
+        }
+        var settings = MediaSearchSettings()
+        settings.toDay = far
+        expect(.dayOutOfRange("10000-01-01")) { _ = try catalogue.mediaSearch(.rts, matching: "x", settings: settings) }
+        settings = MediaSearchSettings()
+        settings.showURNs = ["x"]
+        expect(.malformedURN("x")) { _ = try catalogue.mediaSearch(.rts, matching: "x", settings: settings) }
+        expect(.limit(name: "limit", 51, allowed: 0...50)) { _ = try catalogue.tvTrendingMedias(.rts, limit: 51) }
+        expect(.limit(name: "editorial limit", -1, allowed: 0...50)) {
+            _ = try catalogue.tvTrendingMedias(.rts, editorialLimit: -1)
+        }
+        let eleven = (0..<11).map { "urn:rts:show:tv:\($0)" }
+        expect(.tooMany(name: "URNs", 11, limit: 10)) { _ = try catalogue.showsLatestMedias(showURNs: eleven) }
+        for uid in ["", ".", ".."] {
+            expect(.invalidIdentifier(name: "channelUid", uid)) { _ = try catalogue.tvChannel(.rts, uid: uid) }
+        }
+        expect(.invalidIdentifier(name: "identifier", "a,b")) { _ = try catalogue.videosWithTags(.rts, ["a,b"]) }
+        expect(.invalidIdentifier(name: "event", "")) {
+            _ = try catalogue.increaseSocialCount(.view, urn: "urn:rts:video:1", event: "")
+        }
+        expect(.nothingChosen(name: "module type")) { _ = try catalogue.modules(.swi, type: .none) }
+        expect(.nothingChosen(name: "social count type")) {
+            _ = try catalogue.increaseSocialCount(.none, urn: "urn:rts:video:1", event: "e")
+        }
+        expect(.nothingChosen(name: "transmission online")) {
+            _ = try catalogue.showSearch(.rts, matching: "x", transmission: .online)
+        }
+    }
+
+    @Test("catalogue IL-SEED21 an identifier cannot leave its component of the path")
+    func identifiers() throws {
+        let catalogue = try catalogue()
+        let request = try catalogue.tvChannel(.rts, uid: "a b@c/../../x?y#z%2F;é").request
+
+        #expect(
+            request.url.path(percentEncoded: true).hasSuffix(
+                "/channel/a%20b@c%2F..%2F..%2Fx%3Fy%23z%252F;%C3%A9/tv/nowAndNext"
+            )
+        )
+        #expect(request.queryItems == ["vector": "appplay"])
+    }
+
+    // MARK: - Common services
+
+    @Test("catalogue IL-COM1, COM8, COM9: a known URN gives the object, and an unknown one an error")
+    func knownAndUnknown() async throws {
+        let rig = try CatalogueRig()
+        rig.transport.on("known") { $0.url.path().hasSuffix(":1") }.respond(
+            .json(#"{"urn": "known", "chapterUrn": "known"}"#)
+        )
+        rig.transport.onAnyRequest().respond(.status(404))
+
+        #expect(try await rig.provider.load { try $0.media(urn: "urn:rts:video:1") }.urn == "known")
+        #expect(try await rig.provider.load { try $0.mediaComposition(urn: "urn:rts:video:1") }.chapterURN == "known")
+        #expect(try await rig.provider.load { try $0.show(urn: "urn:rts:show:tv:1") }.urn == "known")
+        await #expect(throws: LoadingError.self) {
+            try await rig.provider.load { try $0.media(urn: "urn:rts:video:2") }
+        }
+        await #expect(throws: LoadingError.self) {
+            try await rig.provider.load { try $0.mediaComposition(urn: "urn:rts:video:2") }
+        }
+        await #expect(throws: LoadingError.self) {
+            try await rig.provider.load { try $0.show(urn: "urn:rts:show:tv:2") }
+        }
+    }
+
+    static let lists: [Case<(Bool, [String], Int)>] = [
+        Case("COM2 videos", (false, ["urn:srf:video:1", "urn:srf:video:2"], 2)),
+        Case("COM2 kinds", (false, ["urn:srf:video:1", "urn:srf:audio:2"], 2)),
+        Case("COM2 units", (false, ["urn:srf:video:1", "urn:rts:video:2"], 2)),
+        Case("COM3", (false, ["urn:srf:video:1", "urn:srf:video:unknown", "urn:srf:video:2"], 2)),
+        Case("COM4", (false, ["urn:srf:video:unknown"], 0)),
+        Case("COM4 none", (false, [], 0)),
+        Case("COM10", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
+        Case("COM10 transmissions", (true, ["urn:srf:show:tv:1", "urn:srf:show:radio:2"], 2)),
+        Case("COM10 units", (true, ["urn:srf:show:tv:1", "urn:rts:show:tv:2", "urn:rts:show:tv:3"], 3)),
+        Case("COM11", (true, ["urn:srf:show:tv:1", "urn:rts:show:tv:unknown", "malformed"], 1)),
+        Case("COM12", (true, ["urn:srf:show:tv:unknown"], 0)),
+        Case("COM12 none", (true, [], 0)),
+        Case("BUS14", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
+    ]
+
+    @Test(
+        "catalogue IL-COM2 to COM4, COM10 to COM12, BUS14: URNs that the service does not know are left out",
+        arguments: lists
+    )
+    func urnLists(_ entry: Case<(Bool, [String], Int)>) async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let urns = entry.row.1
+        let found =
+            entry.row.0
+            ? try await rig.provider.pages { try $0.shows(urns: urns) }.collected().flatMap(\.value.items).map(\.urn)
+            : try await rig.provider.pages { try $0.medias(urns: urns) }.collected().flatMap(\.value.items).map(\.urn)
+
+        #expect(found.count == entry.row.2 && found == urns.filter(found.contains))
+    }
+
+    @Test("catalogue IL-COM5 three URNs in pages of two keep their order, and there is no third page")
+    func threeURNs() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let urns = ["urn:srf:video:3", "urn:srf:video:1", "urn:srf:video:2"]
+        let pages = try await rig.provider.pages(size: 2) { try $0.medias(urns: urns) }.collected()
+
+        #expect(pages.map { $0.value.items.map(\.urn) } == [Array(urns.prefix(2)), Array(urns.suffix(1))])
+        #expect(pages.last?.next == nil && rig.transport.requests.count == 2)
+    }
+
+    @Test(
+        "catalogue IL-COM6, COM7, COM14: lists by URN are lists of medias, empty for an unknown topic",
+        arguments: [Samples.mediaList, "{}"]
+    )
+    func listsByURN(json: String) async throws {
+        let rig = try CatalogueRig()
+        rig.answer(json)
+        let count = json == "{}" ? 0 : 2
+
+        #expect(
+            try await rig.provider.load { try $0.topicLatestMedias(topicURN: "urn:rts:topic:tv:1").endpoint }.items
+                .count == count
+        )
+        #expect(
+            try await rig.provider.load { try $0.topicMostPopularMedias(topicURN: "urn:rts:topic:tv:1").endpoint }.items
+                .count == count
+        )
+        for unit in ["rts", "srf"] {
+            #expect(
+                try await rig.provider.load { try $0.showLatestMedias(showURN: "urn:\(unit):show:tv:1").endpoint }.items
+                    .count == count
+            )
+        }
+    }
+
+    @Test("catalogue IL-COM13 the latest episodes of a show, with and without a last day")
+    func latestEpisodes() async throws {
+        let rig = try CatalogueRig()
+        rig.answer(Samples.episodeComposition)
+        for day in [nil, Day(day: 1, month: 5, year: 2023)] {
+            let page = try await rig.provider.load {
+                try $0.showLatestEpisodes(showURN: "urn:rts:show:tv:sh1", until: day).endpoint
+            }
+            #expect(page.show?.uid == "sh1" && page.episodes?.count == 1)
+        }
+        #expect(rig.queries.map { $0["maxPublishedDate"] } == [nil, "2023-05-01"])
+    }
+
+    @Test(
+        "catalogue IL-COM15, COM16, COM17: the latest medias of some shows, episodes alone or left out",
+        arguments: [(MediaFilter.none, nil), (.episodesOnly, "episode"), (.episodesExcluded, "clip,segment")]
+            as [(MediaFilter, String?)]
+    )
+    func latestOfShows(filter: MediaFilter, types: String?) async throws {
+        let rig = try CatalogueRig()
+        let type = filter == .episodesExcluded ? "CLIP" : "EPISODE"
+        rig.answer(#"{"mediaList": [{"type": "\#(type)"}]}"#)
+        let page = try await rig.provider.load {
+            try $0.showsLatestMedias(
+                showURNs: ["urn:rts:show:tv:1"],
+                filter: filter,
+                until: Day(day: 1, month: 5, year: 2023)
+            ).endpoint
+        }
+
+        #expect(page.items.map(\.contentType) == [filter == .episodesExcluded ? .clip : .episode])
+        #expect(rig.queries[0]["types"] == types && rig.queries[0]["maxPublishedDate"] == "2023-05-01")
+    }
+
+    @Test("catalogue IL-COM18, COM19: variants of a media")
+    func variants() throws {
+        let subtitles =
+            #""subtitleInformationList": [{"locale": "fr", "source": "HLS", "type": "SDH"}, {"locale": "fr", "source": "EXTERNAL", "type": "SDH"}]"#
+        let plain = try decoded(Media.self, "{\(subtitles)}")
+        let audio = try decoded(
+            Media.self,
+            "{\(subtitles), \"audioTrackList\": [{\"locale\": \"fr\", \"source\": \"HLS\"}]}"
+        )
+
+        #expect([.hls, .external, .dash].map { plain.subtitleVariants(source: $0).count } == [1, 1, 0])
+        #expect(
+            plain.recommendedSubtitleVariantSource == .hls && plain.audioVariants == nil
+                && plain.recommendedAudioVariantSource == .none
+        )
+        #expect(plain.subtitleVariants?.allSatisfy { $0.type == .sdh && $0.locale?.identifier == "fr" } == true)
+        #expect(audio.audioVariants?.map(\.source) == [.hls] && audio.audioVariants?.first?.type == VariantType.none)
+        #expect(audio.audioVariants?.first?.locale != nil && audio.recommendedAudioVariantSource == .hls)
+    }
+
+    // MARK: - Editorial pages
+
+    typealias PageCase = @Sendable (Catalogue, Bool) throws -> Endpoint<EditorialPage>
+    static let pages: [Case<(type: EditorialPageType, make: PageCase)>] = [
+        Case("CNT1", (.landing, { try $0.page(.rts, uid: "1", isPublished: $1) })),
+        Case("CNT2 constant", (.landing, { try $0.landingPage(.rts, product: .playVideo, isPublished: $1) })),
+        Case("CNT2 name", (.landing, { try $0.landingPage(.rts, product: "PLAY_VIDEO", isPublished: $1) })),
+        Case("CNT4", (.topic, { try $0.topicPage(.rts, topicURN: "urn:rts:topic:tv:1", isPublished: $1) })),
+        Case(
+            "CNT5 constant",
+            (.show, { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: .playVideo, isPublished: $1) })
+        ),
+        Case(
+            "CNT5 name",
+            (.show, { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: "PLAY_VIDEO", isPublished: $1) })
+        ),
+        Case("CNT7", (.micro, { try $0.page(.rts, uid: "micro", isPublished: $1) })),
+    ]
+
+    @Test(
+        "catalogue IL-CNT1, CNT2, CNT4, CNT5, CNT7: editorial pages, published or not",
+        arguments: pages,
+        [true, false]
+    )
+    func editorialPages(_ entry: Case<(type: EditorialPageType, make: PageCase)>, isPublished: Bool) async throws {
+        let rig = try CatalogueRig()
+        rig.answer(#"{"type": "\#(entry.row.type.rawValue)", "description": "About", "isPublished": \#(isPublished)}"#)
+        let page = try await rig.provider.load { try entry.row.make($0, isPublished) }
+
+        #expect((page.type, page.isPublished, page.summary) == (entry.row.type, isPublished, "About"))
+        #expect(rig.queries[0]["isPublished"] == (isPublished ? nil : "false"))
+    }
+
+    @Test("catalogue IL-CNT3, CNT6: a page of an unknown product is an error")
+    func unknownProduct() async throws {
+        let rig = try CatalogueRig()
+        rig.answer("{}", status: 404)
+
+        await #expect(throws: LoadingError.self) {
+            try await rig.provider.load { try $0.landingPage(.rts, product: "X") }
+        }
+        await #expect(throws: LoadingError.self) {
+            try await rig.provider.load { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: "X") }
+        }
+    }
+
+    @Test("catalogue IL-CNT8, CNT9: a section, and its medias, shows, or show with medias", arguments: [true, false])
+    func sections(isPublished: Bool) async throws {
+        let rig = try CatalogueRig()
+        func answer(_ part: String, _ json: String) {
+            rig.transport.on(part) { $0.url.path().contains("/\(part)/") }.respond(.json(json))
+        }
+        answer("mediaSection", Samples.mediaList)
+        answer("showSection", Samples.showList)
+        answer("mediaSectionWithShow", Samples.showAndMedias)
+        answer("section", #"{"id": "s", "sectionType": "MediaSection"}"#)
+
+        let section = try await rig.provider.load { try $0.section(.rts, uid: "s", isPublished: isPublished) }
+        #expect(section.uid == "s" && section.type == .medias)
+        #expect(
+            try await rig.provider.load { try $0.sectionMedias(.rts, uid: "s", isPublished: isPublished).endpoint }
+                .items.count == 2
+        )
+        #expect(
+            try await rig.provider.load { try $0.sectionShows(.rts, uid: "s", isPublished: isPublished).endpoint }.items
+                .count == 1
+        )
+        #expect(
+            try await rig.provider.load {
+                try $0.sectionShowAndMedias(.rts, uid: "s", isPublished: isPublished).endpoint
+            }.show?.uid == "sh1"
+        )
+        #expect(rig.queries.allSatisfy { $0["isPublished"] == (isPublished ? nil : "false") })
+    }
+
+    // MARK: - Business units
+
+    /// Services by their numbers, and the national units that have them.
+    static let units: [Case<(services: [String], units: [BusinessUnit])>] = [
+        Case(
+            "BUS1",
+            (["1", "2", "3", "5", "9", "10", "12", "13", "15", "16", "17", "18", "19"], [.srf, .rts, .rsi, .rtr])
+        ),
+        Case("BUS4", (["6"], [.srf, .rts, .rsi, .rtr])),
+        Case("BUS5", (["7", "8", "40", "43"], [])),
+        Case("BUS6", (["11"], [.srf, .rts, .rsi])),
+        Case("BUS7", (["14", "29"], [.rts])),
+        Case(
+            "BUS8",
+            (["20", "21", "22", "23", "24", "25", "26", "27", "28", "30", "31", "33", "34"], [.srf, .rts, .rsi, .rtr])
+        ),
+        Case("BUS9", (["35"], [.srf, .rts, .rsi, .rtr])),
+        Case("BUS10", (["36"], [.srf, .rts, .rsi, .rtr])),
+        Case("BUS11", (["37"], [.srf, .rts, .rsi, .rtr])),
+        Case("BUS12", (["38", "39"], [.srf, .rts, .rsi, .rtr])),
+    ]
+
+    @Test("catalogue IL-BUS1, BUS4 to BUS12: services that the business units have", arguments: units)
+    func businessUnits(_ entry: Case<(services: [String], units: [BusinessUnit])>) throws {
+        let catalogue = try catalogue()
+        let rows = Self.rows(entry.row.services)
+        #expect(rows.count >= entry.row.services.count)
+        for row in rows {
+            for unit in [BusinessUnit.srf, .rts, .rsi, .rtr] {
+                let isMade = (try? row.row.call(catalogue, unit)) != nil
+                #expect(isMade == entry.row.units.contains(unit), "\(row.number) \(unit)")
+            }
+        }
+    }
+
+    @Test("catalogue IL-BUS2, BUS3: programs of the broadcaster for all, of third parties for two")
+    func programs() throws {
+        #expect(CatalogueService.tvPrograms.units == [.srf, .rts, .rsi, .rtr])
+        #expect(CatalogueService.tvThirdPartyPrograms.units == [.srf, .rtr])
+    }
+
+    @Test("catalogue IL-BUS11 a search has aggregations unless they are off")
+    func aggregations() async throws {
+        let rig = try CatalogueRig()
+        rig.transport.on("off") { $0.queryItems["includeAggregations"] == "false" }
+            .respond(.json(#"{"searchResultMediaList": [{"urn": "urn:srf:video:1"}], "total": 1}"#))
+        rig.answer(Samples.mediaSearch.replacing("\"suggestionList\"", with: "\"x\""))
+        var off = MediaSearchSettings()
+        off.aggregationsEnabled = false
+        for settings in [nil, off, MediaSearchSettings()] {
+            let page = try await rig.provider.load {
+                try $0.mediaSearch(.srf, matching: "berg", settings: settings).endpoint
+            }
+            #expect(!page.urns.isEmpty && page.suggestions == nil)
+            #expect((page.aggregations == nil) == (settings == off))
+        }
+    }
+
+    @Test("catalogue IL-BUS13 videos with tags")
+    func tags() throws {
+        let catalogue = try catalogue()
+        for unit in [BusinessUnit.srf, .rts, .rsi] {
+            for tags in [["a"], ["a", "b"], []] {
+                #expect(throws: Never.self) {
+                    try catalogue.videosWithTags(unit, tags, excluding: ["c"], excludesFullLength: true)
+                }
+            }
+        }
+        #expect(throws: Never.self) { try catalogue.videosWithTags(.rtr, ["a"]) }
+        #expect(throws: CatalogueError.self) { try catalogue.videosWithTags(.rtr, ["a"], excludesFullLength: true) }
+        let request = try catalogue.videosWithTags(.srf, ["a", "b"], excluding: ["c", "d"]).endpoint.request
+        #expect(request.queryItems["includes"] == "a,b" && request.queryItems["excludes"] == "c,d")
+    }
+
+    @Test("catalogue IL-BUS15, BUS16: shows have topics, and topics subtopics")
+    func topics() throws {
+        #expect(try decoded(Listing<Show>.self, Samples.showList).items[0].topics?.isEmpty == false)
+        #expect(try decoded(Listing<Topic>.self, Samples.topicList).items.contains { $0.subtopics?.isEmpty == false })
+    }
+
+    @Test("catalogue IL-SEED22, IL-SEED23: lists by identifier")
+    func seedLists() async throws {
+        let rig = try CatalogueRig()
+        rig.transport.on("all unknown") { $0.queryItems["ids"] == "unknown" }.respond(.status(404))
+        rig.answer(#"{"mediaList": [{"id": "1"}, {"id": "2"}]}"#)
+
+        #expect(try await rig.provider.load { try $0.seedVideos(.rts, uids: ["1", "2"]) }.count == 2)
+        #expect(
+            try await rig.provider.load { try $0.seedAudios(.rts, uids: ["1", "2", "unknown"]) }.map(\.uid) == [
+                "1", "2",
+            ]
+        )
+        #expect(try await rig.provider.load { try $0.seedVideo(.rts, uid: "1") }?.uid == "1")
+        await #expect(throws: LoadingError.self) {
+            try await rig.provider.load { try $0.seedVideos(.rts, uids: ["unknown"]) }
+        }
+        await #expect(throws: LoadingError.self) {
+            try await rig.provider.load { try $0.seedAudio(.rts, uid: "unknown") }
+        }
+    }
+
+    @Test("catalogue IL-SEED24 swissinfo is refused what it does not have")
+    func swissinfo() throws {
+        let catalogue = try catalogue()
+        for row in ServiceRow.all where !row.row.units.contains(.swi) {
+            #expect(throws: CatalogueError.self, "\(row.number)") { try row.row.call(catalogue, .swi) }
+        }
+        #expect(ServiceRow.all.filter { !$0.row.units.contains(.swi) }.count > 30)
+    }
+
+    @Test("catalogue IL-SEED28 events of a business unit are a list")
+    func modules() async throws {
+        let rig = try CatalogueRig { $0.checksAvailability = false }
+        rig.answer(Samples.modules)
+        for unit in BusinessUnit.allCases {
+            #expect(try await rig.provider.load { try $0.modules(unit) }.map(\.uid) == ["mod1"])
+        }
+    }
+
+    @Test(
+        "catalogue IL-SEED29 each kind of count has its path, for a segment and for a composition",
+        arguments: [
+            (SocialCountType.view, "clicked"), (.like, "liked"), (.facebook, "shared/facebook"),
+            (.twitter, "shared/twitter"),
+            (.googlePlus, "shared/google"), (.whatsApp, "shared/whatsapp"),
+        ]
+    )
+    func socialCounts(type: SocialCountType, endpoint: String) async throws {
+        let rig = try CatalogueRig { $0.globalHeaders = ["Content-Type": "text/plain"] }
+        rig.answer(Samples.socialCounts)
+        let composition = try decoded(MediaComposition.self, Samples.mediaComposition)
+        var whole = composition
+        whole.segmentURN = nil
+        let chapter = try #require(composition.mainChapter)
+
+        for call in [
+            try rig.catalogue.increaseSocialCount(type, of: composition),
+            try rig.catalogue.increaseSocialCount(type, of: whole),
+            try rig.catalogue.increaseSocialCount(type, of: chapter),
+            try rig.catalogue.increaseSocialCount(type, urn: chapter.urn, event: "opaque"),
+            try rig.catalogue.seedIncreaseSocialCount(type, .srf, of: chapter),
+        ] {
+            #expect(try await rig.loader.load(call).socialCounts?.map(\.value) == [1201])
+        }
+        #expect(
+            rig.paths.map { $0.components(separatedBy: ":").last ?? "" } == [
+                "seg2/\(endpoint)", "full1/\(endpoint)", "full1/\(endpoint)", "full1/\(endpoint)",
+                "2.0/srf/mediaStatistic/video/full1/\(endpoint).json",
+            ]
+        )
+        // The segment has no event.
+        #expect(
+            rig.transport.received.map(\.text) == [
+                "{}", #"{"eventData":"opaque-1"}"#, #"{"eventData":"opaque-1"}"#, #"{"eventData":"opaque"}"#,
+                #"{"eventData":"opaque-1"}"#,
+            ]
+        )
+        #expect(
+            rig.transport.requests.allSatisfy {
+                $0.method == .post && $0.headers.all("Content-Type") == ["application/json"]
+            }
+        )
+    }
+
+    // MARK: - Search settings
+
+    @Test("catalogue IL-SET1 new settings have the defaults")
+    func defaultSettings() {
+        let settings = MediaSearchSettings()
+
+        #expect(settings.aggregationsEnabled && !settings.suggestionsEnabled && settings.matchingOptions.isEmpty)
+        #expect(
+            settings.showURNs.isEmpty && settings.topicURNs.isEmpty && settings.mediaType == .none
+                && settings.quality == .none
+        )
+        #expect(!settings.subtitlesAvailable && !settings.downloadAvailable && !settings.playableAbroad)
+        #expect(settings.minimumDurationInMinutes == nil && settings.maximumDurationInMinutes == nil)
+        #expect(settings.fromDay == nil && settings.toDay == nil)
+        #expect(settings.sortCriterion == .default && settings.sortDirection == .descending)
+        #expect(
+            settings.queryItems.map { "\($0.name)=\($0.value)" } == [
+                "includeAggregations=true", "includeSuggestions=false", "sortBy=default", "sortDir=desc",
+            ]
+        )
+    }
+
+    private func filledSettings() -> MediaSearchSettings {
+        var settings = MediaSearchSettings()
+        settings.aggregationsEnabled = false
+        settings.suggestionsEnabled = true
+        settings.matchingOptions = [.any, .exact]
+        settings.showURNs = ["urn:rts:show:tv:2", "urn:rts:show:tv:1"]
+        settings.topicURNs = ["urn:rts:topic:tv:1"]
+        settings.mediaType = .audio
+        settings.subtitlesAvailable = true
+        settings.downloadAvailable = true
+        settings.playableAbroad = true
+        settings.quality = .hq
+        settings.minimumDurationInMinutes = 10
+        settings.maximumDurationInMinutes = 12.5
+        settings.fromDay = Day(day: 1, month: 5, year: 2023)
+        settings.toDay = Day(day: 2, month: 5, year: 2023)
+        settings.sortCriterion = .date
+        settings.sortDirection = .ascending
+        return settings
+    }
+
+    @Test("catalogue IL-SET2 a copy of settings has each of them, and they are all sent")
+    func filled() {
+        let settings = filledSettings()
+        let copy = settings
+
+        #expect(copy == settings && copy.hashValue == settings.hashValue)
+        #expect(
+            copy.queryItems.map { "\($0.name)=\($0.value)" } == [
+                "includeAggregations=false", "includeSuggestions=true", "operator=or", "enableFuzzySearch=false",
+                "showUrns=urn:rts:show:tv:1,urn:rts:show:tv:2", "topicUrns=urn:rts:topic:tv:1", "mediaType=audio",
+                "subtitlesAvailable=true", "downloadAvailable=true", "playableAbroad=true", "quality=hd",
+                "durationFromInMinutes=10",
+                "durationToInMinutes=12.5", "publishedDateFrom=2023-05-01", "publishedDateTo=2023-05-02", "sortBy=date",
+                "sortDir=asc",
+            ]
+        )
+        var sd = settings
+        sd.quality = .sd
+        #expect(sd.queryItems.contains { $0 == ("quality", "sd") })
+    }
+
+    @Test("catalogue IL-SET3, SET4, SET5: settings are equal when all of them are")
+    func settingsEquality() {
+        #expect(MediaSearchSettings() == MediaSearchSettings() && filledSettings() == filledSettings())
+        #expect(filledSettings().queryItems.elementsEqual(filledSettings().queryItems, by: ==))
+        var other = filledSettings()
+        other.aggregationsEnabled = true
+        #expect(other != filledSettings() && !other.queryItems.elementsEqual(filledSettings().queryItems, by: ==))
+    }
+
+    // MARK: - Messages
+
+    @Test("every reason has a message in five languages, and none has none", arguments: MessageLanguage.allCases)
+    func messages(language: MessageLanguage) throws {
+        let reasons = BlockingReason.allCases.filter { $0 != .none }
+        let messages = reasons.compactMap { $0.message(in: language) }
+        #expect(Set(messages).count == reasons.count && !messages.contains(""))
+        #expect(
+            BlockingReason.none.message(in: language) == nil && BlockingReason.none.skipMessage(in: language) == nil
+        )
+        for reason in reasons {
+            let message = try #require(reason.message(in: language))
+            let skip = try #require(reason.skipMessage(in: language))
+            let isSame = reason == .journalistic || reason == .vpnOrProxy
+            #expect((skip == message) == isSame && skip.hasSuffix(message))
+        }
+        for color in [YouthProtectionColor.yellow, .red] {
+            #expect(
+                color.message(in: language)?.isEmpty == false
+                    && color.accessibilityLabel(in: language)?.isEmpty == false
+            )
+        }
+        #expect(
+            YouthProtectionColor.none.message(in: language) == nil
+                && YouthProtectionColor.none.accessibilityLabel(in: language) == nil
+        )
+        #expect(
+            YouthProtectionColor.red.message(in: language) != YouthProtectionColor.red.accessibilityLabel(in: language)
+        )
+    }
+
+    @Test("messages belong to their reasons")
+    func messageRows() {
+        #expect(BlockingReason.geoblocking.message(in: .romansh) == "Mo disponibel en Svizra.")
+        #expect(BlockingReason.ageRating18.message(in: .english) == "Playable from 22:00 to 05:00 (age 18).")
+        #expect(BlockingReason.ageRating12.message(in: .german) == "Abspielbar von 20:00 bis 06:00 (ab 12).")
+        #expect(BlockingReason.endDate.skipMessage(in: .french) == "Partie ignorée : Expiré.")
+        #expect(BlockingReason.unknown.message(in: .italian) == "Riproduzione impossibile.")
+        #expect(BlockingReason.startDate.skipMessage(in: .english) == "Part skipped: Not started. Come back later.")
+    }
+}
