@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "LadeCatalogue", targets: ["LadeCatalogue"]),
         .library(name: "LadeImages", targets: ["LadeImages"]),
         .library(name: "LadeTesting", targets: ["LadeTesting"]),
+        .library(name: "LadeCatalogueServer", targets: ["LadeCatalogueServer"]),
         .executable(name: "lade", targets: ["LadeCommand"]),
     ],
     targets: [
@@ -80,13 +81,22 @@ let package = Package(
         ),
         // A product of its own: virtual time, scripted transport, loopback server, conformance suites.
         .target(name: "LadeTesting", dependencies: ["LadeCore"]),
+        // The local catalogue, for `lade serve`, tests and examples.
+        .target(name: "LadeCatalogueServer", dependencies: ["LadeCore", "LadeTesting"]),
         // Top.
-        .executableTarget(name: "LadeCommand", dependencies: ["Lade", "LadeTesting"] + curl),
+        .executableTarget(
+            name: "LadeCommand",
+            dependencies: ["Lade", "LadeCatalogueServer", "LadeTesting"] + curl
+        ),
         .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
         .testTarget(name: "LadeURLSessionTests", dependencies: ["CHangingResolver", "LadeURLSession", "LadeTesting"]),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
+        .testTarget(
+            name: "LadeCatalogueServerTests",
+            dependencies: ["LadeCatalogueServer", "LadeContent", "LadeCore", "LadeTesting"] + curl
+        ),
         .testTarget(
             name: "LadePoliciesTests",
             dependencies: ["LadePolicies", "LadeTesting"] + curl
@@ -109,7 +119,7 @@ let package = Package(
         .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCatalogue", "LadeContent", "LadeTesting"]),
         .testTarget(
             name: "LadeCommandTests",
-            dependencies: ["LadeCommand", "LadeTesting"],
+            dependencies: ["LadeCatalogueServer", "LadeCommand", "LadeTesting"],
             exclude: ["Help/Golden"]
         ),
     ],

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeCatalogueServer
 import LadeTesting
 
 /// A harvest of the local catalogue on a bad day, from the first token to the last line compared.

@@ -1,4 +1,5 @@
 import Lade
+import LadeCatalogueServer
 import LadeTesting
 
 /// What `lade demo` was asked for.

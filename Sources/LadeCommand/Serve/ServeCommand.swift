@@ -1,4 +1,5 @@
 import Lade
+import LadeCatalogueServer
 import LadeTesting
 
 /// What `lade serve` was asked for.
@@ -71,9 +72,9 @@ extension Command {
     static let serve = Command(
         "serve",
         "Serve a media catalogue on this machine, to try things on",
-        description: "Prints its address and serves until it is interrupted: invented medias and shows in pages, a "
-            + "plain list at /medias, and an OAuth 2 token endpoint at /oauth2/token. Business units are srf, rts, rsi, "
-            + "rtr and swi.",
+        description: "Prints its address and serves until it is interrupted: the services of a media catalogue below "
+            + "/integrationlayer with invented data, images at /images/, a plain list at /medias, and an OAuth 2 token "
+            + "endpoint at /oauth2/token. Business units are srf, rts, rsi, rtr, swi and ssatr.",
         options: ServeSettings.rows,
         examples: [
             Example(line: "lade serve --for 10m", purpose: "For a while"),

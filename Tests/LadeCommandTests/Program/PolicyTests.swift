@@ -1,4 +1,5 @@
 import Foundation
+import LadeCatalogueServer
 import LadeTesting
 import Testing
 

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeCore
+import LadeTesting
 
 /// Answers the requests of a ``LocalCatalogue``, on the threads of its connections.
 final class CatalogueDesk: Sendable {
@@ -27,12 +28,14 @@ final class CatalogueDesk: Sendable {
     private struct Reset: Error {}
 
     let stock: CatalogueStock
+    private let answers: CatalogueAnswers
     private let options: LocalCatalogue.Options
     private let state = Locked(State())
 
     init(_ options: LocalCatalogue.Options) {
         self.options = options
         stock = CatalogueStock(seed: options.seed, shows: options.shows, medias: options.medias)
+        answers = CatalogueAnswers(stock, maximumPageSize: options.maximumPageSize)
     }
 
     var counts: LocalCatalogue.Counts { state.withLock { $0.counts } }
@@ -48,13 +51,17 @@ final class CatalogueDesk: Sendable {
         if path == "/oauth2/token" { return token(request) }
         let (refusal, fields) = limit()
         if let refusal { return refusal }
-        guard let list = CatalogueList(path) else {
-            return .json(#"{"status":{"code":404,"msg":"not found"}}"#, status: 404, fields)
+        guard let service = Service(path) else {
+            return .refusal(.notFound("not found"), fields)
         }
-        guard request.method == "GET" || request.method == "HEAD" else { return .status(405, fields) }
+        if service == .plain || service == .image || service == .token,
+            request.method != "GET", request.method != "HEAD"
+        {
+            return .status(405, fields)
+        }
         let fault = fault(for: request)
         if fault == .expired || (options.requiresToken && !isAuthorised(request)) { return unauthorised(fields) }
-        var response = page(list, request)
+        var response = answer(service, request)
         response.fields += fields
         return try spoil(response, fault)
     }
@@ -138,7 +145,7 @@ final class CatalogueDesk: Sendable {
 
     private func spoil(_ response: ServerResponse, _ fault: LocalCatalogue.Fault?) throws -> ServerResponse {
         guard let fault, case .bytes(let bytes) = response.body else {
-            state.withLock { $0.counts.pages += 1 }
+            if response.status == 200 { state.withLock { $0.counts.pages += 1 } }
             return response
         }
         var spoilt = response
@@ -234,49 +241,24 @@ final class CatalogueDesk: Sendable {
         return form
     }
 
-    // MARK: - Pages
+    // MARK: - Services
 
-    private func page(_ list: CatalogueList, _ request: ServerRequest) -> ServerResponse {
-        switch list {
+    private func answer(_ service: Service, _ request: ServerRequest) -> ServerResponse {
+        switch service {
         case .plain: plainPage(request)
-        case .medias(let unit):
-            linkedPage("mediaList", count: options.medias, request) { self.stock.media($0, unit) }
-        case .shows(let unit):
-            linkedPage("showList", count: options.shows, request) { self.stock.show($0, unit) }
+        case .image: answers.image(request)
+        case .token: answers.token(request)
+        case .catalogue(let path): answers.answer(path, request)
         }
-    }
-
-    private func size(_ text: String?) -> Int {
-        min(max(text.flatMap { Int($0) } ?? 10, 1), options.maximumPageSize)
-    }
-
-    private func linkedPage(
-        _ name: String,
-        count: Int,
-        _ request: ServerRequest,
-        _ item: (Int) -> Data
-    ) -> ServerResponse {
-        let size = size(request.queryItem("pageSize"))
-        let token = request.queryItem("next").flatMap { $0.hasPrefix("token-") ? Int($0.dropFirst(6)) : nil }
-        let start = min(max(token ?? 0, 0), count)
-        let end = min(start + size, count)
-        var body = Data("{\"\(name)\":".utf8)
-        body.append(Self.array(start..<end, item))
-        if end < count {
-            var target = request.path + "?"
-            for part in (request.query ?? "").split(separator: "&") where !part.hasPrefix("next=") {
-                target += part + "&"
-            }
-            body.append(contentsOf: ",\"next\":\"http://\(request["Host"] ?? "")\(target)next=token-\(end)\"".utf8)
-        }
-        body.append(contentsOf: "}".utf8)
-        return .bytes(body, [ServerField("Content-Type", "application/json")])
     }
 
     private func plainPage(_ request: ServerRequest) -> ServerResponse {
-        let count = options.medias
+        let count = stock.count(.video)
         let isByOffset = request.queryItem("offset") != nil || request.queryItem("limit") != nil
-        let size = size(request.queryItem(isByOffset ? "limit" : "per_page"))
+        let size = min(
+            max(request.queryItem(isByOffset ? "limit" : "per_page").flatMap { Int($0) } ?? 10, 1),
+            options.maximumPageSize
+        )
         let page = max(request.queryItem("page").flatMap { Int($0) } ?? 1, 1)
         let offset = request.queryItem("offset").flatMap { Int($0) } ?? 0
         let (product, isHuge) = (page - 1).multipliedReportingOverflow(by: size)
@@ -289,38 +271,26 @@ final class CatalogueDesk: Sendable {
             let next = isByOffset ? "offset=\(end)&limit=\(size)" : "page=\(page + 1)&per_page=\(size)"
             fields.append(ServerField("Link", "<\(request.path)?\(next)>; rel=\"next\""))
         }
-        return .bytes(Self.array(start..<end) { self.stock.media($0, "rts") }, fields)
-    }
-
-    private static func array(_ range: Range<Int>, _ item: (Int) -> Data) -> Data {
-        var array = Data([0x5B])
-        for index in range {
-            if index > range.lowerBound { array.append(0x2C) }
-            array.append(item(index))
-        }
-        array.append(0x5D)
-        return array
+        var body = Data()
+        body.appendArray(start..<end) { stock.json(CatalogueItem(.video, $0), "rts") }
+        return .bytes(body, fields)
     }
 }
 
-/// The lists there are.
-private enum CatalogueList {
+/// What a path leads to.
+private enum Service: Equatable {
     case plain
-    case medias(String)
-    case shows(String)
+    case image
+    case token
+    case catalogue(ArraySlice<Substring>)
 
     init?(_ path: String) {
-        if path == "/medias" {
-            self = .plain
-            return
-        }
-        let parts = path.split(separator: "/").map(String.init)
-        guard parts.count >= 4, parts[0] == "integrationlayer", parts[1] == "2.0",
-            CatalogueStock.businessUnits.contains(parts[2])
-        else { return nil }
-        switch parts[3] {
-        case "mediaList": self = .medias(parts[2])
-        case "showList": self = .shows(parts[2])
+        let parts = path.split(separator: "/")
+        switch parts.first {
+        case "medias" where parts.count == 1: self = .plain
+        case "images" where parts.count == 1: self = .image
+        case "akahd" where parts.count == 2 && parts[1] == "token": self = .token
+        case "integrationlayer": self = .catalogue(parts[1...])
         default: return nil
         }
     }

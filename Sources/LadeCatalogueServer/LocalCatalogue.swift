@@ -4,6 +4,7 @@
     public import Foundation
 #endif
 public import LadeCore
+public import LadeTesting
 
 /// A media catalogue on the loopback interface: invented shows and medias in pages, tokens, limits, and faults on request.
 ///
@@ -16,11 +17,17 @@ public import LadeCore
 ///
 /// | path | answer |
 /// | --- | --- |
-/// | `/integrationlayer/2.0/BU/mediaList/…` | medias, newest first; `pageSize` and the address of the next page in `next` |
-/// | `/integrationlayer/2.0/BU/showList/…` | shows by title, in the same way |
+/// | `/integrationlayer/…` | the services of a broadcaster's media catalogue, for the business units that have each |
+/// | `/images/?imageUrl=…&format=…&width=…` | a picture of that width, 16:9, always PNG |
+/// | `/akahd/token?acl=…` | a token for a stream |
 /// | `/medias?page=N&per_page=M` | medias as a plain array, `Link` and `X-Total-Count` |
 /// | `/medias?offset=N&limit=M` | the same by offset |
 /// | `/oauth2/token` | POST: `client_credentials` and `refresh_token` grants (RFC 6749 §4.4, §6) |
+///
+/// Lists of the catalogue have at most ``Options/maximumPageSize`` items, 10 without `pageSize`, and the address of the next
+/// page in `next`; some may be asked for with `pageSize=unlimited`. A service that a business unit does not have, and
+/// whatever is not known, is refused with 404, what cannot be meant with 400; the body says why. Paths that end in `.json`
+/// are those of the first generation of services. What is published is of the year 2023.
 ///
 /// Any address may ask for a fault: `fault=503`, `fault=429`, `fault=401`, `fault=reset`, `fault=stall`,
 /// `fault=truncate`; `fault=503:2` only the first two times it is asked for. ``Options/faults`` strews them among all
@@ -136,7 +143,7 @@ public final class LocalCatalogue: Sendable {
 
     /// The medias as they stand in the pages of a business unit, by position.
     public func media(_ index: Int, businessUnit: String = "rts") -> Data {
-        desk.stock.media(index, businessUnit)
+        desk.stock.json(CatalogueItem(.video, index), businessUnit)
     }
 
     /// Makes every token bad at once.

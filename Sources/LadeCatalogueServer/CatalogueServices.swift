@@ -1,0 +1,378 @@
+import LadeCore
+import LadeTesting
+
+/// Why a request is refused.
+struct CatalogueRefusal: Error {
+    var status: Int
+    var message: String
+
+    static func notFound(_ message: String) -> CatalogueRefusal { CatalogueRefusal(status: 404, message: message) }
+    static func badRequest(_ message: String) -> CatalogueRefusal { CatalogueRefusal(status: 400, message: message) }
+}
+
+/// A request for a service, taken apart.
+struct CatalogueAsked {
+    let request: ServerRequest
+    /// The business unit in the path; empty for services without one.
+    let unit: String
+    /// The decoded values of the placeholders, in order.
+    let values: [String]
+
+    subscript(_ item: String) -> String? { request.queryItem(item) }
+
+    /// The parts of a query item that is a list; none for an empty one.
+    func list(_ item: String) -> [String] {
+        (self[item] ?? "").split(separator: ",").map(String.init)
+    }
+}
+
+/// The services of the catalogue: what their paths are, which business units have them, what they answer.
+enum CatalogueServices {
+    static let allUnits: Set<String> = ["srf", "rts", "rsi", "rtr", "swi", "ssatr"]
+    private static let national: Set<String> = ["srf", "rts", "rsi", "rtr"]
+    private static let international: Set<String> = ["srf", "rts", "rsi", "rtr", "swi"]
+
+    /// One service.
+    struct Row: Sendable {
+        typealias Answer = @Sendable (CatalogueAnswers, CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse
+
+        /// The components of the path; a component `*` stands for any value, and `**` at the end for all that follow.
+        let path: [Substring]
+        /// Which business units have it; nil for a path without one.
+        let units: Set<String>?
+        /// Which business units had it in the first generation of services, whose paths end in `.json`.
+        let earlierUnits: Set<String>?
+        /// Whether it is a service of the first generation only.
+        let isSeedEra: Bool
+        let method: String
+        let answer: Answer
+
+        init(
+            _ path: String,
+            _ units: Set<String>?,
+            before earlierUnits: Set<String>? = nil,
+            isSeedEra: Bool = false,
+            method: String = "GET",
+            _ answer: @escaping Answer
+        ) {
+            self.path = path.split(separator: "/")
+            self.units = units
+            self.earlierUnits = earlierUnits
+            self.isSeedEra = isSeedEra
+            self.method = method
+            self.answer = answer
+        }
+
+        func values(_ components: ArraySlice<Substring>) -> [String]? {
+            let isOpen = path.last == "**"
+            guard isOpen ? components.count >= path.count : components.count == path.count else { return nil }
+            var values: [String] = []
+            for (part, component) in zip(path, components) {
+                switch part {
+                case "*", "**": values.append(String(decoding: String(component).percentDecodedBytes, as: UTF8.self))
+                default: if part != component { return nil }
+                }
+            }
+            return values
+        }
+    }
+
+    /// The row of a path below `integrationlayer/`, with what its placeholders stand for.
+    ///
+    /// - Throws: A refusal that says which part of the path names nothing.
+    static func find(
+        _ path: ArraySlice<Substring>,
+        _ request: ServerRequest
+    ) throws(CatalogueRefusal) -> (Row, CatalogueAsked) {
+        var components = path
+        guard let version = components.popFirst(), version == "2.0" || version == "2.1", let first = components.first
+        else { throw .notFound("There is no such version of the services.") }
+        var isSeedEra = false
+        if let last = components.last, last.hasSuffix(".json") {
+            isSeedEra = true
+            components[components.endIndex - 1] = last.dropLast(5)
+        }
+        let unit = allUnits.contains(String(first)) ? String(first) : ""
+        if !unit.isEmpty { components.removeFirst() }
+        guard let resource = components.first else { throw .notFound("There is no such service.") }
+        for row in byResource[resource] ?? [] {
+            guard (row.units == nil) == unit.isEmpty, isSeedEra || !row.isSeedEra else { continue }
+            guard let values = row.values(components) else { continue }
+            // Compositions have another version today.
+            guard (version == "2.1") == (row.path[0] == "mediaComposition" && !isSeedEra && row.units == nil) else {
+                continue
+            }
+            let units = isSeedEra ? row.earlierUnits ?? row.units : row.units
+            guard units?.contains(unit) ?? true else {
+                throw .notFound("The service \(row.path.joined(separator: "/")) is not available for \(unit).")
+            }
+            return (row, CatalogueAsked(request: request, unit: unit, values: values))
+        }
+        throw .notFound("There is no such service.")
+    }
+
+    private static let byResource = Dictionary(grouping: rows) { $0.path[0] }
+
+    /// A row for each service.
+    static let rows: [Row] = today + seedEra
+
+    private static let today: [Row] = [
+        // Television: channels, livestreams and programs.
+        Row("channelList/tv", national) { answers, asked in answers.channels(asked, "tv") },
+        Row("channel/*/tv/nowAndNext", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.channel(asked, "tv")
+        },
+        Row("programListComposition/tv/byChannel/*", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.programs(asked, "tv")
+        },
+        Row("programGuide/tv/byDate/*", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.guide(asked, isThirdParty: false)
+        },
+        Row("programGuideNonSrg/tv/byDate/*", ["srf", "rtr"]) { answers, asked throws(CatalogueRefusal) in
+            try answers.guide(asked, isThirdParty: true)
+        },
+        Row("mediaList/video/livestreams", national) { answers, asked in answers.whole(.all(.livestream), asked) },
+        Row("mediaList/video/scheduledLivestreams", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.events(asked)
+        },
+        // Television: medias, topics and shows.
+        Row("mediaList/video/editorial", [], before: international, medias(.all(.video))),
+        Row("mediaList/video/heroStage", []) { answers, asked in answers.whole(.first(10, .video), asked) },
+        Row("mediaList/video/latestEpisodes", international, medias(.all(.video))),
+        Row("mediaList/video/mostClicked", international) { answers, asked throws(CatalogueRefusal) in
+            guard let topic = asked["topicId"] else { return try answers.page(.popular(.video), asked) }
+            return try answers.page(answers.topic(topic), asked)
+        },
+        Row("mediaList/video/soonExpiring", ["srf", "rts", "rsi"], before: ["srf", "rsi"], medias(.popular(.video))),
+        Row("mediaList/video/trending", international) { answers, asked throws(CatalogueRefusal) in
+            try answers.trending(asked)
+        },
+        Row("mediaList/video/latestEpisodes/webFirst", ["rts"], medias(.first(200, .video))),
+        Row("mediaList/video/episodesByDate/*", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.page(answers.published(asked.values[0], .video), asked)
+        },
+        Row("topicList/tv", international) { answers, asked in answers.topics(asked, "tv") },
+        Row("showList/tv/alphabetical", international, allShows(.tvShow)),
+        Row("searchResultShowList/tv", international, showSearch([.tvShow])),
+        Row("showList/tv/byTopic/*/mostClicked", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.shows(answers.shows(ofTopic: asked.values[0]), asked)
+        },
+        // Radio.
+        Row("channelList/radio", national) { answers, asked in answers.channels(asked, "radio") },
+        Row("channel/*/radio/nowAndNext", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.channel(asked, "radio")
+        },
+        Row("programListComposition/radio/byChannel/*", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.programs(asked, "radio")
+        },
+        Row("mediaList/audio/livestreamsByChannel/*", national) { answers, asked throws(CatalogueRefusal) in
+            let channel = try answers.channelIndex(asked.values[0], "radio")
+            return answers.whole(.only([CatalogueItem(.radioLivestream, channel)]), asked)
+        },
+        Row("mediaList/audio/livestreams", national) { answers, asked in
+            answers.whole(asked["onlyThirdPartyContentProvider"] == nil ? .all(.radioLivestream) : .only([]), asked)
+        },
+        Row("mediaList/audio/latestByChannel/*", national, ofChannel(.audio)),
+        Row("mediaList/audio/mostClickedByChannel/*", national, ofChannel(.audio)),
+        Row("mediaList/audio/latestEpisodesByChannel/*", national, before: ["srf", "rts", "rtr"], ofChannel(.audio)),
+        Row("mediaList/audio/episodesByDateAndChannel/*/*", national) { answers, asked throws(CatalogueRefusal) in
+            _ = try answers.channelIndex(asked.values[1], "radio")
+            return try answers.page(answers.published(asked.values[0], .audio), asked)
+        },
+        Row("mediaList/video/latestByChannel/*", ["rts"], ofChannel(.clip)),
+        Row("topicList/radio", international) { answers, asked in answers.topics(asked, "radio") },
+        Row("showList/radio/alphabeticalByChannel/*", national) { answers, asked throws(CatalogueRefusal) in
+            let channel = try answers.channelIndex(asked.values[0], "radio")
+            return try answers.shows(answers.stock.list(.radioShow, channel, every: 4), asked, isUnlimited: true)
+        },
+        Row("showList/radio/alphabetical", national, allShows(.radioShow)),
+        Row("searchResultShowList/radio", national, showSearch([.radioShow])),
+        Row("songList/radio/byChannel/*", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.songs(asked)
+        },
+        // Live centre and search.
+        Row("mediaList/video/scheduledLivestreams/livecenter", national) { answers, asked throws(CatalogueRefusal) in
+            try answers.liveCenter(asked)
+        },
+        Row("searchResultMediaList", international) { answers, asked throws(CatalogueRefusal) in
+            try answers.search(asked)
+        },
+        Row("searchResultShowList", international, showSearch(CatalogueKind.shows)),
+        Row("showList/tv/mostClickedSearchResults", [], allShows(.tvShow)),
+        Row("showList/radio/mostClickedSearchResults", [], allShows(.radioShow)),
+        Row("showList/mostClickedSearchResults", [], allShows(.tvShow)),
+        Row("mediaList/video/latestByTags", national, tagged(.video)),
+        Row("mediaList/video/latestByTags/excludeFullLength", ["srf", "rts", "rsi"], tagged(.clip)),
+        // Recommendations, modules, popularity.
+        Row("mediaList/recommended/byUrn/*", nil, recommended),
+        Row("mediaList/recommendedByUserId/byUrn/*/*", nil, recommended),
+        Row("moduleConfigList/*", ["swi"], before: international) { answers, asked throws(CatalogueRefusal) in
+            try answers.modules(asked)
+        },
+        Row("mediaStatistic/byUrn/*/**", nil, method: "POST") { answers, asked throws(CatalogueRefusal) in
+            try answers.count(asked)
+        },
+        Row("showStatistic/byUrn/*/searchResultClicked", nil, method: "POST") {
+            answers,
+            asked throws(CatalogueRefusal) in
+            try answers.countShow(asked)
+        },
+        // Editorial pages.
+        Row("page/landingPage/byProduct/*", allUnits) { answers, asked throws(CatalogueRefusal) in
+            try answers.landingPage(asked)
+        },
+        Row("page/byTopicUrn/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.topicPage(asked) },
+        Row("page/*/showPage/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.showPage(asked) },
+        Row("page/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.contentPage(asked) },
+        Row("section/mediaSection/*", allUnits) { answers, asked throws(CatalogueRefusal) in
+            try answers.sectionContent(asked, .medias)
+        },
+        Row("section/showSection/*", allUnits) { answers, asked throws(CatalogueRefusal) in
+            try answers.sectionContent(asked, .shows)
+        },
+        Row("section/mediaSectionWithShow/*", allUnits) { answers, asked throws(CatalogueRefusal) in
+            try answers.sectionContent(asked, .showAndMedias)
+        },
+        Row("section/*", allUnits) { answers, asked throws(CatalogueRefusal) in try answers.section(asked) },
+        // By URN.
+        Row("media/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in try answers.media(asked) },
+        Row("mediaList/byUrns", nil) { answers, asked throws(CatalogueRefusal) in try answers.medias(asked) },
+        Row("mediaList/latest/byTopicUrn/*", nil, ofTopicURN),
+        Row("mediaList/mostClicked/byTopicUrn/*", nil, ofTopicURN),
+        Row("mediaComposition/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
+            try answers.composition(asked)
+        },
+        Row("show/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in try answers.show(asked) },
+        Row("showList/byUrns", nil) { answers, asked throws(CatalogueRefusal) in try answers.showsByURNs(asked) },
+        Row("episodeComposition/latestByShow/byUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
+            let (unit, show) = try answers.showOf(asked.values[0])
+            return try answers.episodes(of: show, unit, asked)
+        },
+        Row("mediaList/latest/byShowUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
+            let (unit, show) = try answers.showOf(asked.values[0])
+            return try answers.page(answers.medias(of: show), asked, unit: unit)
+        },
+        Row("mediaList/latest/byShowUrns", nil) { answers, asked throws(CatalogueRefusal) in
+            try answers.mediasOfShows(asked)
+        },
+        Row("mediaList/latestByModuleConfigUrn/*", nil) { answers, asked throws(CatalogueRefusal) in
+            guard let urn = CatalogueURN(asked.values[0]), case .module = urn.subject else {
+                throw .badRequest("That is the URN of no module.")
+            }
+            return try answers.page(.first(60, .clip), asked, unit: urn.unit)
+        },
+    ]
+
+    private static let seedEra: [Row] = [
+        Row("mediaList/video/latestByTopic/*", international, isSeedEra: true) {
+            answers,
+            asked throws(CatalogueRefusal) in
+            try answers.page(answers.topic(asked.values[0]), asked)
+        },
+        Row("showList/tv/byIds", international, isSeedEra: true, byIds([.tvShow], "showList")),
+        Row("show/tv/*", international, isSeedEra: true, byId(.tvShow)),
+        Row("episodeComposition/latestByShow/tv/*", international, isSeedEra: true, episodes(.tvShow)),
+        Row("showList/radio/byIds", national, isSeedEra: true, byIds([.radioShow], "showList")),
+        Row("show/radio/*", national, isSeedEra: true, byId(.radioShow)),
+        Row("episodeComposition/latestByShow/radio/*", national, isSeedEra: true, episodes(.radioShow)),
+        Row("showList/online/alphabetical/all", ["srf", "rtr"], isSeedEra: true, allShows(.onlineShow)),
+        Row("showList/online/byIds", online, isSeedEra: true, byIds([.onlineShow], "showList")),
+        Row("show/online/*", online, isSeedEra: true, byId(.onlineShow)),
+        Row("episodeComposition/latestByShow/online/*", online, isSeedEra: true, episodes(.onlineShow)),
+        Row("mediaList/video/byIds", international, isSeedEra: true, byIds(videos, "mediaList")),
+        Row("mediaComposition/video/*", international, isSeedEra: true, composition(videos)),
+        Row("searchResultListMedia/video", international, isSeedEra: true) { answers, asked throws(CatalogueRefusal) in
+            try answers.earlierSearch(asked, .video)
+        },
+        Row("mediaList/audio/byIds", national, isSeedEra: true, byIds(audios, "mediaList")),
+        Row("mediaComposition/audio/*", national, isSeedEra: true, composition(audios)),
+        Row("searchResultListMedia/audio", national, isSeedEra: true) { answers, asked throws(CatalogueRefusal) in
+            try answers.earlierSearch(asked, .audio)
+        },
+        Row("searchResultListShow/tv", international, isSeedEra: true, showSearch([.tvShow], "searchResultListShow")),
+        Row("searchResultListShow/radio", national, isSeedEra: true, showSearch([.radioShow], "searchResultListShow")),
+        Row("mediaList/latestByModule/*/*", international, isSeedEra: true, medias(.first(60, .clip))),
+        Row("mediaList/latestByModuleAndSection/*/*/*", international, isSeedEra: true, medias(.first(20, .clip))),
+        Row("mediaStatistic/video/*/**", international, isSeedEra: true, method: "POST") {
+            answers,
+            asked throws(CatalogueRefusal) in
+            try answers.count(asked, videos)
+        },
+        Row("mediaStatistic/audio/*/**", international, isSeedEra: true, method: "POST") {
+            answers,
+            asked throws(CatalogueRefusal) in
+            try answers.count(asked, audios)
+        },
+    ]
+
+    private static let online: Set<String> = ["srf", "rsi", "rtr", "swi"]
+    private static let videos: [CatalogueKind] = [.livestream, .event, .clip, .video]
+    private static let audios: [CatalogueKind] = [.radioLivestream, .audio]
+
+    // MARK: - Answers that several services give
+
+    private static func medias(_ list: CatalogueList) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in try answers.page(list, asked) }
+    }
+
+    private static func ofChannel(_ kind: CatalogueKind) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in
+            let channel = try answers.channelIndex(asked.values[0], "radio")
+            return try answers.page(answers.stock.list(kind, channel, every: 4), asked)
+        }
+    }
+
+    private static let ofTopicURN: Row.Answer = { answers, asked throws(CatalogueRefusal) in
+        // An unknown topic has no medias, which is no error.
+        guard let urn = CatalogueURN(asked.values[0]), case .topic(let topic) = urn.subject else {
+            return try answers.page(.only([]), asked)
+        }
+        return try answers.page(answers.stock.list(.video, topic, every: 8), asked, unit: urn.unit)
+    }
+
+    private static func tagged(_ kind: CatalogueKind) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in try answers.tagged(kind, asked) }
+    }
+
+    private static let recommended: Row.Answer = { answers, asked throws(CatalogueRefusal) in
+        let (unit, item) = try answers.mediaOf(asked.values[0])
+        return try answers.page(
+            .first(item.kind.isAudio ? 30 : 50, item.kind.isAudio ? .audio : .video),
+            asked,
+            unit: unit
+        )
+    }
+
+    private static func allShows(_ kind: CatalogueKind) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in
+            try answers.shows(.all(kind), asked, isUnlimited: kind != .onlineShow)
+        }
+    }
+
+    private static func showSearch(_ kinds: [CatalogueKind], _ root: String = "searchResultShowList") -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in try answers.searchShows(asked, kinds, root) }
+    }
+
+    private static func byIds(_ kinds: [CatalogueKind], _ root: String) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in try answers.byIds(asked, kinds, root) }
+    }
+
+    private static func byId(_ kind: CatalogueKind) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in
+            .item(answers.stock.json(try answers.item(asked.values[0], [kind]), asked.unit))
+        }
+    }
+
+    private static func episodes(_ kind: CatalogueKind) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in
+            try answers.episodes(of: answers.item(asked.values[0], [kind]), asked.unit, asked)
+        }
+    }
+
+    private static func composition(_ kinds: [CatalogueKind]) -> Row.Answer {
+        { answers, asked throws(CatalogueRefusal) in
+            let item = try answers.item(asked.values[0], kinds)
+            return answers.composition(of: item, nil, asked.unit, onlyChapters: asked["onlyChapters"] == "true")
+        }
+    }
+}
