@@ -24,6 +24,7 @@ extension Scope {
         case .int: if let value = integer(index, as: Int.self) { return unsafeBitCast(value, to: type) }
         case .bool: if let value = bool(index) { return unsafeBitCast(value, to: type) }
         case .ints: return try T(from: self)
+        case .readable: return try readable(type, entry.pointee.readable, index) ?? T(from: self)
         }
         throw failure(type, index, nil)
     }
@@ -59,8 +60,20 @@ extension Scope {
             if let value = integers(index) { return unsafeBitCast(value, to: type) }
             // The slower way knows why not.
             return try withChild(index, key) { try T(from: $0) }
+        case .readable:
+            return try readable(type, entry.pointee.readable, index) ?? withChild(index, key) { try T(from: $0) }
         }
         throw failure(type, index, key)
+    }
+
+    /// A value of a type that reads itself; nil when a strategy for names leaves it to its other initialiser.
+    private func readable<T>(_ type: T.Type, _ readable: (any JSONReadable.Type)?, _ index: Int) throws -> T? {
+        guard core.pointee.keyMode == .plain, let readable else { return nil }
+        return try withUnsafeTemporaryAllocation(of: type, capacity: 1) { memory in
+            guard let place = memory.baseAddress else { return nil }
+            try readable.read(self, index, into: UnsafeMutableRawPointer(place))
+            return place.move()
+        }
     }
 
     /// An array of integers; nil when it is something else.

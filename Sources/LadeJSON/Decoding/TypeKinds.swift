@@ -25,12 +25,15 @@ struct TypeKinds {
         case elements
         /// Enumerations with raw values that are strings.
         case enumeration
+        /// Types that read themselves.
+        case readable
     }
 
     struct Entry {
         var type: ObjectIdentifier?
         var kind = Kind.plain
         var elements: (any ElementsDecodable.Type)?
+        var readable: (any JSONReadable.Type)?
     }
 
     /// A text of at most 16 bytes, and the enumeration's case it was decoded to.
@@ -135,6 +138,9 @@ struct TypeKinds {
             entry.kind = .decimal
         } else if type == [Int].self {
             entry.kind = .ints
+        } else if let readable = type as? any JSONReadable.Type {
+            entry.kind = .readable
+            entry.readable = readable
         } else if let elements = type as? any ElementsDecodable.Type {
             entry.kind = .elements
             entry.elements = elements

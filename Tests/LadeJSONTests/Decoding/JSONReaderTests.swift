@@ -1,0 +1,161 @@
+import FoundationEssentials
+import LadeJSON
+import Testing
+
+@Suite("Types that read themselves", .timeLimit(.minutes(1)))
+struct JSONReaderTests {
+    struct Show: Codable, JSONReadable, Equatable {
+        enum CodingKeys: String, CodingKey, CaseIterable { case id, title, date, tags, parts, tint, ratio, isNew, next }
+        private static let keys = JSONKeys<CodingKeys>()
+
+        var id: Int
+        var title: String?
+        var date: Date?
+        var tags: [String]?
+        var parts: [Part]?
+        var tint: Tint?
+        var ratio: Double?
+        var isNew: Bool?
+        var next: [Part?]?
+
+        init(from reader: inout JSONReader) throws {
+            var id: Int?
+            var (title, date, tags, parts) = (String?.none, Date?.none, [String]?.none, [Part]?.none)
+            var (tint, ratio, isNew, next) = (Tint?.none, Double?.none, Bool?.none, [Part?]?.none)
+            try reader.readMembers(Self.keys) { key, reader in
+                switch key {
+                case .id: id = try reader.read(Int.self)
+                case .title: title = try reader.readIfPresent(String.self)
+                case .date: date = try reader.readIfPresent(Date.self)
+                case .tags: tags = try reader.readIfPresent([String].self)
+                case .parts: parts = reader.isNull ? nil : try reader.read([Part].self)
+                case .tint: tint = try reader.readIfPresent(Tint.self)
+                case .ratio: ratio = reader.isNull ? nil : try reader.read(Double.self)
+                case .isNew: isNew = reader.isNull ? nil : try reader.read(Bool.self)
+                case .next: next = try reader.readIfPresent([Part?].self)
+                }
+            }
+            guard let id else { throw reader.missing(CodingKeys.id) }
+            (self.id, self.title, self.date, self.tags, self.parts) = (id, title, date, tags, parts)
+            (self.tint, self.ratio, self.isNew, self.next) = (tint, ratio, isNew, next)
+        }
+    }
+
+    struct Part: Codable, JSONReadable, Equatable {
+        enum CodingKeys: String, CodingKey, CaseIterable { case small, 名前 }
+        private static let keys = JSONKeys<CodingKeys>()
+
+        var small: UInt8
+        var 名前: String
+
+        init(from reader: inout JSONReader) throws {
+            var small: UInt8?
+            var name: String?
+            try reader.readMembers(Self.keys) { key, reader in
+                switch key {
+                case .small: small = try reader.read(UInt8.self)
+                case .名前: name = try reader.read(String.self)
+                }
+            }
+            guard let small else { throw reader.missing(CodingKeys.small) }
+            guard let name else { throw reader.missing(CodingKeys.名前) }
+            (self.small, 名前) = (small, name)
+        }
+    }
+
+    /// A type of the usual kind around one that reads itself.
+    struct Page: Decodable { var shows: [String: [Show?]] }
+
+    private static let good = [
+        #"{"id":1}"#, #"{"tags":["a","é\n"],"id":2,"title":"x","unknown":[{"id":9}],"date":"2023-04-02T19:30:00Z"}"#,
+        #"{"id":3,"parts":[{"small":255,"名前":"a"},{"\u540d前":"b","small":0}],"tint":"red","ratio":1e3,"isNew":false}"#,
+        #"{"id":4,"title":null,"date":null,"tags":[],"parts":null,"tint":null,"ratio":null,"isNew":null,"next":[null]}"#,
+        #"{"id":5,"id":6,"tags":[],"title":"first","title":"second","next":[{"small":1,"名前":""},null]}"#,
+    ]
+
+    private static let bad = [
+        "[]", "null", "7", "{}", #"{"id":"1"}"#, #"{"id":null}"#, #"{"id":1.5}"#, #"{"id":1,"title":2}"#,
+        #"{"id":1,"date":"yesterday"}"#, #"{"id":1,"tags":["a",1]}"#, #"{"id":1,"tags":{"a":1}}"#,
+        #"{"id":1,"parts":[{"small":1,"名前":"x"},{"small":256,"名前":"x"}]}"#, #"{"id":1,"parts":[{"small":1}]}"#,
+        #"{"id":1,"parts":[null]}"#, #"{"id":1,"parts":{}}"#, #"{"id":1,"tint":"blue"}"#, #"{"id":1,"tint":3}"#,
+        #"{"id":1,"next":[null,{"small":-1,"名前":""}]}"#, #"{"id":1,"ratio":"x"}"#, #"{"id":1,"isNew":null,"title":[]}"#,
+        #"{"id":1,"title":"\ud800"}"#, #"{"id":1,"\ud800":2}"#, #"{"id":1,"id":x}"#,
+    ]
+
+    /// The kind and the path of an error, or the value.
+    private static func outcome<T>(_ body: () throws -> T) -> String {
+        let path = { (context: DecodingError.Context) in
+            context.codingPath.map { $0.intValue.map { String($0) } ?? $0.stringValue }.joined(separator: "/")
+        }
+        do {
+            return Outcome.describe(try body())
+        } catch DecodingError.typeMismatch(let type, let context) {
+            return "mismatch \(type) \(path(context)) \(context.debugDescription)"
+        } catch DecodingError.valueNotFound(let type, let context) {
+            return "null \(type) \(path(context)) \(context.debugDescription)"
+        } catch DecodingError.keyNotFound(let key, let context) {
+            return "missing \(key.stringValue) \(path(context)) \(context.debugDescription)"
+        } catch DecodingError.dataCorrupted(let context) {
+            // Foundation leaves the key of a date out of its path.
+            return
+                "corrupted \(context.debugDescription.contains("ISO8601") ? "" : path(context)) \(context.debugDescription)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("reads what Foundation decodes, and throws its errors with the same paths")
+    func answersAsFoundationDoes() {
+        var fast = FastJSONDecoder()
+        fast.dateDecodingStrategy = .iso8601
+        let foundation = JSONDecoder()
+        foundation.dateDecodingStrategy = .iso8601
+        for text in Self.good + Self.bad {
+            let (show, page) = (Data(text.utf8), Data("{\"shows\":{\"all\":[null,\(text)]}}".utf8))
+            #expect(
+                Self.outcome { try fast.decode(Show.self, from: show) }
+                    == Self.outcome { try foundation.decode(Show.self, from: show) },
+                "\(text)"
+            )
+            #expect(
+                Self.outcome { try fast.decode(Page.self, from: page) }
+                    == Self.outcome { try foundation.decode(Page.self, from: page) },
+                "\(text) in a page"
+            )
+        }
+        for text in Self.good { #expect((try? fast.decode(Show.self, from: Data(text.utf8))) != nil, "\(text)") }
+    }
+
+    @Test("leaves strategies for names to Decodable")
+    func strategies() throws {
+        var decoder = FastJSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        #expect(try decoder.decode(Show.self, from: Data(#"{"id":1,"is_new":true}"#.utf8)).isNew == true)
+    }
+
+    private struct Lists: JSONReadable {
+        var sums: [Int]
+
+        init(from reader: inout JSONReader) throws {
+            var sums: [Int] = []
+            try reader.readElements { reader in
+                var sum = 0
+                try reader.readElements { sum += try $0.read(Int.self) }
+                guard sum < 100 else { throw reader.corrupted("too much") }
+                sums.append(sum)
+            }
+            self.sums = sums
+        }
+
+        init(from decoder: any Decoder) throws { sums = [] }
+    }
+
+    @Test("reads arrays by a closure, and gives its errors the path of the value")
+    func elements() throws {
+        #expect(try FastJSONDecoder().decode(Lists.self, from: Data("[[1,2],[],[3]]".utf8)).sums == [3, 0, 3])
+        let found = Self.outcome {
+            try FastJSONDecoder().decode([String: Lists].self, from: Data(#"{"a":[[1],[99,1]]}"#.utf8))
+        }
+        #expect(found == "corrupted a/1 too much")
+    }
+}
