@@ -41,10 +41,7 @@ extension LoadingError {
     }
 
     private var underlying: (any Error)? {
-        switch self {
-        case .decoding(let error, _), .requestBodyFailed(let error, _), .decorationFailed(let error, _): error
-        default: context.processingError
-        }
+        underlyingError ?? context.processingError
     }
 
     private var domainAndCode: (String, Int) {
@@ -76,6 +73,7 @@ extension LoadingError {
         case .decorationFailed: (Self.errorDomain, 5)
         case .rateLimited: (Self.errorDomain, 6)
         case .transport: (Self.errorDomain, 7)
+        case .interceptionFailed: (Self.errorDomain, 8)
         }
     }
 

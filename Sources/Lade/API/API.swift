@@ -31,7 +31,7 @@ public struct API: Sendable {
     /// Decodes the bodies of answers; JSON by default.
     public var decoder: any BodyDecoder = JSONDecoder()
     /// The status codes that count as success; nil, the default, leaves it to the service.
-    public var acceptableStatuses: Range<Int>?
+    public var acceptableStatuses: StatusSet?
     private var failureModel: FailureModel?
 
     /// Makes an API at an address.

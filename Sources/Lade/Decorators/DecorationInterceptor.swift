@@ -36,12 +36,8 @@ public struct DecorationInterceptor: Interceptor {
         for decorator in decorators {
             do {
                 decorated = try await decorator.decorate(decorated)
-            } catch let error as LoadingError {
-                throw error
-            } catch is CancellationError {
-                throw .cancelled(ErrorContext(request))
             } catch {
-                throw .decorationFailed(error, ErrorContext(request))
+                throw .wrapping(error, request) { .decorationFailed($0, $1) }
             }
         }
         return decorated

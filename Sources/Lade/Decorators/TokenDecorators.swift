@@ -114,7 +114,7 @@ public final class SAMLDecorator: RequestDecorator, CredentialHolder {
 extension CredentialScope {
     /// Whether a credential may be added to a request.
     fileprivate func admits(_ request: Request) -> Bool {
-        contains(request) && (allowsInsecure || Origin(request.url)?.isSecure == true)
+        contains(request) && mayCarryCredentials(request)
     }
 }
 

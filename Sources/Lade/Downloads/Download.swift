@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    public import FoundationEssentials
 #else
-    package import Foundation
+    public import Foundation
 #endif
 
 /// A file that was downloaded.
@@ -20,9 +20,9 @@ public struct Download: Sendable {
         public var lengthLimit: Int64?
         /// Called after each piece with the bytes that are there and, when it is known, their number in all; quick, in
         /// the task of the download.
-        public var progress: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
-        /// The statuses whose bodies become files.
-        package var acceptableStatuses = 200..<300
+        package var onPiece: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
+        /// The statuses whose bodies become files; nil for those that count as success.
+        package var acceptableStatuses: StatusSet?
         /// What stands in the file before the body; nil for nothing.
         package var prologue: (@Sendable (Response) -> Data)?
         /// Whether a file of the final name is taken for the beginning of the body, and is completed.
@@ -41,6 +41,8 @@ public struct Download: Sendable {
 
     /// Where the file is.
     public var path: String
+    /// Where the file is, as a URL.
+    public var fileURL: URL { URL(filePath: path) }
     /// How many bytes the body has.
     public var length: Int64
     /// How many of them were there before.

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 #if canImport(Glibc)
@@ -25,6 +25,8 @@ extension Loader {
     ///   - request: What to ask for. A request with a `Range` of its own, and one that is no GET, is never resumed.
     ///   - path: Where the file goes.
     ///   - options: How to download.
+    ///   - progress: Receives how much is there, at most ten times a second and at the end; quick, in the task of the
+    ///     download.
     /// - Returns: The file.
     /// - Throws: `LoadingError.file` when it cannot be written, exists and may not be replaced, or is being downloaded
     ///   already; `LoadingError.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`. Cancelling the task
@@ -33,11 +35,25 @@ extension Loader {
     public func download(
         _ request: Request,
         to path: String,
-        options: Download.Options = .init()
+        options: Download.Options = .init(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(LoadingError) -> Download {
         let cut = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
         let target = DownloadTarget(folder: String(path[..<cut]), name: String(path[cut...]), isNameFixed: true)
-        return try await download(request, to: target, options)
+        return try await download(request, to: target, options, progress)
+    }
+
+    /// Downloads to a file that has its name only once it is complete; see ``download(_:to:options:progress:)-(_,String,_,_)``.
+    ///
+    /// - Throws: `LoadingError.file` for a URL that names no file; otherwise what downloading to a path throws.
+    @concurrent
+    public func download(
+        _ request: Request,
+        to file: URL,
+        options: Download.Options = .init(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(LoadingError) -> Download {
+        try await download(request, to: file.localPath(for: .write), options: options, progress: progress)
     }
 
     /// Downloads into a folder, to the name that the server gives, made harmless.
@@ -48,24 +64,42 @@ extension Loader {
     ///   - request: What to ask for.
     ///   - folder: An existing folder.
     ///   - options: How to download.
+    ///   - progress: Receives how much is there, at most ten times a second and at the end; quick, in the task of the
+    ///     download.
     /// - Returns: The file.
-    /// - Throws: The same as ``download(_:to:options:)``; that a file of the server's name exists is known before its body
+    /// - Throws: The same as ``download(_:to:options:progress:)-(_,String,_,_)``; that a file of the server's name exists is known before its body
     ///   is read.
     @concurrent
     public func download(
         _ request: Request,
         into folder: String,
-        options: Download.Options = .init()
+        options: Download.Options = .init(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(LoadingError) -> Download {
         let folder = folder.isEmpty || folder.hasSuffix("/") ? folder : folder + "/"
         let target = DownloadTarget(folder: folder, name: DownloadTarget.name(in: request.url), isNameFixed: false)
-        return try await download(request, to: target, options)
+        return try await download(request, to: target, options, progress)
+    }
+
+    /// Downloads into a folder, to the name that the server gives, made harmless; see
+    /// ``download(_:into:options:progress:)-(_,String,_,_)``.
+    ///
+    /// - Throws: `LoadingError.file` for a URL that names no folder here; otherwise what downloading into a path throws.
+    @concurrent
+    public func download(
+        _ request: Request,
+        into folder: URL,
+        options: Download.Options = .init(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws(LoadingError) -> Download {
+        try await download(request, into: folder.localPath(for: .write), options: options, progress: progress)
     }
 
     private func download(
         _ request: Request,
         to target: DownloadTarget,
-        _ options: Download.Options
+        _ options: Download.Options,
+        _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(LoadingError) -> Download {
         if target.isNameFixed { try target.checkName(target.name, options) }
         var part = try PartFile(for: target.name, in: target.folder)
@@ -78,6 +112,7 @@ extension Loader {
             let existing = target.folder + target.name
             if options.continuesFile, request.isResumable, part.resumePoint == nil { try part.adopt(existing) }
             var run = DownloadRun(request: request, address: address, target: target, options: options, part: part)
+            run.throttle = progress.map { ProgressThrottle(account.service.settings.time, $0) }
             defer { part = run.part }
             return try await run.download(by: self)
         } catch {
@@ -103,6 +138,7 @@ private struct DownloadRun {
     let target: DownloadTarget
     let options: Download.Options
     var part: PartFile
+    var throttle: ProgressThrottle?
     private var name = ""
     /// Whether a file has the final name whose beginning the part has.
     private var continuesFile = false
@@ -139,9 +175,11 @@ private struct DownloadRun {
             case .bytes(let chunk):
                 try check(part.bodyLength + Int64(chunk.count), announced: nil)
                 try part.append(chunk)
-                options.progress?(part.bodyLength, load.length)
+                options.onPiece?(part.bodyLength, load.length)
+                throttle?.take(TransferProgress(completed: part.bodyLength, total: load.length))
             }
         }
+        throttle?.finish()
         let digest = try check(load.response)
         try part.finish(
             as: target.folder + name,
@@ -174,7 +212,7 @@ private struct DownloadRun {
     ) async throws(LoadingError) {
         // A part that was not asked for is no file.
         let isPart = response.status == 206 && !request.headers.contains("Range")
-        guard options.acceptableStatuses.contains(response.status.code), !isPart else {
+        guard options.acceptableStatuses?.contains(response.status) ?? true, !isPart else {
             if let refused = options.refused { refused(response, await load.message()) }
             throw .unacceptableStatus(response.status, ErrorContext(response))
         }

@@ -38,7 +38,7 @@ package struct ResumableLoad {
     private let request: Request
     private var call = Call()
     private var delays: Backoff.Delays
-    private var drawn = 0
+    private var withdrawn = 0
     private var body = ResponseBody()
     private var iterator: ResponseBody.Iterator
     /// What the bytes are a part of; nil when that is not known.
@@ -139,7 +139,7 @@ package struct ResumableLoad {
                     return .bytes(chunk)
                 }
                 try checkEnd()
-                giveBack()
+                refund()
                 return nil
             } catch {
                 if let response = try await goOn(after: told(error), mayBeginAnew) { return .anew(response) }
@@ -313,7 +313,7 @@ package struct ResumableLoad {
         var record = RetryRecord(attempt: call.attempt, status: error.context.status, rule: decision.rule.description)
         switch decision.action {
         case .retry(let delay) where canGoOn:
-            guard draw(after: error) else {
+            guard withdraw(after: error) else {
                 record.rule = RetryRule.budgetEmpty.description
                 break
             }
@@ -340,18 +340,18 @@ package struct ResumableLoad {
 
     private var budgetLeft: Int? { settings.retryBudget?.left(for: key) }
 
-    private mutating func draw(after error: LoadingError) -> Bool {
+    private mutating func withdraw(after error: LoadingError) -> Bool {
         guard let budget = settings.retryBudget else { return true }
         let isTimeout = if case .timedOut = error { true } else { false }
         let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
-        guard budget.draw(for: key, cost: cost) else { return false }
-        drawn += cost
+        guard budget.withdraw(for: key, cost: cost) else { return false }
+        withdrawn += cost
         return true
     }
 
-    private mutating func giveBack() {
-        guard drawn > 0 else { return }
-        settings.retryBudget?.giveBack(for: key, drawn)
-        drawn = 0
+    private mutating func refund() {
+        guard withdrawn > 0 else { return }
+        settings.retryBudget?.refund(for: key, withdrawn)
+        withdrawn = 0
     }
 }

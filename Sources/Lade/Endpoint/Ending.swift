@@ -14,13 +14,13 @@ struct Ending<Output: Sendable>: Sendable {
     ///
     /// A form of call that checks the status by itself widens them here and not in the request: what a request accepts is
     /// never sent again, so the retries would end with the first refusal.
-    var acceptable: Range<Int>?
+    var acceptable: StatusSet?
 
     /// The result of an answer, its status checked first.
     ///
     /// - Throws: ``LoadingError/unacceptableStatus(_:_:)`` when it is none of those that count as success.
     @inline(never)
-    func output(of response: Response, acceptable: Range<Int>) throws(LoadingError) -> Output {
+    func output(of response: Response, acceptable: StatusSet) throws(LoadingError) -> Output {
         // What did not come over HTTP has no status of its own (client D-15).
         let isHTTP = response.version != nil || response.request.isHTTP
         guard !isHTTP || acceptable.contains(response.status.code) else {
@@ -38,7 +38,7 @@ extension Ending<Response> {
     /// The answer as it is, whatever its status.
     static var anyResponse: Ending {
         var ending = Ending.response
-        ending.acceptable = 0..<1_000
+        ending.acceptable = StatusSet(0..<1_000)
         return ending
     }
 }

@@ -76,15 +76,10 @@ extension Endpoint {
     /// The endpoint with other status codes that count as success.
     ///
     /// The request's own, when it has any, go first.
-    public func acceptingStatuses(_ statuses: Range<Int>) -> Endpoint {
+    public func acceptingStatuses(_ statuses: StatusSet) -> Endpoint {
         var copy = self
         copy.acceptableStatuses = statuses
         return copy
-    }
-
-    /// The endpoint with other status codes that count as success.
-    public func acceptingStatuses(_ statuses: ClosedRange<Int>) -> Endpoint {
-        acceptingStatuses(Range(statuses))
     }
 
     /// The endpoint whose errors for unacceptable statuses carry what the server says about them, decoded from JSON or by

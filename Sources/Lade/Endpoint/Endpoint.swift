@@ -24,7 +24,7 @@ public struct Endpoint<Value: Sendable>: Sendable {
     /// The answer is always received whole: `streamed` delivery is taken for `buffered` with the default limit.
     public var request: Request
     /// The status codes that count as success unless the request says otherwise; nil leaves it to the service.
-    public var acceptableStatuses: Range<Int>?
+    public var acceptableStatuses: StatusSet?
     /// Who changes the request before it is sent, in order, after those of the service.
     public var decorators: [any RequestDecorator] = []
     /// The names of the processors in order, for logs.
@@ -37,7 +37,7 @@ public struct Endpoint<Value: Sendable>: Sendable {
 
     init(
         request: Request,
-        acceptableStatuses: Range<Int>?,
+        acceptableStatuses: StatusSet?,
         decorators: [any RequestDecorator],
         processorNames: [String],
         convert: @escaping @Sendable (Data, Response) throws -> Value
@@ -139,5 +139,6 @@ extension ErrorContext {
         status = response.status
         headers = response.headers
         body = response.body.bytes?.prefix(Self.bodyLimit)
+        if let name = response.refusedAuthoriser { detail = "it refuses the credentials of \(name)" }
     }
 }

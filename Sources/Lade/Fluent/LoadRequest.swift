@@ -35,7 +35,7 @@ public final class LoadRequest: Sendable {
     private struct State {
         var phase = Phase.initialised
         var request: Request
-        var statuses: Range<Int>?
+        var statuses: StatusSet?
         var validators: [Validator] = []
         /// They get the request: one that held it would keep it for good when its loader goes away before it ends.
         var handlers: [Handler] = []
@@ -45,7 +45,7 @@ public final class LoadRequest: Sendable {
     private let state: Locked<State>
     private weak let loader: Loader?
     private let executor: CompletionExecutor
-    private let defaultStatuses: Range<Int>
+    private let defaultStatuses: StatusSet
 
     init(_ request: Request, loader: Loader, executor: CompletionExecutor) {
         state = Locked(State(request: request))
@@ -85,21 +85,15 @@ public final class LoadRequest: Sendable {
 
     /// Accepts these statuses in place of those that the request or the service names.
     @discardableResult
-    public func validateStatus(in statuses: Range<Int>) -> Self {
+    public func validateStatus(in statuses: StatusSet) -> Self {
         state.withLock { $0.statuses = statuses }
         return self
-    }
-
-    /// Accepts these statuses in place of those that the request or the service names.
-    @discardableResult
-    public func validateStatus(in statuses: ClosedRange<Int>) -> Self {
-        validateStatus(in: Range(statuses))
     }
 
     /// Accepts every status, so that only validators judge the answer.
     @discardableResult
     public func acceptingAnyStatus() -> Self {
-        validateStatus(in: 100..<1_000)
+        validateStatus(in: .all)
     }
 
     // MARK: - Handlers

@@ -145,7 +145,7 @@ final class LoaderCore: Sendable {
 
     /// A streamed answer whose body ends with the loader.
     @inline(never)
-    private func tracked(_ response: Response, _ acceptable: Range<Int>) async -> Response {
+    private func tracked(_ response: Response, _ acceptable: StatusSet) async -> Response {
         var response = TrackedBody.track(response, in: group)
         if !acceptable.contains(response.status.code) { response.body = await Self.beginning(of: response.body) }
         return response

@@ -24,6 +24,7 @@ final class TrackedBody: ResponseBodySource {
     private let body: BodyReader
     private let seat: WorkGroup.Seat?
     private let group: WorkGroup
+    private let request: Request
 
     /// Makes the body of a response end with the group; a complete body is left as it is.
     static func track(_ response: Response, in group: WorkGroup) -> Response {
@@ -37,6 +38,7 @@ final class TrackedBody: ResponseBodySource {
     private init(_ body: BodyReader, _ group: WorkGroup, _ request: Request) {
         self.body = body
         self.group = group
+        self.request = request
         seat = group.join(Member(body, request))
         if seat == nil { body.cancel() }
     }
@@ -51,7 +53,7 @@ final class TrackedBody: ResponseBodySource {
             chunk = try await body.next()
         } catch {
             group.leave(seat)
-            throw error
+            throw named(error)
         }
         if chunk == nil { group.leave(seat) }
         return chunk
@@ -60,6 +62,14 @@ final class TrackedBody: ResponseBodySource {
     func cancel() {
         body.cancel()
         group.leave(seat)
+    }
+
+    /// The end of a body whose loader was released says so: the reader has not cancelled anything.
+    private func named(_ error: LoadingError) -> LoadingError {
+        guard error.isCancellation, group.isSilent else { return error }
+        var context = ErrorContext(request)
+        context.detail = "its loader was released while its body was being read"
+        return .cancelled(context)
     }
 
     var trailers: Headers { body.trailers }

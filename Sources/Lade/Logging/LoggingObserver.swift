@@ -6,31 +6,118 @@
 
 /// Writes what happens to calls as lines, without secrets.
 ///
-/// One line each for the start of a call, every exchange, every head with its fields, waits, repetitions, and the end.
-/// Cancellation is told as an outcome, not as an error. Source: `client-decorators-processors.md` §11, D-07, D-20.
+/// One line per call by default, when it and its body have ended:
+///
+/// ```text
+/// #12 GET https://api.example.com/shows: 200, 4820 bytes, 132 ms, 1 attempt
+/// #13 GET https://api.example.com/news: failed, 0 bytes, 30 s, 3 attempts: Nothing was received …
+/// ```
+///
+/// ``Detail/events`` writes one line each for the start of a call, every exchange, every head with its fields, waits, retries,
+/// and the end. Cancellation is reported as an outcome, not as an error. Source: `client-decorators-processors.md` §11, D-07,
+/// D-20.
 public final class LoggingObserver: EventSink {
+    /// How much is written.
+    public enum Detail: Sendable, Hashable {
+        /// One line per call: method, address, status, bytes received, duration, attempts.
+        case calls
+        /// One line per event: five for a call that succeeds at once.
+        case events
+    }
+
+    private struct CallRecord {
+        let name: String
+        let start: Instant
+        var outcome: String?
+        var error: String?
+        var attempts = 1
+        var bytes: Int64 = 0
+        var openExchanges = 0
+    }
+
     /// What is written of fields that carry credentials.
     public static let redaction = "<redacted>"
 
+    private let detail: Detail
     private let secretFields: Set<String>
     private let write: @Sendable (String) -> Void
+    // Guarded by its lock: the calls that have started and not ended.
+    private let calls = Locked<[Call.ID: CallRecord]>([:])
 
     /// Makes an observer.
     ///
     /// - Parameters:
+    ///   - detail: How much is written; one line per call by default.
     ///   - secretFields: Names of further fields whose values are not to be seen; those that commonly carry credentials
     ///     never are.
     ///   - write: Takes one line without its end, on any thread; must be quick.
-    public init(secretFields: Set<String> = [], write: @escaping @Sendable (String) -> Void) {
+    public init(
+        _ detail: Detail = .calls,
+        secretFields: Set<String> = [],
+        write: @escaping @Sendable (String) -> Void
+    ) {
+        self.detail = detail
         self.secretFields = Set(secretFields.map { $0.lowercased() })
         self.write = write
     }
 
     /// Takes one event.
     public func record(_ event: Event, of call: Call) {
-        guard let text = text(of: event) else { return }
-        write("\(call.id) \(text)")
+        switch detail {
+        case .events:
+            guard let text = text(of: event) else { return }
+            write("\(call.id) \(text)")
+        case .calls:
+            let now = call.time.now
+            guard let line = calls.withLock({ Self.take(event, of: call.id, at: now, &$0) }) else { return }
+            write("\(call.id) \(line)")
+        }
     }
+
+    // MARK: - One line per call
+
+    /// Notes an event; returns the line of the call when the call, with all its exchanges, has ended.
+    private static func take(
+        _ event: Event,
+        of id: Call.ID,
+        at now: Instant,
+        _ calls: inout [Call.ID: CallRecord]
+    ) -> String? {
+        switch event {
+        case .callStarted(let method, let url): calls[id] = CallRecord(name: "\(method) \(url)", start: now)
+        case .attemptStarted(let number): calls[id]?.attempts = number
+        case .exchangeStarted: calls[id]?.openExchanges += 1
+        case .exchangeFinished(let metrics): endExchange(metrics, nil, of: id, &calls)
+        case .exchangeFailed(let error, let metrics): endExchange(metrics, error, of: id, &calls)
+        case .callFinished(let status): calls[id]?.outcome = "\(status)"
+        case .callFailed(let error):
+            calls[id]?.outcome = error.context.status.map { "\($0)" } ?? (error.isCancellation ? "cancelled" : "failed")
+            if !error.isCancellation { calls[id]?.error = error.reason }
+        default: break
+        }
+        guard let call = calls[id], let outcome = call.outcome, call.openExchanges <= 0 else { return nil }
+        calls[id] = nil
+        let attempts = call.attempts == 1 ? "1 attempt" : "\(call.attempts) attempts"
+        let duration = call.start.duration(to: now).shortText
+        return "\(call.name): \(outcome), \(call.bytes) bytes, \(duration), \(attempts)"
+            + (call.error.map { ": \($0)" } ?? "")
+    }
+
+    private static func endExchange(
+        _ metrics: Metrics,
+        _ error: LoadingError?,
+        of id: Call.ID,
+        _ calls: inout [Call.ID: CallRecord]
+    ) {
+        calls[id]?.bytes += metrics.bytesReceived
+        calls[id]?.openExchanges -= 1
+        // The body of an answer that the caller has already.
+        guard let error, let outcome = calls[id]?.outcome, calls[id]?.error == nil else { return }
+        calls[id]?.outcome = outcome + (error.isCancellation ? ", body cancelled" : ", body failed")
+        if !error.isCancellation { calls[id]?.error = error.reason }
+    }
+
+    // MARK: - One line per event
 
     private func text(of event: Event) -> String? {
         switch event {

@@ -61,7 +61,8 @@ extension PageFailure: CustomStringConvertible {
         case .insecure: "After page \(page.number) comes one that leaves https: \(page.request)."
         case .invalidTarget(let target):
             "After page \(page.number) comes “\(Redaction(page.request).unparsable(target))”, which cannot be followed."
-        case .paginator(let error): "What comes after page \(page.number) could not be told: \(error)"
+        case .paginator(let error):
+            "What comes after page \(page.number) could not be determined: \(error)".endedByFullStop
         }
     }
 }

@@ -18,7 +18,7 @@ extension Service {
         /// What requests without an `Accept-Language` of their own get; the user's languages by default.
         public var languages = PreferredLanguages.system
         /// Status codes that count as success unless an endpoint or a request says otherwise; 200 to 299 by default.
-        public var acceptableStatuses = 200..<300
+        public var acceptableStatuses = StatusSet.successful
         /// Who changes every request before it is sent, in order, before those of its endpoint.
         public var decorators: [any RequestDecorator] = []
         /// Who changes the body of every endpoint's answer, in order, before the processors of the endpoint.

@@ -9,7 +9,7 @@
 /// ```swift
 /// var form = MultipartForm()
 /// form.addField("title", "Tagesschau")
-/// try form.addFile("image", path: "cover.png", contentType: "image/png")
+/// try form.addFile("image", URL(filePath: "cover.png"), contentType: "image/png")
 /// request.body = form.body
 /// ```
 public struct MultipartForm: Sendable {
@@ -59,6 +59,18 @@ public struct MultipartForm: Sendable {
     ) throws(LoadingError) {
         let body = try RequestBody.file(path, contentType: contentType)
         try addBody(name, body, fileName: fileName ?? path.split(separator: "/").last.map(String.init) ?? path)
+    }
+
+    /// Adds a file from the disk, read again for each sending; see ``addFile(_:path:fileName:contentType:)``.
+    ///
+    /// - Throws: `LoadingError.file` also for a URL that names no file.
+    public mutating func addFile(
+        _ name: String,
+        _ file: URL,
+        fileName: String? = nil,
+        contentType: String? = nil
+    ) throws(LoadingError) {
+        try addFile(name, path: file.localPath(for: .read), fileName: fileName, contentType: contentType)
     }
 
     /// Adds a part from memory.

@@ -28,10 +28,10 @@ struct ConnectionSettings: Sendable {
         .duration("max-time", letter: "m", .connection, "How long it may take as a whole: 30s, 500ms, 2m") {
             $0.timeouts.whole = $1
         },
-        .duration("connect-timeout", .connection, "How long connecting may take, TLS included (15s)", isCommon: false) {
+        .duration("connect-timeout", .connection, "How long connecting may take, TLS included (10s)", isCommon: false) {
             $0.timeouts.connect = $1
         },
-        .duration("idle-timeout", .connection, "How long nothing at all may move (60s)", isCommon: false) {
+        .duration("idle-timeout", .connection, "How long nothing at all may move (30s)", isCommon: false) {
             $0.timeouts.idle = $1
         },
         .value(

@@ -56,6 +56,7 @@ extension CommandError {
             (.trust, "Check who is in between; change --pin only if the server's key was meant to change.")
         case .clientCertificateRequired: (.trust, "Give one that the server accepts with --cert and --key.")
         case .decorationFailed: (.authorisation, "Check what prepares the request.")
+        case .interceptionFailed: (.network, "Say --verbose to see the whole story.")
         case .requestBodyFailed: (.localFile, "Check what the body is read from.")
         case .file: (.localFile, "Check the path, its permissions and the space left.")
         case .deadlineExceeded: (.timedOut, "Allow more with --deadline; --verbose shows where the time went.")
@@ -73,6 +74,7 @@ extension CommandError {
         switch cause {
         case .selfSigned, .untrustedRoot: "Give its authority with --cacert; -k accepts anybody, so only try with it."
         case .protocolVersion: "Check that the port speaks TLS; for a server without it write http://."
+        case .notTLS: "For a server without TLS write http://; check the port."
         case .wrongHost: "Check the host in the address; --connect-to dials another one under the right name."
         case .expired, .notYetValid: "Check this machine's clock, or tell whoever runs the server."
         case .revoked, .weakKey, .other: "Do not trust it; tell whoever runs the server."

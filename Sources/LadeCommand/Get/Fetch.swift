@@ -146,9 +146,9 @@ struct Fetch: Sendable {
         }
         options.lengthLimit = output.maximumSize.map(Int64.init)
         // A file is no place for the page of an error, unless every status is a success.
-        options.acceptableStatuses = output.ignoresStatus ? 100..<(output.failsWithoutBody ? 400 : 1_000) : 100..<300
+        options.acceptableStatuses = .codes(100..<(output.ignoresStatus ? output.failsWithoutBody ? 400 : 1_000 : 300))
         if output.includesHead || request.method == .head { options.prologue = { Data($0.head.utf8) } }
-        if let line { options.progress = { received, total in line.withLock { $0.show(received, of: total) } } }
+        if let line { options.onPiece = { received, total in line.withLock { $0.show(received, of: total) } } }
         return options
     }
 

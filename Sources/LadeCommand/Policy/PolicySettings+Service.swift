@@ -125,7 +125,7 @@ extension CommandContext {
         // Whether a status is a success is decided once its body has been shown. Not by the request: what it accepts is
         // never tried again.
         if work == .call {
-            settings.acceptableStatuses = 100..<1_000
+            settings.acceptableStatuses = .all
             settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)]
         }
         settings.attemptInterceptors += witness.interceptors(connection)

@@ -99,7 +99,7 @@ extension TrustFault {
         switch cause {
         case .expired, .revoked: -1201
         case .notYetValid: -1204
-        case .protocolVersion: -1200
+        case .protocolVersion, .notTLS: -1200
         case .selfSigned, .wrongHost, .untrustedRoot, .weakKey, .other: -1202
         }
     }

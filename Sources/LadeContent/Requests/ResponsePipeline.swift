@@ -9,7 +9,7 @@ import Lade
 struct ResponsePipeline<Value: Sendable>: Sendable {
     let request: Request
     let access: LoaderAccess
-    private let acceptable: Range<Int>
+    private let acceptable: StatusSet
     private let answer: @Sendable () async throws(LoadingError) -> Response
     private let parse: @Sendable (Response) throws(LoadingError) -> Value?
 
@@ -32,7 +32,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         self.access = access
         self.parse = parse
         request = endpoint.request
-        acceptable = endpoint.request.acceptableStatuses ?? endpoint.acceptableStatuses ?? 0..<400
+        acceptable = endpoint.request.acceptableStatuses ?? endpoint.acceptableStatuses ?? .codes(0..<400)
         answer = { () async throws(LoadingError) in try await access.answer(to: endpoint) }
     }
 

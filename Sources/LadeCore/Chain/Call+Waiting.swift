@@ -51,12 +51,14 @@ extension Call {
     /// What used the time of the call up to an instant.
     public func deadlineReport(at now: Instant, impossible: StageTimes.Entry? = nil) -> DeadlineReport {
         let start = ledger?.start ?? now
-        return DeadlineReport(
+        var report = DeadlineReport(
             limit: start.duration(to: deadline ?? now),
             elapsed: start.duration(to: now),
             stages: ledger?.times ?? StageTimes(),
             impossibleWait: impossible
         )
+        report.setting = ledger?.setting
+        return report
     }
 
     /// Tells the sinks that a wait begins; for those who wait in great numbers and must keep their frames small.
@@ -81,10 +83,15 @@ extension Call {
 public final class StageLedger: Sendable {
     /// When the call started.
     public let start: Instant
+    /// The setting that the deadline of the call comes from; nil when the call had it before.
+    public let setting: String?
     private let locked = Locked(StageTimes())
 
     /// Opens the book.
-    public init(start: Instant) { self.start = start }
+    public init(start: Instant, setting: String? = nil) {
+        self.start = start
+        self.setting = setting
+    }
 
     /// Where the time went so far.
     public var times: StageTimes { locked.withLock { $0 } }

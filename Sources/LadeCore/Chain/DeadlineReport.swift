@@ -75,6 +75,9 @@ public struct StageTimes: Sendable, Hashable {
 public struct DeadlineReport: Sendable, Hashable {
     /// How long the call was allowed to take.
     public var limit: Duration
+    /// The setting that the limit comes from: `request.deadline`, `timeouts.whole`, `deadlines.buffered` or
+    /// `deadlines.streamed`; nil for a deadline that the caller of the chain set.
+    public var setting: String?
     /// How long it had taken when it was given up.
     public var elapsed: Duration
     /// Where that time went; the sum is ``elapsed``.
@@ -121,9 +124,13 @@ extension WaitReason: CustomStringConvertible {
 }
 
 extension DeadlineReport: CustomStringConvertible {
-    /// One plain clause: the limit, and what used the time or would have.
-    public var description: String {
-        let head = "The call could not end within \(limit.shortText)"
+    /// One plain clause: the limit and its setting, the time that passed, and what used it or would have.
+    public var description: String { sentence(attempts: 0) }
+
+    func sentence(attempts: Int) -> String {
+        let head =
+            "No complete answer within \(limit.shortText)" + (setting.map { " (\($0))" } ?? "")
+            + ErrorContext.effort(attempts: attempts, elapsed)
         if let wait = impossibleWait { return "\(head): \(wait.stage) would take \(wait.duration.shortText)" }
         guard let longest = stages.longest else { return head }
         return "\(head): \(longest.duration.shortText) went into \(longest.stage)"
@@ -131,12 +138,12 @@ extension DeadlineReport: CustomStringConvertible {
 }
 
 extension Duration {
-    /// The duration for people: `350 ms`, `1.5 s`, `12 s`, `2 min 5 s`.
+    /// The duration for people: `350 ms`, `1.5 s`, `90 s`, `2 min 5 s`.
     package var shortText: String {
         let seconds = inSeconds
         if seconds < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
         if seconds < 10 { return "\(Double(Int((seconds * 10).rounded())) / 10) s" }
         let whole = Int(min(seconds, 1e15).rounded())
-        return whole < 60 ? "\(whole) s" : "\(whole / 60) min" + (whole % 60 == 0 ? "" : " \(whole % 60) s")
+        return whole < 120 ? "\(whole) s" : "\(whole / 60) min" + (whole % 60 == 0 ? "" : " \(whole % 60) s")
     }
 }

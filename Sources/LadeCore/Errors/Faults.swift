@@ -164,6 +164,8 @@ public struct TrustFault: Sendable, Hashable {
         case weakKey
         /// The server speaks no version of TLS that is allowed.
         case protocolVersion
+        /// The server does not speak TLS there: its answer is plain HTTP, or of another protocol.
+        case notTLS
         /// Anything else the TLS library said.
         case other(String)
     }

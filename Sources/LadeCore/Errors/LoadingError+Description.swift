@@ -3,15 +3,18 @@ extension LoadingError: CustomStringConvertible {
     public var description: String {
         let request = context.description
         let sentence = context.redaction.text(sentence)
-        return request.isEmpty ? "\(sentence)." : "\(request): \(sentence)."
+        return (request.isEmpty ? sentence : "\(request): \(sentence)").endedByFullStop
     }
+
+    /// What happened, without the request and without a full stop.
+    package var reason: String { context.redaction.text(sentence) }
 
     private var sentence: String {
         switch self {
-        case .cancelled: "The call was cancelled"
+        case .cancelled(let context): "The call was cancelled" + context.reason
         case .invalidRequest(let fault, _): fault.description
         case .invalidSetting(let name, let reason, _): "The setting \(name) cannot be used: \(reason)"
-        case .timedOut(let phase, _): "It took too long (\(phase.rawValue))"
+        case .timedOut(let phase, let context): phase.sentence(context)
         case .nameNotResolved(let host, _): "The name \(host) could not be resolved"
         case .cannotConnect(let host, let reason, _): "No connection to \(host): \(reason)"
         case .proxy(let fault, _): fault.description
@@ -28,18 +31,57 @@ extension LoadingError: CustomStringConvertible {
         case .pinMismatch(let host, _): "The key of \(host) is none of those pinned for it"
         case .clientCertificateRequired: "The server wants a client certificate and got none it accepts"
         case .decorationFailed(let error, _): "A decorator of the request failed: \(error)"
+        case .interceptionFailed(let error, _): "An interceptor of the app failed: \(error)"
         case .requestBodyFailed(let error, _): "The request's body could not be made: \(error)"
         case .file(let fault, _):
             "The file \(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)"
-        case .deadlineExceeded(let report, _): report.description
-        case .rateLimited(let key, let wait, _): "\(key) may not be asked for another \(wait.shortText)"
+        case .deadlineExceeded(let report, let context): report.sentence(attempts: context.attempts)
+        case .rateLimited(let key, let wait, let context):
+            "\(key) may not be asked for another \(wait.shortText)" + context.reason
         case .redirectRefused(let fault, _): fault.description
         case .authorisationFailed(let fault, _): fault.description
         case .notStored: "Only a stored answer was asked for, and there is none"
-        case .unacceptableStatus(let status, _): "The server answered \(status)"
+        case .unacceptableStatus(let status, let context): "The server answered \(status)" + context.reason
         case .decoding(let error, _): "The answer could not be decoded: \(error)"
         case .transport(let code, let message, _): "The transport failed: \(message) (\(code))"
         }
+    }
+}
+
+extension TimeoutPhase {
+    /// One plain clause: the limit, the setting that it comes from, the attempts that were made and the time they took.
+    fileprivate func sentence(_ context: ErrorContext) -> String {
+        let (limit, setting, event) =
+            switch self {
+            case .nameLookup: (context.timeouts?.connect, "timeouts.connect", "The name was not resolved")
+            case .connect: (context.timeouts?.connect, "timeouts.connect", "No connection was opened")
+            case .idle: (context.timeouts?.idle, "timeouts.idle", "Nothing was sent or received")
+            case .whole:
+                (context.timeouts?.whole, context.wholeLimitSetting ?? "timeouts.whole", "No complete answer")
+            }
+        guard let limit else { return "It took too long (\(rawValue))" + context.effort }
+        return "\(event) within \(limit.shortText) (\(setting))\(context.effort)"
+    }
+}
+
+extension ErrorContext {
+    /// What a lower layer said, after a colon.
+    fileprivate var reason: String { detail.map { ": \($0)" } ?? "" }
+
+    /// `, 3 attempts, 46 s`, as far as both are known.
+    fileprivate var effort: String { Self.effort(attempts: attempts, elapsed) }
+
+    static func effort(attempts: Int, _ elapsed: Duration?) -> String {
+        (attempts == 0 ? "" : attempts == 1 ? ", 1 attempt" : ", \(attempts) attempts")
+            + (elapsed.map { ", \($0.shortText)" } ?? "")
+    }
+}
+
+extension String {
+    /// The sentence with one full stop at its end, whatever ends the text that it quotes last.
+    package var endedByFullStop: String {
+        guard let last, ".!?".contains(last) else { return self + "." }
+        return self
     }
 }
 
@@ -127,7 +169,7 @@ extension MalformedResponse: CustomStringConvertible {
             case .http2Framing: "its HTTP/2 framing is malformed"
             case .beforeRequest: "it began before the request was sent"
             case .closeNotify: "its connection ended without the close_notify of TLS"
-            case .notHTTP: "it is not HTTP"
+            case .notHTTP: "it is not HTTP; a port that expects TLS answers so, too"
             case .unspecified: "the platform does not say how"
             }
         return "The answer is malformed: \(rule)" + (excerpt.map { " (“\($0)”)" } ?? "")
@@ -147,8 +189,10 @@ extension TrustFault: CustomStringConvertible {
             case .revoked: "it was revoked"
             case .weakKey: "its key is too weak"
             case .protocolVersion: "the server speaks no TLS version that is allowed"
+            case .notTLS: "there was none"
             case .other(let message): message
             }
+        if self.cause == .notTLS { return "\(host) does not speak TLS on this port, which may be one for plain HTTP" }
         return "The certificate of \(host) was refused: \(cause)"
     }
 }

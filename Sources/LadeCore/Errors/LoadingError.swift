@@ -46,6 +46,8 @@ public indirect enum LoadingError: Error, Sendable {
     case clientCertificateRequired(ErrorContext)
     /// A decorator of the app's own could not do its part; nothing was sent.
     case decorationFailed(any Error, ErrorContext)
+    /// An interceptor of the app's own threw an error that is no `LoadingError`; see ``ClosureInterceptor``.
+    case interceptionFailed(any Error, ErrorContext)
     /// The request's own body could not be made.
     case requestBodyFailed(any Error, ErrorContext)
     /// A local file could not be read or written.
@@ -56,7 +58,7 @@ public indirect enum LoadingError: Error, Sendable {
     case rateLimited(key: String, wait: Duration, ErrorContext)
     /// A redirect was not followed.
     case redirectRefused(RedirectFault, ErrorContext)
-    /// No credentials could be had, or the server refuses them. Sign in again.
+    /// No credentials could be had, or the server refuses them; the fault says which. Renew them, or sign in again.
     case authorisationFailed(AuthorisationFault, ErrorContext)
     /// Only a stored answer was asked for, and there is none.
     case notStored(ErrorContext)
@@ -77,7 +79,8 @@ public indirect enum LoadingError: Error, Sendable {
                 .headTooLarge(_, let context), .incompleteBody(_, _, let context), .bodyTooLarge(_, _, let context),
                 .decompressionRatioExceeded(_, let context), .untrustedServer(_, let context),
                 .pinMismatch(_, let context), .clientCertificateRequired(let context),
-                .requestBodyFailed(_, let context), .file(_, let context), .unacceptableStatus(_, let context),
+                .requestBodyFailed(_, let context), .interceptionFailed(_, let context), .file(_, let context),
+                .unacceptableStatus(_, let context),
                 .decorationFailed(_, let context),
                 .deadlineExceeded(_, let context), .rateLimited(_, _, let context), .redirectRefused(_, let context),
                 .authorisationFailed(_, let context), .notStored(let context),
@@ -91,6 +94,36 @@ public indirect enum LoadingError: Error, Sendable {
     /// Whether the caller gave up, which is an outcome and not a failure.
     public var isCancellation: Bool {
         if case .cancelled = self { true } else { false }
+    }
+
+    /// The error of the app, the decoder or the system that is behind this one; nil when there is none.
+    public var underlyingError: (any Error)? {
+        switch self {
+        case .decoding(let error, _), .requestBodyFailed(let error, _), .decorationFailed(let error, _),
+            .interceptionFailed(let error, _):
+            error
+        case .authorisationFailed(let fault, _): fault.underlyingError
+        default: nil
+        }
+    }
+
+    /// The error that a closure or a conformance of the app threw, as the chain reports it.
+    ///
+    /// - Parameters:
+    ///   - error: What was thrown. A `LoadingError` stays as it is; `CancellationError` becomes ``cancelled(_:)``.
+    ///   - request: What it was thrown for.
+    ///   - wrap: Makes the error of any other.
+    /// - Returns: The error of the call.
+    package static func wrapping(
+        _ error: any Error,
+        _ request: Request,
+        _ wrap: (any Error, ErrorContext) -> LoadingError
+    ) -> LoadingError {
+        switch error {
+        case let error as LoadingError: error
+        case is CancellationError: .cancelled(ErrorContext(request))
+        default: wrap(error, ErrorContext(request))
+        }
     }
 
     private func replacingContext(_ new: ErrorContext) -> LoadingError {
@@ -113,6 +146,7 @@ public indirect enum LoadingError: Error, Sendable {
         case .pinMismatch(let host, _): .pinMismatch(host: host, new)
         case .clientCertificateRequired: .clientCertificateRequired(new)
         case .decorationFailed(let error, _): .decorationFailed(error, new)
+        case .interceptionFailed(let error, _): .interceptionFailed(error, new)
         case .requestBodyFailed(let error, _): .requestBodyFailed(error, new)
         case .file(let fault, _): .file(fault, new)
         case .deadlineExceeded(let report, _): .deadlineExceeded(report, new)
@@ -145,6 +179,7 @@ public struct ErrorContext: Sendable {
         storage.method = request.method
         // Without what its body holds in memory.
         storage.asked = (request.url, request.headers, request.secretQueryNames, request.secretValues)
+        storage.timeouts = request.timeouts
     }
 
     /// The method of the request.
@@ -206,6 +241,21 @@ public struct ErrorContext: Sendable {
         set { change { $0.attempts = newValue } }
     }
 
+    /// How long the call had taken when it failed; nil when that is not known.
+    public var elapsed: Duration? {
+        get { storage.elapsed }
+        set { change { $0.elapsed = newValue } }
+    }
+
+    /// The time-outs that the exchange had; nil without a request.
+    package var timeouts: Request.Timeouts? { storage.timeouts }
+
+    /// The setting that `timeouts.whole` of the exchange came from; nil when the request has one of its own.
+    package var wholeLimitSetting: String? {
+        get { storage.wholeLimitSetting }
+        set { change { $0.wholeLimitSetting = newValue } }
+    }
+
     /// What a lower layer said, for the log.
     public var detail: String? {
         get { storage.detail.map(redaction.text) }
@@ -229,6 +279,9 @@ public struct ErrorContext: Sendable {
         var processedBody: (any Sendable)?
         var processingError: (any Error)?
         var attempts = 0
+        var elapsed: Duration?
+        var timeouts: Request.Timeouts?
+        var wholeLimitSetting: String?
         var detail: String?
 
         init() {}
@@ -242,6 +295,9 @@ public struct ErrorContext: Sendable {
             processedBody = other.processedBody
             processingError = other.processingError
             attempts = other.attempts
+            elapsed = other.elapsed
+            timeouts = other.timeouts
+            wholeLimitSetting = other.wholeLimitSetting
             detail = other.detail
         }
     }

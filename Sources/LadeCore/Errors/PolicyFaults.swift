@@ -36,6 +36,8 @@ public struct AuthorisationFault: Sendable {
         case refused
         /// Getting new credentials failed.
         case refreshFailed(any Error)
+        /// The authoriser threw an error of its own.
+        case failed(any Error)
         /// There were too many refreshes in a short time.
         case excessiveRefresh
         /// There is nothing to make credentials from: the user has to sign in.
@@ -56,14 +58,25 @@ public struct AuthorisationFault: Sendable {
     }
 }
 
+extension AuthorisationFault {
+    /// The error that the authoriser, or the source of its credentials, threw; nil when there was none.
+    public var underlyingError: (any Error)? {
+        switch cause {
+        case .refreshFailed(let error), .failed(let error): error
+        default: nil
+        }
+    }
+}
+
 extension AuthorisationFault: CustomStringConvertible {
     /// One plain clause naming the authoriser.
     public var description: String {
         switch cause {
         case .refused: "The server refuses the credentials of \(authoriser)"
         case .refreshFailed(let error): "\(authoriser) could not get new credentials: \(error)"
+        case .failed(let error): "\(authoriser) could not authorise the request: \(error)"
         case .excessiveRefresh: "\(authoriser) had to get new credentials too often"
-        case .signInRequired: "\(authoriser) has nothing to make credentials from"
+        case .signInRequired: "\(authoriser) has nothing to make credentials from: the user has to sign in"
         case .insecure: "\(authoriser) does not send its credentials without TLS"
         }
     }

@@ -74,7 +74,7 @@ public struct Request: Sendable {
     ) throws(LoadingError) {
         guard let url = URL(string: address, encodingInvalidCharacters: false) else {
             let shown = Redaction.standard.unparsable(address).escapedForDisplay()
-            throw .invalidRequest(.url(shown, reason: "it cannot be parsed"), ErrorContext())
+            throw .invalidRequest(.url(shown, reason: AddressParts.fault(in: address)), ErrorContext())
         }
         self.init(method, url, headers: headers, body: body, delivery: delivery)
         try validate()
@@ -172,12 +172,12 @@ public struct Request: Sendable {
 extension Request {
     /// How long the stages of an exchange may take; nil means no limit.
     public struct Timeouts: Sendable, Hashable {
-        /// Until the connection, TLS included, is open; 15 s by default.
+        /// Until the connection, TLS included, is open; 10 s by default.
         public var connect: Duration? {
             get { connectTime.duration }
             set { connectTime = StoredDuration(newValue) }
         }
-        /// Without a single byte in either direction; 60 s by default.
+        /// Without a single byte in either direction; 30 s by default.
         public var idle: Duration? {
             get { idleTime.duration }
             set { idleTime = StoredDuration(newValue) }
@@ -200,8 +200,8 @@ extension Request {
             set { wholeTime = newValue.map(StoredDuration.init(nanoseconds:)) ?? StoredDuration() }
         }
 
-        private var connectTime = StoredDuration(nanoseconds: 15_000_000_000)
-        private var idleTime = StoredDuration(nanoseconds: 60_000_000_000)
+        private var connectTime = StoredDuration(nanoseconds: 10_000_000_000)
+        private var idleTime = StoredDuration(nanoseconds: 30_000_000_000)
         private var wholeTime = StoredDuration()
 
         /// Makes the default time-outs.
@@ -308,7 +308,7 @@ extension Request {
     }
 
     /// Which status codes count as success; nil leaves it to the endpoint and the service.
-    public var acceptableStatuses: Range<Int>? {
+    public var acceptableStatuses: StatusSet? {
         get { options.acceptableStatuses }
         set { change { $0.acceptableStatuses = newValue } }
     }
@@ -362,7 +362,7 @@ extension Request {
         @exclusivity(unchecked) var cacheMode = CacheMode.standard
         @exclusivity(unchecked) var redirectLimit: Int?
         @exclusivity(unchecked) var retryLimit: Int?
-        @exclusivity(unchecked) var acceptableStatuses: Range<Int>?
+        @exclusivity(unchecked) var acceptableStatuses: StatusSet?
         @exclusivity(unchecked) var sourceIdentifier: String?
         @exclusivity(unchecked) var secretQueryNames: Set<String> = []
         @exclusivity(unchecked) var secretValues: [Secret] = []

@@ -96,6 +96,17 @@ public struct RequestBody: Sendable {
         )
     }
 
+    /// A body from a file, streamed from the disk each time it is sent; see ``file(_:offset:contentType:)-(String,_,_)``.
+    ///
+    /// - Throws: ``LoadingError/file(_:_:)`` also for a URL that names no file.
+    public static func file(
+        _ file: URL,
+        offset: Int64 = 0,
+        contentType: String? = nil
+    ) throws(LoadingError) -> RequestBody {
+        try .file(file.localPath(for: .read), offset: offset, contentType: contentType)
+    }
+
     /// A body from chunks.
     ///
     /// - Parameters:

@@ -175,8 +175,12 @@ struct CurlFailure {
 
     private func handshakeError(_ context: ErrorContext) -> LoadingError {
         let text = message.lowercased()
+        // OpenSSL's word for a record that is not one of TLS, as the start of an answer in plain HTTP.
+        if text.contains("wrong version number") {
+            return .untrustedServer(TrustFault(host: host, cause: .notTLS), context)
+        }
         if text.contains("unsupported protocol") || text.contains("protocol version")
-            || text.contains("wrong version number") || text.contains("wrong ssl version")
+            || text.contains("wrong ssl version")
         {
             return .untrustedServer(TrustFault(host: host, cause: .protocolVersion), context)
         }

@@ -41,19 +41,28 @@ public struct AuthorisationInterceptor: Interceptor {
         // Every one is told, also when nothing can be replayed: the next call profits.
         let willing = acting.filter { $0.wasRefused(authorised, by: response, in: context) }
         guard let replaying = willing.first, request.body?.isReplayable ?? true,
-            budget?.draw(for: keyRule(request)) ?? true
-        else { return response }
+            budget?.withdraw(for: keyRule(request)) ?? true
+        else { return refused(response, acting) }
         await response.discardBody(next.call)
         let replay: Request
         do throws(LoadingError) {
             (replay, _) = try await authorise(request, from: first, context)
         } catch {
             // The replay is not made: it has cost the service nothing.
-            if let budget { budget.giveBack(for: keyRule(request), budget.settings.retryCost) }
+            if let budget { budget.refund(for: keyRule(request), budget.settings.retryCost) }
             throw error
         }
         next.call.record(.requestReplayed(authoriser: replaying.identifier))
-        return try await next(replay)
+        let answer = try await next(replay)
+        return answer.status == 401 ? refused(answer, acting) : answer
+    }
+
+    /// The refusal, with the name of the authoriser whose credentials it refuses.
+    @inline(never)
+    private func refused(_ response: Response, _ acting: [any Authoriser]) -> Response {
+        var response = response
+        response.request[RefusedAuthoriser.self] = acting.last?.identifier
+        return response
     }
 
     private func authorise(
@@ -80,9 +89,33 @@ public struct AuthorisationInterceptor: Interceptor {
         by authoriser: any Authoriser,
         _ context: AuthorisationContext
     ) async throws(LoadingError) -> Request {
-        guard !authoriser.observesScope else { return try await authoriser.authorise(request, in: context) }
+        guard !authoriser.observesScope else { return try await Self.authorised(request, by: authoriser, context) }
         return try await context.call.inTask { (call) async throws(LoadingError) in
-            try await authoriser.authorise(request, in: AuthorisationContext(call: call, like: context))
+            try await Self.authorised(request, by: authoriser, AuthorisationContext(call: call, like: context))
         }
     }
+
+    private static func authorised(
+        _ request: Request,
+        by authoriser: any Authoriser,
+        _ context: AuthorisationContext
+    ) async throws(LoadingError) -> Request {
+        do {
+            return try await authoriser.authorise(request, in: context)
+        } catch {
+            throw .wrapping(error, request) {
+                .authorisationFailed(AuthorisationFault(authoriser: authoriser.identifier, cause: .failed($0)), $1)
+            }
+        }
+    }
+}
+
+/// The authoriser whose credentials were refused by the answer to a request.
+private enum RefusedAuthoriser: RequestTag {
+    static let defaultValue: String? = nil
+}
+
+extension Response {
+    /// The authoriser whose credentials the server refused by this answer; nil when no authoriser acted.
+    package var refusedAuthoriser: String? { status == 401 ? request[RefusedAuthoriser.self] : nil }
 }

@@ -10,9 +10,9 @@ public import LadeCore
 /// struct Signature: Authoriser {
 ///     let identifier = "signature"
 ///     func claims(_ request: Request) -> Bool { request.url.host() == "api.example.com" && request.url.scheme == "https" }
-///     func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+///     func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
 ///         var request = request
-///         request.headers.set("X-Signature", secret: sign(request))
+///         request.headers.set("X-Signature", secret: try sign(request))
 ///         return request
 ///     }
 /// }
@@ -30,9 +30,10 @@ public protocol Authoriser: Sendable {
     ///   - request: The request, as the authorisers before this one made it.
     ///   - context: The call, and a way to the network that is not authorised.
     /// - Returns: The authorised request.
-    /// - Throws: What the call is to fail with, as `LoadingError.authorisationFailed`. A cancelled task throws
-    ///   `LoadingError.cancelled` (see ``observesScope``), and the call's deadline is to be observed in longer waits.
-    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request
+    /// - Throws: Anything. The call fails with a `LoadingError` as it is and with `LoadingError.authorisationFailed`, which
+    ///   keeps the error, for any other. A cancelled task throws `LoadingError.cancelled` or `CancellationError` (see
+    ///   ``observesScope``), and the call's deadline is to be observed in longer waits.
+    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request
 
     /// Learns that the server refused a request (401), and says whether sending it anew would help.
     ///

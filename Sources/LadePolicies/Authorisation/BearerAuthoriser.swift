@@ -8,6 +8,9 @@ public import LadeCore
 ///     return .init(session.token, end: .after(session.lifetime))
 /// }
 /// ```
+///
+/// The source may throw any error: the calls that wait for the token fail with `LoadingError.authorisationFailed`, which keeps
+/// it.
 public struct BearerAuthoriser: Authoriser {
     /// What it is called in events and errors; `Bearer` by default.
     public let identifier: String

@@ -18,7 +18,9 @@ public struct CredentialScope: Sendable, Hashable {
 
     // A handful: looking through an array costs less than hashing three texts.
     private var entries: [Entry] = []
-    /// Whether they may be sent over plain HTTP; false by default, which makes a claimed request fail.
+    /// Whether they may be sent over plain HTTP to another machine; false by default, which makes a claimed request fail.
+    ///
+    /// What goes to this machine alone (`localhost`, 127.0.0.0/8, `::1`) passes no network and may always be plain.
     public var allowsInsecure = false
 
     /// Makes a scope of addresses: their origins, and their paths with everything below.
@@ -78,11 +80,19 @@ public struct CredentialScope: Sendable, Hashable {
             }
     }
 
+    /// Whether credentials may travel to where a request goes: encrypted, within this machine, or as allowed.
+    package func mayCarryCredentials(_ request: Request) -> Bool {
+        if allowsInsecure || AddressParts(request.url.absoluteString).scheme == .https { return true }
+        // Another host may be dialled in place of the one that the address names.
+        guard request.destination == nil, let host = request.url.host() else { return false }
+        return NormalHost(host)?.isLoopback ?? false
+    }
+
     /// Throws when a request would carry credentials without encryption and may not.
     ///
     /// - Throws: `LoadingError.authorisationFailed` with the cause `insecure`.
     func check(_ request: Request, for authoriser: String) throws(LoadingError) {
-        guard !allowsInsecure, request.parts.scheme != .https else { return }
+        guard !mayCarryCredentials(request) else { return }
         let fault = AuthorisationFault(authoriser: authoriser, cause: .insecure)
         throw .authorisationFailed(fault, ErrorContext(request))
     }

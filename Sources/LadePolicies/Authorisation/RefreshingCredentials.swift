@@ -35,10 +35,11 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     /// Makes new credentials.
     ///
-    /// It gets the last ones, if there were any, and a context with a call of its own. `LoadingError.authorisationFailed`
-    /// says that only the user can help; every other error passes. One that has not returned by
+    /// It gets the last ones, if there were any, and a context with a call of its own. It may throw anything:
+    /// `LoadingError.authorisationFailed` says that only the user can help; every other error passes, and is the cause
+    /// `refreshFailed` of what the waiting calls fail with. One that has not returned by
     /// ``RefreshSettings/deadline`` is cancelled and abandoned: what it gives later is not used.
-    public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws(LoadingError) -> Fresh
+    public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws -> Fresh
 
     private enum Outcome: Sendable {
         /// Ask again: something changed.
@@ -289,7 +290,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         let deadline = start.advanced(by: settings.deadline)
         call.record(.refreshStarted(authoriser: identifier))
         let work = Task(executorPreference: TaskExecutors.current) { [weak self] in
-            do throws(LoadingError) {
+            do {
                 let fresh = try await makeNew(last, own)
                 // Checked after the last wait before it: after a sign-out no callback is called.
                 if let onFresh, self?.isAwaited(refresh) == true { await onFresh(fresh.value) }
@@ -304,7 +305,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
             } catch {
                 return
             }
-            self?.finish(.failure(.timedOut(.whole, ErrorContext())), of: refresh, call, start)
+            self?.finish(.failure(LoadingError.timedOut(.whole, ErrorContext())), of: refresh, call, start)
         }
         let isAwaited = locked.withLock { state in
             let isAwaited = state.machine.isAwaited(refresh)
@@ -320,7 +321,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     private func isAwaited(_ refresh: Int) -> Bool { locked.withLock { $0.machine.isAwaited(refresh) } }
 
     /// Takes the first end of a refresh; any further one, and that of a refresh that is no longer awaited, has no effect.
-    private func finish(_ result: Result<Fresh, LoadingError>, of refresh: Int, _ call: Call, _ start: Instant) {
+    private func finish(_ result: Result<Fresh, any Error>, of refresh: Int, _ call: Call, _ start: Instant) {
         let (now, date) = (call.time.now, call.time.date)
         let (tasks, waiters, outcome) = locked.withLock {
             state -> ([Task<Void, Never>], [CheckedContinuation<Outcome, Never>], Outcome?) in
@@ -340,14 +341,17 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         let duration = start.duration(to: now)
         switch result {
         case .success: call.record(.refreshFinished(authoriser: identifier, after: duration))
-        case .failure(let error): call.record(.refreshFailed(authoriser: identifier, error))
+        case .failure(let error):
+            call.record(
+                .refreshFailed(authoriser: identifier, error as? LoadingError ?? failure(.refreshFailed(error)))
+            )
         }
         for task in tasks { task.cancel() }
         for waiter in waiters { waiter.resume(returning: outcome) }
     }
 
-    private static func cause(of error: LoadingError) -> (AuthorisationFault.Cause, isLasting: Bool) {
-        if case .authorisationFailed(let fault, _) = error { return (fault.cause, true) }
+    private static func cause(of error: any Error) -> (AuthorisationFault.Cause, isLasting: Bool) {
+        if case .authorisationFailed(let fault, _)? = error as? LoadingError { return (fault.cause, true) }
         return (.refreshFailed(error), false)
     }
 }

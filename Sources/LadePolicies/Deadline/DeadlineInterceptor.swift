@@ -22,15 +22,19 @@ public struct DeadlineInterceptor: Interceptor {
         var next = next
         let now = next.call.time.now
         let given = next.call.deadline
-        let own = settings.limit(for: request).map { now.advanced(by: $0) }
+        let limit = settings.limit(for: request)
+        let own = limit.map { now.advanced(by: $0.duration) }
         if let deadline = own.map({ own in given.map { min($0, own) } ?? own }) ?? given {
-            next.call.set(deadline: deadline, ledger: next.call.ledger ?? StageLedger(start: now))
+            let setting = deadline == own ? limit?.setting : nil
+            next.call.set(deadline: deadline, ledger: next.call.ledger ?? StageLedger(start: now, setting: setting))
         }
         do {
             return try await next(request)
         } catch {
             // Waits know nothing of the request.
-            throw error.filled(with: request)
+            var error = error.filled(with: request)
+            if case .timedOut = error { error.context.elapsed = now.duration(to: next.call.time.now) }
+            throw error
         }
     }
 }

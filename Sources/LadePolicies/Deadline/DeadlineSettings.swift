@@ -8,10 +8,11 @@ public struct DeadlineSettings: Sendable, Hashable {
     public var buffered: Duration? = .seconds(60)
     /// The whole of a streamed call, its body included; nil, no limit, by default.
     public var streamed: Duration?
-    /// One exchange of a buffered call; 15 s by default, nil for no limit.
+    /// One exchange of a buffered call; nil, no limit, by default.
     ///
-    /// An explicit `timeouts.whole` of the request takes its place.
-    public var attempt: Duration? = .seconds(15)
+    /// An explicit `timeouts.whole` of the request takes its place. Without either, `timeouts.connect` and `timeouts.idle`
+    /// end an exchange that makes no progress, and the deadline of the call ends one that is slow.
+    public var attempt: Duration?
     /// The field that tells the server how many seconds the call has left, `12.345`; nil, not to be sent, by default.
     public var remainingField: String?
 
@@ -26,27 +27,28 @@ public struct DeadlineSettings: Sendable, Hashable {
         return settings
     }
 
-    /// How long the whole call for a request may take.
+    /// How long the whole call for a request may take, and the setting that says so.
     ///
     /// What the request says comes first. An explicit time-out of its exchanges is never cut short by the default.
-    func limit(for request: Request) -> Duration? {
-        if let limit = request.deadline { return limit }
+    func limit(for request: Request) -> (duration: Duration, setting: String)? {
+        if let limit = request.deadline { return (limit, "request.deadline") }
         switch request.delivery {
-        case .streamed: return streamed
+        case .streamed: return streamed.map { ($0, "deadlines.streamed") }
         case .buffered:
             guard let buffered else { return nil }
-            guard let whole = request.timeouts.whole else { return buffered }
-            return max(buffered, whole)
+            if let whole = request.timeouts.whole, whole > buffered { return (whole, "timeouts.whole") }
+            return (buffered, "deadlines.buffered")
         }
     }
 
     /// What bounds one exchange.
     func bound(for request: Request, remaining: Duration?) -> ExchangeBound {
         var own = request.timeouts.whole
-        if own == nil, case .buffered = request.delivery { own = attempt }
-        guard let remaining else { return ExchangeBound(limit: own, isDeadline: false) }
+        var setting: String?
+        if own == nil, case .buffered = request.delivery { (own, setting) = (attempt, "deadlines.attempt") }
+        guard let remaining else { return ExchangeBound(limit: own, isDeadline: false, setting: setting) }
         guard let own, own < remaining else { return ExchangeBound(limit: remaining, isDeadline: true) }
-        return ExchangeBound(limit: own, isDeadline: false)
+        return ExchangeBound(limit: own, isDeadline: false, setting: setting)
     }
 }
 
@@ -56,6 +58,8 @@ struct ExchangeBound: Sendable, Hashable {
     var limit: Duration?
     /// Whether passing it means that the call has passed its deadline.
     var isDeadline: Bool
+    /// The setting that the limit comes from; nil for `timeouts.whole` and for the deadline.
+    var setting: String?
 }
 
 private enum DeadlineTag: RequestTag {

@@ -98,7 +98,11 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
 extension ExchangeBound {
     /// The transport's time-out as what it was: the end of the call's time, or only of the exchange's.
     func translated(_ error: LoadingError, _ request: Request, _ call: Call) -> LoadingError {
-        guard isDeadline, case .timedOut(.whole, let context) = error else { return error }
+        guard case .timedOut(.whole, var context) = error else { return error }
+        guard isDeadline else {
+            context.wholeLimitSetting = setting
+            return .timedOut(.whole, context)
+        }
         var report = call.deadlineReport(at: call.time.now)
         report.endedExchange = true
         return LoadingError.deadlineExceeded(report, context).filled(with: request)

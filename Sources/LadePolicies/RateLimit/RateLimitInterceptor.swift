@@ -27,7 +27,7 @@ public struct RateLimitInterceptor: Interceptor {
     ///
     /// - Throws: What ``RateLimiter/start(_:call:)`` throws, and what the links below do.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        let slot: RateLimiter.Slot
+        let slot: RateLimiter.Reservation
         // Most calls need not wait: no function that could is called for them.
         switch try entry(request, next.call) {
         case .slot(let free): slot = free
@@ -57,7 +57,8 @@ public struct RateLimitInterceptor: Interceptor {
     }
 
     @inline(never)
-    private func finished(_ response: Response, _ slot: RateLimiter.Slot, _ request: Request, _ call: Call) -> Response
+    private func finished(_ response: Response, _ slot: RateLimiter.Reservation, _ request: Request, _ call: Call)
+        -> Response
     {
         limiter.observe(response.status, response.headers, of: request, call: call, isRunning: slot.key != nil)
         guard slot.key != nil, response.body.bytes == nil else {
@@ -72,7 +73,7 @@ public struct RateLimitInterceptor: Interceptor {
     @inline(never)
     private func failed(
         _ error: LoadingError,
-        _ slot: RateLimiter.Slot,
+        _ slot: RateLimiter.Reservation,
         _ request: Request,
         _ call: Call
     ) -> LoadingError {
@@ -88,11 +89,11 @@ public struct RateLimitInterceptor: Interceptor {
 /// A streamed body that hands its slot back when it ends.
 private final class SlotBody: ResponseBodySource {
     private let source: any ResponseBodySource
-    private let slot: RateLimiter.Slot
+    private let slot: RateLimiter.Reservation
     private let limiter: RateLimiter
     private let isFinished = Atomic(false)
 
-    init(_ source: any ResponseBodySource, slot: RateLimiter.Slot, limiter: RateLimiter) {
+    init(_ source: any ResponseBodySource, slot: RateLimiter.Reservation, limiter: RateLimiter) {
         self.source = source
         self.slot = slot
         self.limiter = limiter

@@ -10,8 +10,9 @@ public import LadeCore
 /// Whoever holds the limiter may change it at any time:
 ///
 /// ```swift
-/// try service.rateLimiter.setRate(1, for: URL(string: "https://api.example.com/search")!)
-/// service.rateLimiter.closeGate(of: key, for: .seconds(30))
+/// let url = URL(string: "https://api.example.com/search")!
+/// try service.rateLimiter.setRate(1, for: url)
+/// service.rateLimiter.closeGate(of: url, for: .seconds(30))
 /// ```
 ///
 /// A call asks for a slot before its exchange starts and reserves it there and then, in order of arrival within its
@@ -20,8 +21,22 @@ public import LadeCore
 ///
 /// Services are told apart by ``ServiceKey``. Source: policies PL-20 to PL-25, `service-loader.md` §9.
 public final class RateLimiter: Sendable {
-    /// Leave to carry out one exchange; hand it back with ``finish(_:isUnused:)`` when the exchange has ended.
-    public struct Slot: Sendable {
+    /// Leave to carry out one exchange, handed back once: by ``finish(_:isUnused:)``, or when it is released.
+    public struct Slot: ~Copyable, Sendable {
+        fileprivate let reservation: Reservation
+        fileprivate let limiter: RateLimiter
+        fileprivate var isUnused = false
+
+        fileprivate init(_ reservation: Reservation, of limiter: RateLimiter) {
+            self.reservation = reservation
+            self.limiter = limiter
+        }
+
+        deinit { limiter.finish(reservation, isUnused: isUnused) }
+    }
+
+    /// What a slot is for.
+    struct Reservation: Sendable {
         /// The service it is for; nil when nothing limits it.
         let key: ServiceKey?
         /// The account of the call.
@@ -31,7 +46,7 @@ public final class RateLimiter: Sendable {
     private let time: any TimeSource
     /// Which requests share a rate.
     public let keyRule: ServiceKey.Rule
-    private let gateStatuses: Set<Int>?
+    private let gateStatuses: StatusSet
     private let respectsQuotas: Bool
     private let delaySharing: RateLimits.Sharing
     // Guarded by its lock.
@@ -90,6 +105,9 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.setRate(nil, of: key, now: now) })
     }
 
+    /// Takes the rate of its own from the service that an address belongs to, which then has the default.
+    public func removeRate(for url: URL) { removeRate(for: key(of: url)) }
+
     /// Sets the rate of services that have none of their own; nil for no limit.
     ///
     /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
@@ -114,6 +132,9 @@ public final class RateLimiter: Sendable {
         _ = close(key, nil, for: pause)
     }
 
+    /// Closes the gate of the service that an address belongs to; see ``closeGate(of:for:)-(ServiceKey,_)``.
+    public func closeGate(of url: URL, for pause: Duration) { closeGate(of: key(of: url), for: pause) }
+
     /// Forgets the quota that a service has announced; those who wait for it start.
     ///
     /// The next answer that announces one is heeded again.
@@ -126,6 +147,9 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.clearQuota(key, account, now: now) })
     }
 
+    /// Forgets the quota that the service of an address has announced; see ``clearQuota(of:account:)-(ServiceKey,_)``.
+    public func clearQuota(of url: URL, account: String? = nil) { clearQuota(of: key(of: url), account: account) }
+
     /// Sets how many exchanges with a service may run at a time; nil for the default.
     ///
     /// - Throws: `LoadingError.invalidSetting` for a number below one.
@@ -133,6 +157,13 @@ public final class RateLimiter: Sendable {
         try Self.validate(count)
         let now = time.now
         wake(state.withLock { $0.setConcurrency(count, of: key, now: now) })
+    }
+
+    /// Sets how many exchanges with the service that an address belongs to may run at a time; nil for the default.
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a number below one.
+    public func setConcurrency(_ count: Int?, for url: URL) throws(LoadingError) {
+        try setConcurrency(count, for: key(of: url))
     }
 
     /// Sets how many exchanges may run at a time in all; nil for no limit.
@@ -154,15 +185,20 @@ public final class RateLimiter: Sendable {
 
     // MARK: - Looking
 
-    /// How long a call of normal priority that came now would wait.
+    /// How long a call of normal priority that came now would wait; nothing waits here.
     ///
     /// - Parameters:
     ///   - key: The service.
     ///   - account: The account of the call; the signed-out one by default.
     /// - Returns: The wait; nil when it is not known.
-    public func wait(for key: ServiceKey, account: String = "") -> Duration? {
+    public func estimatedWait(for key: ServiceKey, account: String = "") -> Duration? {
         let now = time.now
         return state.withLock { $0.wait(of: key, account, now: now) }
+    }
+
+    /// How long a call to an address would wait; see ``estimatedWait(for:account:)-(ServiceKey,_)``.
+    public func estimatedWait(for url: URL, account: String = "") -> Duration? {
+        estimatedWait(for: key(of: url), account: account)
     }
 
     /// How many calls wait.
@@ -178,21 +214,22 @@ public final class RateLimiter: Sendable {
     /// - Parameters:
     ///   - request: What is to be sent.
     ///   - call: The call it belongs to; its deadline bounds the wait.
-    /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)``.
+    /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)`` or by releasing it.
     /// - Throws: `LoadingError.deadlineExceeded` when the wait could not end before the deadline, or has not;
-    ///   `LoadingError.rateLimited` when the server wants a longer pause than ``RateLimits/pauseLimit``;
-    ///   `LoadingError.cancelled` as soon as the task is cancelled or the call given up.
+    ///   `LoadingError.rateLimited` when the server wants a longer delay than ``RateLimits/pauseLimit``, or when
+    ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.cancelled` as soon as the task is cancelled or the call given up.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot {
         switch try startNow(request, call: call) {
-        case .slot(let slot): return slot
-        case .waiting(let id, let key, let reason): return try await wait(id, key, reason, call)
+        case .slot(let reservation): return Slot(reservation, of: self)
+        case .waiting(let id, let key, let reason):
+            return Slot(try await wait(id, key, reason, call), of: self)
         }
     }
 
     /// What a call gets without waiting.
     enum Entry {
         /// It may go.
-        case slot(Slot)
+        case slot(Reservation)
         /// It is in the queue, under this number; ``wait(_:_:_:_:)`` is to follow.
         case waiting(UInt64, ServiceKey, WaitReason)
     }
@@ -200,7 +237,7 @@ public final class RateLimiter: Sendable {
     /// Reserves a slot that is free, or a place in the queue.
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
-        guard !state.withLock({ $0.isUnlimited }) else { return .slot(Slot(key: nil, account: "")) }
+        guard !state.withLock({ $0.isUnlimited }) else { return .slot(Reservation(key: nil, account: "")) }
         let key = keyRule(request)
         let now = time.now
         let deadline = call.deadline.map { now.advanced(by: call.time.now.duration(to: $0)) }
@@ -210,10 +247,14 @@ public final class RateLimiter: Sendable {
         }
         wake(wakes)
         switch arrival {
-        case .started(let isTracked): return .slot(Slot(key: isTracked ? key : nil, account: call.account))
+        case .started(let isTracked): return .slot(Reservation(key: isTracked ? key : nil, account: call.account))
         case .waiting(let id, let reason): return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
+        case .full(let wait, let limit):
+            var context = ErrorContext()
+            context.detail = "\(limit) calls wait for it already"
+            throw .rateLimited(key: key.description, wait: wait, context)
         }
     }
 
@@ -222,10 +263,16 @@ public final class RateLimiter: Sendable {
     /// - Parameters:
     ///   - slot: The slot.
     ///   - isUnused: Whether nothing was sent, so that the next call may start in its place.
-    public func finish(_ slot: Slot, isUnused: Bool = false) {
-        guard let key = slot.key else { return }
+    public func finish(_ slot: consuming Slot, isUnused: Bool = false) {
+        // Its release hands it back.
+        slot.isUnused = isUnused
+    }
+
+    /// Hands back what a slot is for.
+    func finish(_ reservation: Reservation, isUnused: Bool = false) {
+        guard let key = reservation.key else { return }
         let now = time.now
-        wake(state.withLock { $0.finish(slot, key, isUnused: isUnused, now: now) })
+        wake(state.withLock { $0.finish(reservation, key, isUnused: isUnused, now: now) })
     }
 
     /// Takes what a server says about its limits with an answer.
@@ -245,7 +292,7 @@ public final class RateLimiter: Sendable {
     ///   - call: The call.
     ///   - isRunning: Whether the slot of the exchange has not been handed back yet.
     func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call, isRunning: Bool) {
-        if gateStatuses?.contains(status.code) ?? true, let pause = headers.pause(now: call.time.date) {
+        if gateStatuses.contains(status), let pause = headers.pause(now: call.time.date) {
             let key = keyRule(request)
             if let closed = close(key, delaySharing == .account ? call.account : nil, for: pause) {
                 call.record(.gateClosed(key: key.description, for: closed, status: status))
@@ -270,7 +317,7 @@ public final class RateLimiter: Sendable {
         _ key: ServiceKey,
         _ reason: WaitReason,
         _ call: Call
-    ) async throws(LoadingError) -> Slot {
+    ) async throws(LoadingError) -> Reservation {
         let start = call.beginWait(reason)
         let registration = call.scope?.add { [self] in cancel(id) }
         if registration == nil, call.scope != nil { cancel(id) }
@@ -278,16 +325,20 @@ public final class RateLimiter: Sendable {
         if case .lead = news { news = await lead(id, key) }
         if let registration { call.scope?.remove(registration) }
         call.endWait(reason, from: start)
-        return try slot(of: key, news, call)
+        return try reservation(of: key, news, call)
     }
 
     @inline(never)
-    private func slot(of key: ServiceKey, _ news: RateWake, _ call: Call) throws(LoadingError) -> Slot {
+    private func reservation(
+        of key: ServiceKey,
+        _ news: RateWake,
+        _ call: Call
+    ) throws(LoadingError) -> Reservation {
         switch news {
         case .granted, .lead:
-            let slot = Slot(key: key, account: call.account)
-            guard call.isCancelled else { return slot }
-            finish(slot, isUnused: true)
+            let reservation = Reservation(key: key, account: call.account)
+            guard call.isCancelled else { return reservation }
+            finish(reservation, isUnused: true)
             throw .cancelled(ErrorContext())
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())

@@ -22,6 +22,8 @@ struct RateLimiterState {
         /// As the wakes of the same names.
         case refused(WaitReason, Duration)
         case paused(Duration)
+        /// As many calls as may wait for the service wait already; how long this one would have, and their number.
+        case full(Duration, Int)
     }
 
     struct Waiter {
@@ -123,6 +125,9 @@ struct RateLimiterState {
         if arrival.reason == .gate, arrival.wait > limits.pauseLimit { return (.paused(arrival.wait), []) }
         // Waits for an unknown time end at the deadline.
         if let start = arrival.start, let deadline, start > deadline { return (.refused(reason, arrival.wait), []) }
+        if let limit = limits.waitingLimit, let waiting = buckets[key]?.waiting, waiting >= max(0, limit) {
+            return (.full(arrival.wait, limit), [])
+        }
         lastID += 1
         let place = WaitPlace(priority: priority, id: lastID)
         waiters[place.id] = Waiter(key: key, lane: lane, call: call.id, deadline: deadline, place: place)
@@ -158,7 +163,7 @@ struct RateLimiterState {
         return wakes
     }
 
-    mutating func finish(_ slot: RateLimiter.Slot, _ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes {
+    mutating func finish(_ slot: RateLimiter.Reservation, _ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes {
         inFlight = max(0, inFlight - 1)
         let lane = lane(of: slot.account)
         change(key) { isUnused ? $0.giveBack(lane, now: now) : $0.finish(lane) }

@@ -1,4 +1,4 @@
-import LadeCore
+public import LadeCore
 
 /// How many exchanges a service may start: so many per second, and so many at once after a pause.
 public struct Rate: Sendable, Hashable {
@@ -56,14 +56,18 @@ public struct RateLimits: Sendable {
     public var totalConcurrency: Int?
     /// Which requests share a rate: host, port and first path component by default.
     public var keyRule: ServiceKey.Rule = { ServiceKey($0) }
-    /// The statuses whose `Retry-After` closes the gate of a service; 429 and 503 by default, nil for every status.
-    public var gateStatuses: Set<Int>? = [429, 503]
+    /// The statuses whose `Retry-After` closes the gate of a service; 429 and 503 by default.
+    public var gateStatuses: StatusSet = [429, 503]
     /// The longest time for which a server can close a gate; one hour by default.
     public var gateLimit = Duration.seconds(3600)
     /// The longest time a call waits at a gate.
     ///
     /// 60 s by default. One that would have to wait longer fails at once.
     public var pauseLimit = Duration.seconds(60)
+    /// How many calls may wait for one service; 100,000 by default, nil for any number.
+    ///
+    /// A further one fails immediately, so that a service that has stopped answering cannot fill the memory.
+    public var waitingLimit: Int? = 100_000
     /// The time over which the calls that waited at a gate are spread when the service has no rate; 2 s by default.
     public var releaseSpread = Duration.seconds(2)
     /// Whether the quota that a server announces is spent evenly; true by default.
@@ -98,7 +102,7 @@ public struct RateLimits: Sendable {
     /// status, up to an hour.
     public static var dataLoader: RateLimits {
         var limits = RateLimits(default: .perSecond(10))
-        limits.gateStatuses = nil
+        limits.gateStatuses = .all
         limits.pauseLimit = .seconds(3600)
         limits.respectsQuotas = false
         return limits

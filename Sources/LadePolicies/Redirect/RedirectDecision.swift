@@ -3,10 +3,10 @@
 #else
     import Foundation
 #endif
-public import LadeCore
+import LadeCore
 
 /// What is to be done with an answer that may be a redirect (RFC 9110 §15.4).
-public enum RedirectDecision: Sendable {
+enum RedirectDecision: Sendable {
     /// It is the answer of the call.
     case deliver
     /// The request to send instead; `isRepeat` tells that its address was asked before in this call.

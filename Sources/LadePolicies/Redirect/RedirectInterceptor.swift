@@ -61,7 +61,7 @@ public struct RedirectInterceptor: Interceptor {
             case .refuse(let fault):
                 throw refused(fault, response, request)
             case .follow(let target, let isRepeat):
-                if isRepeat, let budget, !budget.draw(for: keyRule(target)) {
+                if isRepeat, let budget, !budget.withdraw(for: keyRule(target)) {
                     throw refused(.loop(url: Redaction(target).address(target.url.absoluteString)), response, request)
                 }
                 next.call.record(Self.followed(response.status, from: request, to: target))

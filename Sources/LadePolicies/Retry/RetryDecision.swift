@@ -17,6 +17,10 @@ public enum RetryRule: Sendable, Hashable {
     case finalFailure
     /// The caller said that this status is an answer.
     case acceptedStatus(Status)
+    /// The program's ``RetryHook`` wants another attempt that the policy would not make.
+    case hookWantsIt
+    /// The program's ``RetryHook`` refuses the attempt that the policy would make.
+    case hookRefuses
     /// There were as many attempts as allowed.
     case limitReached(Int)
     /// The method is not idempotent, and there is no idempotency key.
@@ -42,6 +46,8 @@ extension RetryRule: CustomStringConvertible {
         case .finalStatus(let status): "status \(status) is final"
         case .finalFailure: "the failure is final"
         case .acceptedStatus(let status): "status \(status) is accepted"
+        case .hookWantsIt: "the program's hook wants it"
+        case .hookRefuses: "the program's hook refuses it"
         case .limitReached(let limit): "the limit of \(limit) is reached"
         case .notIdempotent(let method): "\(method) is not idempotent"
         case .bodyNotReplayable: "the body cannot be sent again"

@@ -24,8 +24,8 @@ public struct RetryInterceptor: Interceptor {
     ///
     /// - Parameters:
     ///   - policy: What decides.
-    ///   - budget: The purse of each service, shared with other links that repeat; nil for none.
-    ///   - keyRule: Which requests share a purse.
+    ///   - budget: The budget of each service, shared with other links that repeat; nil for none.
+    ///   - keyRule: Which requests share a budget.
     ///   - random: Where the idempotency keys of this link begin.
     public init(
         _ policy: RetryPolicy = RetryPolicy(),
@@ -52,7 +52,7 @@ public struct RetryInterceptor: Interceptor {
         next.call.record(.attemptStarted(next.call.attempt))
         let first = await Self.outcome(of: request, next)
         if case .success(let response) = first, response.status.code < 400 {
-            budget?.giveBack(for: keyRule(request), 0)
+            budget?.refund(for: keyRule(request), 0)
             return counted(response, next.call.attempt)
         }
         // Apart, so that the many calls that succeed at once carry nothing of what repeating takes.
@@ -70,11 +70,11 @@ public struct RetryInterceptor: Interceptor {
         var next = next
         var outcome = first
         var delays: Backoff.Delays?
-        var drawn = 0
+        var withdrawn = 0
         while true {
             let call = next.call
             if case .success(let response) = outcome, response.status.code < 400 {
-                budget?.giveBack(for: keyRule(request), drawn)
+                budget?.refund(for: keyRule(request), withdrawn)
                 return counted(response, call.attempt)
             }
             var attempt = RetryPolicy.Attempt(request, Self.ending(outcome, call))
@@ -91,15 +91,15 @@ public struct RetryInterceptor: Interceptor {
             var cost = 0
             if case .retry = decision.action, let budget {
                 cost = RetryPolicy.isTimeout(attempt.outcome) ? budget.settings.timeoutCost : budget.settings.retryCost
-                if budget.draw(for: keyRule(request), cost: cost) {
-                    drawn += cost
+                if budget.withdraw(for: keyRule(request), cost: cost) {
+                    withdrawn += cost
                 } else {
                     decision = RetryDecision(action: .giveUp, rule: .budgetEmpty)
                 }
             }
             tell(decision, attempt, call)
             guard case .retry(let delay) = decision.action else {
-                if Self.isAnswered(decision.rule) { budget?.giveBack(for: keyRule(request), drawn) }
+                if Self.isAnswered(decision.rule) { budget?.refund(for: keyRule(request), withdrawn) }
                 return try finish(decision, outcome, attempt, call)
             }
             if case .success(let response) = outcome { await response.discardBody(call) }
@@ -111,7 +111,7 @@ public struct RetryInterceptor: Interceptor {
                 )
             } catch {
                 // The attempt is not made: it has cost the service nothing.
-                if cost > 0 { budget?.giveBack(for: keyRule(request), cost) }
+                if cost > 0 { budget?.refund(for: keyRule(request), cost) }
                 throw Self.described(error, request, outcome, attempt.number)
             }
             next.call.record(.attemptStarted(next.call.attempt))

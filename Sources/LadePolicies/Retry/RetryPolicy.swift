@@ -32,15 +32,17 @@ public struct RetryPolicy: Sendable, Hashable {
     /// How many of the first further tries follow without a pause; none by default.
     public var immediateTries = 0
     /// The statuses after which a later attempt may succeed.
-    public var statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+    public var statuses: StatusSet = [408, 425, 429, 500, 502, 503, 504]
     /// The statuses that are repeated only when the answer says when.
-    public var statusesWithPause: Set<Int> = [413]
+    public var statusesWithPause: StatusSet = [413]
     /// Which methods are repeated; the idempotent ones by default.
     public var methods = Methods.idempotent
     /// The longest pause a server may ask for.
     ///
     /// 60 s by default. A call that is asked for more fails at once.
     public var pauseLimit = Duration.seconds(60)
+    /// The program's own word on single attempts; nil, the default, leaves all of them to the policy.
+    public var hook: RetryHook?
     /// The field that carries idempotency keys; `Idempotency-Key` by default.
     public var idempotencyField = "Idempotency-Key"
 
@@ -94,8 +96,9 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Decides about one attempt; the retry budget is asked after that.
     public func decision(_ attempt: Attempt) -> RetryDecision {
-        let rule: RetryRule
+        var rule: RetryRule
         var pause: Duration?
+        var isFinal = false
         switch attempt.outcome {
         case .answer(let status, let asked):
             pause = asked
@@ -103,31 +106,36 @@ public struct RetryPolicy: Sendable, Hashable {
             if let accepted = attempt.request.acceptableStatuses, accepted.contains(status.code) {
                 return RetryDecision(action: .accept, rule: .acceptedStatus(status))
             }
-            guard statuses.contains(status.code) || (statusesWithPause.contains(status.code) && asked != nil) else {
-                return giveUp(.finalStatus(status))
-            }
-            rule = .status(status)
+            isFinal = !(statuses.contains(status) || (statusesWithPause.contains(status) && asked != nil))
+            rule = isFinal ? .finalStatus(status) : .status(status)
         case .failure(let error):
             switch Self.kind(of: error, attempt.request) {
-            case .final: return giveUp(.finalFailure)
+            case .final: (rule, isFinal) = (.finalFailure, true)
             case .unsent: rule = .neverSent
             case .unprocessed: rule = .neverProcessed
             case .passing: rule = .transportFailure
             }
         }
+        var isRepeatable =
+            rule == .neverSent || rule == .neverProcessed || methods == .all || attempt.request.method.isIdempotent
+            || attempt.hasIdempotencyKey
+        if let hook, Self.isHookAsked(attempt.outcome) {
+            let suggestion = !isFinal && isRepeatable
+            let isWanted = hook.shouldRetry(attempt, suggestion)
+            if isWanted, !suggestion { (rule, isFinal, isRepeatable) = (.hookWantsIt, false, true) }
+            if !isWanted, suggestion { return giveUp(.hookRefuses) }
+        }
+        guard !isFinal else { return giveUp(rule) }
         let limit = max(0, attempt.request.retryLimit ?? limit)
         guard attempt.number <= limit else { return giveUp(.limitReached(limit)) }
-        if rule != .neverSent, rule != .neverProcessed, methods == .idempotent, !attempt.request.method.isIdempotent,
-            !attempt.hasIdempotencyKey
-        {
-            return giveUp(.notIdempotent(attempt.request.method))
-        }
+        guard isRepeatable else { return giveUp(.notIdempotent(attempt.request.method)) }
         guard !attempt.isBodySpent else { return giveUp(.bodyNotReplayable) }
         if let pause, pause > pauseLimit {
             return RetryDecision(action: .refusePause(pause), rule: .pauseTooLong(pause))
         }
         // What the server asks for is a floor; jitter is only added, so that nobody comes early.
-        let wait = attempt.delay + (pause ?? .zero)
+        let suggestion = attempt.delay + (pause ?? .zero)
+        let wait = hook.map { max($0.delay(attempt, suggestion), pause ?? .zero) } ?? suggestion
         if let remaining = attempt.remaining, wait > remaining {
             return RetryDecision(action: .exceedDeadline(wait), rule: .deadline)
         }
@@ -136,6 +144,15 @@ public struct RetryPolicy: Sendable, Hashable {
 
     private func giveUp(_ rule: RetryRule) -> RetryDecision {
         RetryDecision(action: .giveUp, rule: rule)
+    }
+
+    /// Whether a hook has a say: a cancelled call ends, and a server that cannot be trusted is not asked again.
+    private static func isHookAsked(_ outcome: Attempt.Outcome) -> Bool {
+        switch outcome {
+        case .answer: true
+        case .failure(.cancelled), .failure(.untrustedServer), .failure(.pinMismatch): false
+        case .failure: true
+        }
     }
 
     private enum FailureKind {

@@ -100,6 +100,7 @@ struct PlatformFailure: Sendable, Hashable {
         ("certificate md too weak", .untrusted(.weakKey)),
         ("ee key too small", .untrusted(.weakKey)),
         ("matches target host name", .untrusted(.wrongHost)),
+        ("wrong version number", .untrusted(.notTLS)),
         ("unsupported protocol", .untrusted(.protocolVersion)),
         ("alert protocol version", .untrusted(.protocolVersion)),
         ("certificate required", .clientCertificateRequired),

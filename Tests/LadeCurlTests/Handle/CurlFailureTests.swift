@@ -148,6 +148,9 @@ struct CurlFailureTests {
             Row("old TLS", CURLE_SSL_CONNECT_ERROR, message: "SSL routines::unsupported protocol", sent: false) {
                 isUntrusted($0, .protocolVersion)
             },
+            Row("plain HTTP", CURLE_SSL_CONNECT_ERROR, message: "SSL routines::wrong version number", sent: false) {
+                isUntrusted($0, .notTLS)
+            },
             Row("small key", CURLE_SSL_CONNECT_ERROR, message: "SSL routines::ee key too small", sent: false) {
                 isUntrusted($0, .weakKey)
             },

@@ -181,6 +181,69 @@ struct AuthorisationInterceptorTests {
         #expect(try scope.contains(Request(address)) == isClaimed)
     }
 
+    @Test(
+        "issue 13 credentials may go to this machine in plain HTTP",
+        arguments: [
+            ("http://localhost:8080/", true), ("http://127.0.0.1/", true), ("http://[::1]:1/", true),
+            ("http://api.localhost/", true), ("http://127.evil.example/", false), ("http://10.0.0.1/", false),
+        ]
+    )
+    func loopback(address: String, isSent: Bool) async throws {
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = BearerAuthoriser(token: "t", scope: try CredentialScope(address))
+        var request = try Request(address)
+        let status = try? await send(request, authoriser).status
+        #expect(status == (isSent ? 200 : nil))
+        #expect(transport.requests.map { $0.headers["Authorization"] } == (isSent ? ["Bearer t"] : []))
+
+        // The name says this machine, and another one is dialled.
+        request.destination = .host("10.0.0.1", port: nil)
+        await #expect(throws: LoadingError.self) { _ = try await send(request, authoriser) }
+        #expect(transport.requests.count == (isSent ? 1 : 0))
+    }
+
+    private struct Fault: Error, Equatable {}
+
+    private struct Throwing: Authoriser {
+        let identifier = "signature"
+        let error: any Error
+        func claims(_ request: Request) -> Bool { true }
+        func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request { throw error }
+    }
+
+    @Test("issue 13 what an authoriser throws is the cause of the call's error, and nothing is sent")
+    func keepsCauses() async throws {
+        let request = try Request("https://a.test/")
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(request, Throwing(error: Fault())) }
+        guard case .authorisationFailed(let fault, let context) = error, case .failed(let cause) = fault.cause else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.authoriser == "signature")
+        #expect(cause is Fault)
+        #expect(error?.underlyingError is Fault)
+        #expect(context.url == "https://a.test/")
+        let cancelled = await #expect(throws: LoadingError.self) {
+            _ = try await send(request, Throwing(error: CancellationError()))
+        }
+        #expect(cancelled?.isCancellation == true)
+        #expect(transport.received.isEmpty)
+    }
+
+    @Test("issue 13 what a source of tokens throws is the cause of the call's error")
+    func keepsCausesOfSources() async throws {
+        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { _, _ in throw Fault() }
+        let request = try Request("https://a.test/")
+        let error = await #expect(throws: LoadingError.self) { _ = try await send(request, authoriser) }
+        guard case .authorisationFailed(let fault, _) = error, case .refreshFailed(let cause) = fault.cause else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(cause is Fault)
+        #expect(error?.underlyingError is Fault)
+        #expect(events.story.contains { $0.contains("refresh failed") || $0.contains("refreshFailed") })
+    }
+
     @Test("policies PL-46 credentials for plain HTTP fail loudly unless that is allowed")
     func insecure() async throws {
         transport.onAnyRequest().respond(.status(200))

@@ -40,19 +40,64 @@ struct DeadlineInterceptorTests {
 
     private func seconds(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
-    @Test("policies PL-01 ends an attempt after 15 s and the call after 60 s")
+    @Test("policies PL-01 has one limit of 60 s for the call, none for an attempt, and names it")
     func boundsCallsAndAttempts() async throws {
         transport.onAnyRequest().respond(.stalls)
-        var policy = RetryPolicy()
-        policy.limit = 10
-        policy.backoff = .none
-        let error = await failure(request, chain(policy: policy))
+        let error = await failure(request, chain())
         guard case .deadlineExceeded(let report, let context)? = error else { throw error ?? .cancelled(.init()) }
         #expect(time.now == seconds(60))
-        #expect(transport.requests.map(\.timeouts.whole) == Array(repeating: .seconds(15), count: 4))
+        #expect(transport.requests.map(\.timeouts.whole) == [.seconds(60)])
         #expect(report.limit == .seconds(60))
         #expect(report.elapsed == .seconds(60))
         #expect(context.url == "https://svc.example.com/thing")
+        #expect(
+            error?.description
+                == """
+                GET https://svc.example.com/thing: No complete answer within 60 s (deadlines.buffered), 1 attempt, \
+                60 s: 60 s went into talking to the server.
+                """
+        )
+    }
+
+    @Test("policies PL-01 lets an answer that is slow and healthy take 45 s")
+    func waitsForSlowAnswers() async throws {
+        transport.onAnyRequest().respond(.text("slow").after(.seconds(45)))
+        let (chain, request, call) = (chain(), request, Call(time: time))
+        let response = try await time.runAutomatically { () async throws(LoadingError) in
+            try await chain.send(request, call: call)
+        }
+        #expect(response.status == 200)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(
+        "policies PL-01 the error of a time-out names limit, setting, attempts and time",
+        arguments: [
+            ("whole", "No complete answer within 15 s (timeouts.whole), 3 attempts, 45 s."),
+            ("attempt", "No complete answer within 20 s (deadlines.attempt), 3 attempts, 60 s."),
+            ("idle", "Nothing was sent or received within 30 s (timeouts.idle), 3 attempts, 90 s."),
+            ("connect", "No connection was opened within 10 s (timeouts.connect), 3 attempts, 30 s."),
+            ("name", "The name was not resolved within 10 s (timeouts.connect), 3 attempts, 30 s."),
+        ]
+    )
+    func namesTheLimit(kind: String, sentence: String) async throws {
+        var (settings, policy, request) = (DeadlineSettings(), RetryPolicy(), request)
+        policy.backoff = .none
+        settings.buffered = nil
+        switch kind {
+        case "whole":
+            transport.onAnyRequest().respond(.stalls)
+            request.timeouts.whole = .seconds(15)
+        case "attempt":
+            transport.onAnyRequest().respond(.stalls)
+            settings.attempt = .seconds(20)
+        default:
+            let phase: TimeoutPhase = kind == "idle" ? .idle : kind == "connect" ? .connect : .nameLookup
+            let answer = ScriptedAnswer.fails(.timedOut(phase, ErrorContext(request)))
+            transport.onAnyRequest().respond(answer.after(.seconds(phase == .idle ? 30 : 10)))
+        }
+        let error = await failure(request, chain(settings, policy: policy))
+        #expect(error?.description == "GET https://svc.example.com/thing: " + sentence)
     }
 
     @Test("policies PL-02 fails at once when the pause before the next attempt cannot end in time")
@@ -71,9 +116,7 @@ struct DeadlineInterceptorTests {
     @Test("policies PL-03 names the stages that used the time, and their sum is the time that passed")
     func namesStages() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "20"]).after(.seconds(10))).then(.stalls)
-        var settings = DeadlineSettings()
-        settings.attempt = nil
-        let error = await failure(request, chain(settings))
+        let error = await failure(request, chain())
         guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
         #expect(report.stages.total == report.elapsed)
         #expect(report.elapsed == .seconds(60))

@@ -22,7 +22,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
     func creation() throws {
         let limiter = try limiter()
         #expect(limiter.waitingCount == 0)
-        #expect(limiter.wait(for: key) == .zero)
+        #expect(limiter.estimatedWait(for: key) == .zero)
     }
 
     @Test("service RL-02 goes by the system's clock unless told otherwise")
@@ -30,17 +30,17 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         let limiter = try RateLimiter(RateLimits(default: .perSecond(0.001)))
         _ = try await limiter.start(Request(url), call: Call())
         // A thousand seconds of the real clock, of which this test can have used none.
-        #expect(try #require(limiter.wait(for: key)) > .seconds(500))
-        #expect(try #require(limiter.wait(for: key)) <= .seconds(1000))
+        #expect(try #require(limiter.estimatedWait(for: key)) > .seconds(500))
+        #expect(try #require(limiter.estimatedWait(for: key)) <= .seconds(1000))
     }
 
     @Test("service RL-03 waits as long as a server asked for")
     func waitsAfterRetryAfter() throws {
         let limiter = try limiter()
         limiter.closeGate(of: key, for: .seconds(60))
-        #expect(try #require(limiter.wait(for: key)) >= .seconds(60))
-        #expect(try #require(limiter.wait(for: key)) <= .seconds(61))
-        #expect(limiter.wait(for: ServiceKey("other")) == .zero)
+        #expect(try #require(limiter.estimatedWait(for: key)) >= .seconds(60))
+        #expect(try #require(limiter.estimatedWait(for: key)) <= .seconds(61))
+        #expect(limiter.estimatedWait(for: ServiceKey("other")) == .zero)
     }
 
     /// How long the next call waits when one has started and so much time has passed since.
@@ -48,7 +48,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         let limiter = try limiter()
         _ = try await limiter.start(Request(url), call: Call(time: time))
         time.advance(by: elapsed)
-        return limiter.wait(for: key)
+        return limiter.estimatedWait(for: key)
     }
 
     @Test("service RL-04 waits no longer when the date is set back")
@@ -57,9 +57,9 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         let limiter = try RateLimiter(RateLimits(default: .perSecond(10)), time: jumping, random: random)
         _ = try await limiter.start(Request(url), call: Call(time: jumping))
         jumping.shift.withLock { $0 = -100 }
-        #expect(limiter.wait(for: key) == .milliseconds(100))
+        #expect(limiter.estimatedWait(for: key) == .milliseconds(100))
         time.advance(by: .milliseconds(100))
-        #expect(limiter.wait(for: key) == .zero)
+        #expect(limiter.estimatedWait(for: key) == .zero)
     }
 
     /// A time whose date is set while it goes on.
@@ -94,7 +94,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         let odd = Request(try #require(URL(string: "data:,x")))
         let slot = try await limiter.start(odd, call: Call(time: time))
         limiter.finish(slot)
-        #expect(limiter.wait(for: ServiceKey(odd)) == .milliseconds(100))
+        #expect(limiter.estimatedWait(for: ServiceKey(odd)) == .milliseconds(100))
     }
 
     @Test("service RL-09 has the default rate for every service")
@@ -120,8 +120,8 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         let limiter = try limiter()
         let odd = ServiceKey(Request(try #require(URL(string: "data:,x"))))
         limiter.closeGate(of: odd, for: .seconds(1))
-        #expect(try #require(limiter.wait(for: odd)) >= .seconds(1))
-        #expect(limiter.wait(for: key) == .zero)
+        #expect(try #require(limiter.estimatedWait(for: odd)) >= .seconds(1))
+        #expect(limiter.estimatedWait(for: key) == .zero)
     }
 
     @Test("service RL-12 keeps a gate closed although a call of the service ends meanwhile")
@@ -132,6 +132,6 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         limiter.closeGate(of: key, for: .seconds(60))
         limiter.finish(slot)
         limiter.observe(200, [:], of: Request(url), call: call)
-        #expect(try #require(limiter.wait(for: key)) >= .seconds(60))
+        #expect(try #require(limiter.estimatedWait(for: key)) >= .seconds(60))
     }
 }

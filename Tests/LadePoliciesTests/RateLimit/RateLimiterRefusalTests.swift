@@ -18,6 +18,47 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
 
     init() throws { url = try #require(URL(string: "https://api.example.com/v1/shows")) }
 
+    @Test("issue 13 as many calls wait for a service as are allowed, and a further one fails immediately")
+    func boundsQueues() async throws {
+        var limits = RateLimits(default: .held)
+        limits.waitingLimit = 2
+        let limiter = try limiter(limits)
+        let call = Call(time: time)
+        let waiting = (1...2).map { _ in
+            Task { [url] in limiter.finish(try await limiter.start(Request(url), call: call)) }
+        }
+        while limiter.waitingCount < 2 { await Task.yield() }
+        do throws(LoadingError) {
+            limiter.finish(try await limiter.start(Request(url), call: call))
+            Issue.record("It waited")
+        } catch {
+            guard case .rateLimited(let service, _, let context) = error else { throw error }
+            #expect(service == key.description)
+            #expect(context.detail == "2 calls wait for it already")
+        }
+        // Another service has a queue of its own.
+        try limiter.setRate(1_000, for: ServiceKey("other.example.com:443/"))
+        limiter.finish(try await limiter.start(Request("https://other.example.com/"), call: call))
+        for task in waiting { task.cancel() }
+    }
+
+    @Test("issue 13 a slot that is released without being finished is handed back")
+    func handsBackReleasedSlots() async throws {
+        let limiter = try limiter(RateLimits())
+        try limiter.setConcurrency(1, for: url)
+        for _ in 1...3 {
+            _ = try await limiter.start(Request(url), call: Call(time: time))
+        }
+        #expect(limiter.waitingCount == 0)
+        limiter.closeGate(of: url, for: .seconds(10))
+        #expect(limiter.estimatedWait(for: url) == limiter.estimatedWait(for: key))
+        #expect(try #require(limiter.estimatedWait(for: url)) >= .seconds(10))
+        try limiter.setRate(3, for: url)
+        limiter.removeRate(for: url)
+        limiter.clearQuota(of: url)
+        #expect(limiter.rate(for: url) == nil)
+    }
+
     @Test("policies PL-02 refuses at once whoever cannot start in time, and says how long it would have been")
     func refusesHopelessWaits() async throws {
         let limiter = try limiter(RateLimits(default: .perSecond(0.1)))

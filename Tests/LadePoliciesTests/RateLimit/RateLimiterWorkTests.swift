@@ -53,7 +53,7 @@ struct RateLimiterWorkTests {
         }
         for moment in Int64(1)...20 {
             note("start", work(&state) { _ = $0.fire(key(0), due: second(moment), now: second(moment)) })
-            let slot = RateLimiter.Slot(key: key(0), account: "account 1")
+            let slot = RateLimiter.Reservation(key: key(0), account: "account 1")
             note("end", work(&state) { _ = $0.finish(slot, key(0), isUnused: false, now: second(moment)) })
         }
         // The first delay looks at every call once; each answer that makes it a little longer does not.
@@ -78,7 +78,7 @@ struct RateLimiterWorkTests {
         var worst = 0
 
         for number in 0..<100 {
-            let slot = RateLimiter.Slot(key: key(number), account: "")
+            let slot = RateLimiter.Reservation(key: key(number), account: "")
             worst = max(worst, work(&state) { _ = $0.finish(slot, key(number), isUnused: false, now: second(1)) })
         }
 
@@ -137,9 +137,11 @@ struct RateLimiterWorkTests {
         let request = try Request("https://svc.example.com/")
         limiter.finish(try await limiter.start(request, call: Call(time: time)))
 
-        let background = Task(priority: .background) { try await limiter.start(request, call: Call(time: time)) }
+        let background = Task(priority: .background) {
+            limiter.finish(try await limiter.start(request, call: Call(time: time)))
+        }
         _ = try await time.base.sleepers(atLeast: 1)
-        let user = Task(priority: .high) { try await limiter.start(request, call: Call(time: time)) }
+        let user = Task(priority: .high) { limiter.finish(try await limiter.start(request, call: Call(time: time))) }
         _ = try await time.base.sleepers(atLeast: 2)
 
         let priorities = time.priorities.withLock { $0 }

@@ -6,33 +6,33 @@ import Testing
 struct RetryBudgetTests {
     let key = ServiceKey("service")
 
-    @Test("policies PL-14 takes 5 for a retry, gives back what it took, and 1 for a first-try success")
+    @Test("policies PL-14 takes 5 for a retry, refunds what it took, and 1 for a first-try success")
     func keepsAccount() {
         let budget = RetryBudget()
-        #expect(budget.draw(for: key))
-        #expect(budget.draw(for: key, cost: 10))
+        #expect(budget.withdraw(for: key))
+        #expect(budget.withdraw(for: key, cost: 10))
         #expect(budget.left(for: key) == 485)
-        budget.giveBack(for: key, 0)
+        budget.refund(for: key, 0)
         #expect(budget.left(for: key) == 486)
-        budget.giveBack(for: key, 15)
+        budget.refund(for: key, 15)
         #expect(budget.left(for: key) == 500)
         #expect(budget.keyCount == 0)
     }
 
-    @Test("policies PL-14 lets nobody draw on an empty purse, and keeps the purses of services apart")
+    @Test("policies PL-14 refuses withdrawals from an empty budget, and keeps the budgets of services apart")
     func runsEmpty() {
         let budget = RetryBudget()
-        for _ in 0..<100 { #expect(budget.draw(for: key)) }
-        #expect(!budget.draw(for: key))
-        #expect(budget.draw(for: ServiceKey("other")))
+        for _ in 0..<100 { #expect(budget.withdraw(for: key)) }
+        #expect(!budget.withdraw(for: key))
+        #expect(budget.withdraw(for: ServiceKey("other")))
     }
 
-    @Test("policies PL-14 keeps no more purses than allowed")
+    @Test("policies PL-14 keeps no more budgets than allowed")
     func boundsKeys() {
         var settings = RetryBudget.Settings()
         settings.keyLimit = 100
         let budget = RetryBudget(settings)
-        for number in 0..<10_000 { #expect(budget.draw(for: ServiceKey("service \(number)"))) }
+        for number in 0..<10_000 { #expect(budget.withdraw(for: ServiceKey("service \(number)"))) }
         #expect(budget.keyCount <= 100)
         #expect(budget.left(for: ServiceKey("service 9999")) == 495)
     }

@@ -231,7 +231,7 @@ struct RetryInterceptorTests {
     @Test("policies PL-14 surfaces errors at once when the budget is empty")
     func observesBudget() async throws {
         let key = ServiceKey(request)
-        for _ in 0..<100 { _ = budget.draw(for: key) }
+        for _ in 0..<100 { _ = budget.withdraw(for: key) }
         transport.onAnyRequest().respond(.status(500))
         #expect(try await send(request).status == 500)
         #expect(transport.requests.count == 1)
@@ -340,7 +340,7 @@ struct RetryInterceptorTests {
             }
             let attempts = transport.requests.count
             #expect(attempts <= 500 * 3, "seed \(seed)")
-            // 100 retries empty a purse; what successes give back pays for their own retries and one more in five each.
+            // 100 retries empty a budget; what successes refund pays for their own retries and one more in five each.
             #expect(attempts <= 500 + 100 + 3 * successes, "seed \(seed): \(attempts) attempts, \(successes) successes")
         }
     }

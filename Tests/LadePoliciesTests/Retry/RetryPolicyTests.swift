@@ -95,6 +95,47 @@ struct RetryPolicyTests {
         )
     }
 
+    @Test(
+        "issue 13 a hook decides which attempts are sent again",
+        arguments: [
+            (404, Method.get, true, "retry"), (503, .get, false, "the program's hook refuses it"),
+            (503, .post, true, "retry"), (503, .post, false, "POST is not idempotent"), (503, .get, true, "retry"),
+            (404, .get, false, "status 404 is final"), (200, .get, true, "status 200 is accepted"),
+        ]
+    )
+    func asksHook(code: Int, method: LadeCore.Method, wish: Bool, outcome: String) throws {
+        var policy = RetryPolicy()
+        policy.hook = RetryHook(shouldRetry: { _, _ in wish })
+        let decision = try action(.answer(Status(code), pause: nil), method, policy: policy)
+        #expect((decision.action == .retry(after: .zero) ? "retry" : decision.rule.description) == outcome)
+    }
+
+    @Test("issue 13 a hook cannot pass the limit, a spent body, a cancellation or a server that is not trusted")
+    func limitsHook() throws {
+        var policy = RetryPolicy()
+        policy.hook = RetryHook(shouldRetry: { _, _ in true }, delay: { _, _ in .seconds(1) })
+        let answer = RetryPolicy.Attempt.Outcome.answer(404, pause: nil)
+        #expect(try action(answer, policy: policy).rule == .hookWantsIt)
+        #expect(try action(answer, policy: policy) { $0.number = 3 }.rule == .limitReached(2))
+        #expect(try action(answer, policy: policy) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
+        #expect(try action(answer, policy: policy) { $0.remaining = .zero }.action == .exceedDeadline(.seconds(1)))
+        let untrusted = LoadingError.untrustedServer(TrustFault(host: "h", cause: .expired), ErrorContext())
+        for error in [untrusted, .pinMismatch(host: "h", ErrorContext()), .cancelled(ErrorContext())] {
+            #expect(try action(.failure(error), policy: policy).rule == .finalFailure)
+        }
+    }
+
+    @Test("issue 13 a hook sets the delay, and Retry-After stays its floor")
+    func delaysByHook() throws {
+        var policy = RetryPolicy()
+        policy.hook = RetryHook(delay: { attempt, delay in delay * 2 + .seconds(attempt.number) })
+        let answer = RetryPolicy.Attempt.Outcome.answer(503, pause: nil)
+        #expect(try action(answer, policy: policy) { $0.delay = .seconds(3) }.action == .retry(after: .seconds(7)))
+        policy.hook = RetryHook(delay: { _, _ in .zero })
+        #expect(try action(.answer(503, pause: .seconds(5)), policy: policy).action == .retry(after: .seconds(5)))
+        #expect(policy == policy && policy != RetryPolicy())
+    }
+
     @Test("policies PL-02 gives up a pause that cannot end before the deadline")
     func observesDeadline() throws {
         let decision = try action(.answer(503, pause: .seconds(30))) { $0.remaining = .seconds(29) }
@@ -108,7 +149,9 @@ struct RetryPolicyTests {
 
     @Test("policies PL-12 takes a status that the request accepts for an answer")
     func acceptsStatuses() throws {
-        #expect(try action(.answer(503, pause: nil)) { $0.request.acceptableStatuses = 200..<600 }.action == .accept)
+        #expect(
+            try action(.answer(503, pause: nil)) { $0.request.acceptableStatuses = .codes(200..<600) }.action == .accept
+        )
     }
 
     @Test(

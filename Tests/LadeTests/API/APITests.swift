@@ -108,7 +108,7 @@ struct APITests {
     func commonParts() async throws {
         var api = api
         api.headers = ["X-Client": "tests", "Accept": "application/vnd.shows+json"]
-        api.acceptableStatuses = 200..<500
+        api.acceptableStatuses = .codes(200..<500)
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         api.decoder = decoder
@@ -174,9 +174,9 @@ struct APITests {
     @Test("a loader can be made alone, and keeps its service")
     func aloneLoader() throws {
         var settings = Service.Settings()
-        settings.acceptableStatuses = 200..<201
+        settings.acceptableStatuses = 200
         let loader = try Loader(settings)
         #expect(loader.account.identifier.isEmpty)
-        #expect(loader.account.service.settings.acceptableStatuses == 200..<201)
+        #expect(loader.account.service.settings.acceptableStatuses == 200)
     }
 }

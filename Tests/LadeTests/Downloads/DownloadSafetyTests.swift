@@ -63,7 +63,7 @@ struct DownloadSafetyTests {
         let turns = MainTurns()
         rig.transport.onAnyRequest().respond(.text("hello world").inPieces(of: 4))
         var options = Download.Options()
-        options.progress = { _, _ in turns.takeOne() }
+        options.onPiece = { _, _ in turns.takeOne() }
 
         _ = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
 
@@ -119,7 +119,7 @@ struct DownloadSafetyTests {
         try folder.write("old", to: "named")
         let read = Locked(0)
         var options = Download.Options()
-        options.progress = { _, _ in read.withLock { $0 += 1 } }
+        options.onPiece = { _, _ in read.withLock { $0 += 1 } }
         rig.transport.onAnyRequest()
             .respond(.text("new").adding("Content-Disposition", "attachment; filename=named"))
 
@@ -235,7 +235,7 @@ struct DownloadSafetyTests {
         let folder = try DownloadFolder()
         rig.transport.onAnyRequest().respond(.text("hello world").inPieces(of: 4))
         var options = Download.Options()
-        options.progress = { received, _ in
+        options.onPiece = { received, _ in
             if received == 8 { try? folder.write("appeared", to: "file") }
         }
 

@@ -44,7 +44,7 @@ struct DownloadTests {
             )
         let progress = Journal<Int64>()
         var options = Download.Options()
-        options.progress = { received, _ in progress.add(received) }
+        options.onPiece = { received, _ in progress.add(received) }
         async let downloading = rig.loader.download(rig.request(), to: folder.path + "file.txt", options: options)
         _ = try await progress.next()
         meanwhile(rig, folder)
@@ -336,7 +336,7 @@ struct DownloadTests {
             )
         let progress = Journal<Int64>()
         var options = Download.Options()
-        options.progress = { received, _ in progress.add(received) }
+        options.onPiece = { received, _ in progress.add(received) }
         let task = Task { [options] in
             try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
         }

@@ -261,7 +261,7 @@ struct ResumableLoadTests {
         #expect(report.elapsed == .seconds(6))
     }
 
-    @Test("draws on the service's budget, and gives back when the body is whole")
+    @Test("withdraws from the service's budget, and refunds when the body is whole")
     func budget() async throws {
         var settings = RetryBudget.Settings()
         settings.capacity = 12

@@ -67,7 +67,9 @@ struct CanaryTests {
         let story = CallStory()
         var settings = Service.Settings()
         settings.retries.limit = 1
-        settings.observers = [witness, story, LoggingObserver { witness.add($0) }]
+        settings.observers = [
+            witness, story, LoggingObserver(.calls) { witness.add($0) }, LoggingObserver(.events) { witness.add($0) },
+        ]
         settings.decorators = [
             OAuthDecorator(authenticationProvider: "provider", accessToken: Secret(Self.canary("decorator")))
         ]

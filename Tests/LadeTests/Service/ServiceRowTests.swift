@@ -341,7 +341,7 @@ struct ServiceRowTests {
         request.cacheMode = .bypass
         request.redirectLimit = 0
         request.retryLimit = 10
-        request.acceptableStatuses = 200..<500
+        request.acceptableStatuses = .codes(200..<500)
         request.sourceIdentifier = "screen"
         request.secretQueryNames = ["b"]
         request.deadline = .seconds(9)

@@ -112,7 +112,7 @@ enum Sabotage: CaseIterable, Sendable {
         case .noConcurrencyCaps: ["exchanges at once, which is more than"]
         case .repeatsEverything: ["was repeated", "an effect came twice"]
         case .newKeys: ["came with two keys", "an effect came twice"]
-        case .repeatsForEver: ["attempts in", "of a purse"]
+        case .repeatsForEver: ["attempts in", "of a budget"]
         case .showsSecrets: ["a secret is shown"]
         case .hidesTime: ["is accounted for"]
         }

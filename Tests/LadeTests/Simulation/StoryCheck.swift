@@ -121,7 +121,7 @@ final class StoryCheck: EventSink {
                 if story.attempts > (1 + retryLimit) * (1 + story.hops) {
                     violations.append("#\(id) made \(story.attempts) attempts in \(story.hops + 1) hops")
                 }
-                // A redirected call draws on more than one purse, a cancelled one may have paid back before.
+                // A redirected call withdraws from more than one budget, a cancelled one may have refunded before.
                 guard story.hops == 0 else { continue }
                 owed[story.key, default: 0] += story.replays * budget.retryCost
                 if !story.isCancelled, !story.isSuccess, !story.isPaidBack {
@@ -130,7 +130,7 @@ final class StoryCheck: EventSink {
                 if story.retries == 0 { credit[story.key, default: 0] += (1 + story.replays) * budget.successCredit }
             }
             for (key, sum) in owed where sum > budget.capacity + (credit[key] ?? 0) {
-                violations.append("\(key) cost \(sum) tokens of a purse of \(budget.capacity) and \(credit[key] ?? 0)")
+                violations.append("\(key) cost \(sum) tokens of a budget of \(budget.capacity) and \(credit[key] ?? 0)")
             }
             return violations
         }

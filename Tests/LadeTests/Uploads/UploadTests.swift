@@ -62,14 +62,56 @@ struct UploadTests {
 
     @Test("client D-19 tells how far the sending of a body is")
     func progress() async throws {
-        let journal = Journal<UploadProgress>()
+        let journal = Journal<TransferProgress>()
         let bytes = Data(repeating: 7, count: 150_000)
+        let time = VirtualTime()
 
-        let received = try await post(RequestBody.bytes(bytes).reportingProgress { journal.add($0) })
+        let received = try await post(
+            RequestBody.bytes(bytes).reportingProgress(time: time) {
+                journal.add($0)
+                time.advance(by: .milliseconds(100))
+            }
+        )
 
         #expect(received.body == bytes)
-        #expect(journal.all.map(\.sent) == [65_536, 131_072, 150_000])
+        #expect(journal.all.map(\.completed) == [65_536, 131_072, 150_000])
         #expect(journal.all.allSatisfy { $0.total == 150_000 })
+        #expect(journal.all.last?.fraction == 1)
+    }
+
+    @Test("issue 13 progress is reported at most ten times a second, and always at the end")
+    func reportsSeldom() async throws {
+        let journal = Journal<TransferProgress>()
+        let body = RequestBody.bytes(Data(repeating: 7, count: 10 << 20))
+
+        _ = try await post(body.reportingProgress(time: VirtualTime()) { journal.add($0) })
+
+        #expect(journal.all.map(\.completed) == [65_536, 10 << 20])
+    }
+
+    @Test("issue 13 a form, a body and a download take URLs of files, and refuse others")
+    func fileURLs() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        let source = URL(filePath: TemporaryFile.path(), directoryHint: .notDirectory)
+        let target = URL(filePath: TemporaryFile.path() + " ä%", directoryHint: .notDirectory)
+        defer { for file in [source, target] { try? FileManager.default.removeItem(at: file) } }
+        try Data("file".utf8).write(to: source)
+        let remote = try #require(URL(string: "https://a.test/file"))
+
+        #expect(try await post(.file(source)).text == "file")
+        var form = try MultipartForm(boundary: "B")
+        try form.addFile("a", source, fileName: "f")
+        #expect(try await post(form.body).text.contains("\r\n\r\nfile\r\n"))
+        let journal = Journal<TransferProgress>()
+        let download = try await rig.loader.download(rig.request(), to: target) { journal.add($0) }
+        #expect(try Data(contentsOf: target) == Data("hello".utf8))
+        #expect(download.fileURL.path(percentEncoded: false) == target.path(percentEncoded: false))
+        #expect(journal.all.last?.completed == 5)
+
+        #expect(throws: LoadingError.self) { try RequestBody.file(remote) }
+        #expect(throws: LoadingError.self) { try form.addFile("a", remote) }
+        await #expect(throws: LoadingError.self) { try await rig.loader.download(rig.request(), into: remote) }
     }
 
     @Test("cannot add a file that is not there")

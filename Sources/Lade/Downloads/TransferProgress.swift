@@ -1,0 +1,54 @@
+public import LadeCore
+
+/// How much of a download or an upload is done.
+public struct TransferProgress: Sendable, Hashable {
+    /// The bytes so far.
+    public var completed: Int64
+    /// The bytes in all; nil when that is not known.
+    public var total: Int64?
+
+    /// Makes a progress.
+    public init(completed: Int64, total: Int64? = nil) {
+        self.completed = completed
+        self.total = total
+    }
+
+    /// The part that is done, from 0 to 1; nil when the total is not known.
+    public var fraction: Double? {
+        total.map { $0 <= 0 ? 1 : min(1, max(0, Double(completed) / Double($0))) }
+    }
+}
+
+/// Passes on at most ten reports a second: the first, the last, and those in between that come 100 ms after another.
+struct ProgressThrottle: Sendable {
+    /// The shortest time from one report to the next.
+    static let interval = Duration.milliseconds(100)
+
+    private let time: any TimeSource
+    private let report: @Sendable (TransferProgress) -> Void
+    private var last: Instant?
+    private var pending: TransferProgress?
+
+    init(_ time: any TimeSource, _ report: @escaping @Sendable (TransferProgress) -> Void) {
+        self.time = time
+        self.report = report
+    }
+
+    /// Takes the progress after a piece.
+    mutating func take(_ progress: TransferProgress) {
+        let now = time.now
+        if let last, last.duration(to: now) < Self.interval {
+            pending = progress
+            return
+        }
+        last = now
+        pending = nil
+        report(progress)
+    }
+
+    /// Reports what was held back, at the end of the transfer.
+    mutating func finish() {
+        if let pending { report(pending) }
+        pending = nil
+    }
+}

@@ -1,0 +1,173 @@
+extension Loader {
+    /// The events that a server sends (`text/event-stream`), over as many connections as it takes.
+    ///
+    /// ```swift
+    /// for try await event in loader.events(from: try Request("https://api.example.com/feed")) {
+    ///     print(event.type, event.data)
+    /// }
+    /// ```
+    ///
+    /// When an answer ends or breaks, the request is sent again with `Last-Event-ID`, after 3 s or the delay that the server
+    /// has asked for by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
+    /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
+    ///   - silence: How long the server may send nothing before the connection is opened anew; nil, the default, for any
+    ///     time.
+    ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.
+    /// - Returns: The events. Their iterator throws `LoadingError.unacceptableStatus` for another status than 200 or 204,
+    ///   `LoadingError.decoding` with ``EventStreamFault`` for another media type, and otherwise what cannot pass by
+    ///   itself.
+    public func events(
+        from request: Request,
+        silence: Duration? = nil,
+        limit: Int = 1 << 20
+    ) -> EventStream {
+        EventStream(loader: self, request: request, silence: silence, limit: limit)
+    }
+}
+
+/// An answer that is no stream of events.
+public enum EventStreamFault: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Its media type is another one, or missing.
+    case mediaType(String?)
+
+    /// One plain clause.
+    public var description: String {
+        switch self {
+        case .mediaType(let type?): "its media type is “\(type.escapedForDisplay(limit: 80))”, not text/event-stream"
+        case .mediaType(nil): "it has no media type, and should have text/event-stream"
+        }
+    }
+}
+
+/// The events of a server over several connections; made by ``Loader/events(from:silence:limit:)``.
+public struct EventStream: AsyncSequence, Sendable {
+    /// An event.
+    public typealias Element = ServerSentEvent
+    /// What reading can throw.
+    public typealias Failure = LoadingError
+
+    /// The delay before a reconnection unless the server asks for another.
+    static let delay = Duration.seconds(3)
+    /// The shortest delay, whatever the server asks for.
+    static let shortestDelay = Duration.milliseconds(100)
+    /// The longest delay that doubling leads to.
+    static let longestDelay = Duration.seconds(60)
+
+    let loader: Loader
+    let request: Request
+    let silence: Duration?
+    let limit: Int
+
+    /// Starts the reading.
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// Walks over the events.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let stream: EventStream
+        private var events: ServerSentEventSequence.Iterator?
+        private var isEnded = false
+        private var lastEventID: String
+        private var delay = EventStream.delay
+        /// How many connections in a row have brought no event.
+        private var fruitless = 0
+
+        init(_ stream: EventStream) {
+            self.stream = stream
+            lastEventID = stream.request.headers["Last-Event-ID"] ?? ""
+        }
+
+        /// The next event, or nil after the server has ended the stream.
+        ///
+        /// - Throws: What ended the stream for good; `LoadingError.cancelled` when the task is cancelled.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(LoadingError) -> ServerSentEvent? {
+            while !isEnded {
+                do throws(LoadingError) {
+                    if let event = try await read(actor) { return event }
+                    guard !isEnded else { return nil }
+                } catch {
+                    guard error.isPassing else {
+                        isEnded = true
+                        throw error
+                    }
+                }
+                events = nil
+                try await pause()
+            }
+            return nil
+        }
+
+        /// The next event, or nil after the server has ended the stream.
+        public mutating func next() async throws(LoadingError) -> ServerSentEvent? {
+            try await next(isolation: #isolation)
+        }
+
+        /// The next event of the connection, which is opened if there is none; nil when it has ended.
+        private mutating func read(_ actor: isolated (any Actor)?) async throws(LoadingError) -> ServerSentEvent? {
+            if events == nil { events = try await connect() }
+            guard var reading = events else { return nil }
+            defer {
+                // Also before an error: what the server has said so far counts for the next connection.
+                lastEventID = reading.lastEventID
+                delay = reading.reconnectionDelay ?? delay
+            }
+            let event = try await reading.next(isolation: actor)
+            events = reading
+            if event != nil { fruitless = 0 }
+            return event
+        }
+
+        /// Opens a connection; nil when the server has no more events.
+        private mutating func connect() async throws(LoadingError) -> ServerSentEventSequence.Iterator? {
+            var asked = stream.request
+            asked.delivery = .streamed
+            asked.timeouts.idle = stream.silence
+            asked.acceptableStatuses = [200, 204]
+            if !asked.headers.contains("Accept") { asked.headers.add("Accept", "text/event-stream") }
+            if !asked.headers.contains("Cache-Control") { asked.headers.add("Cache-Control", "no-store") }
+            if lastEventID.isEmpty {
+                asked.headers.remove("Last-Event-ID")
+            } else {
+                asked.headers.set("Last-Event-ID", lastEventID)
+            }
+            fruitless += 1
+            let response = try await stream.loader.load(asked)
+            guard response.status == 200 else {
+                response.body.cancel()
+                isEnded = true
+                return nil
+            }
+            let type = response.headers["Content-Type"]
+            // A field that cannot be read names no type.
+            guard let type, (try? MediaType(type))?.essence == "text/event-stream" else {
+                response.body.cancel()
+                throw .decoding(EventStreamFault.mediaType(type), ErrorContext(response))
+            }
+            return ServerSentEventSequence(response.body, lastEventID: lastEventID, limit: stream.limit)
+                .makeAsyncIterator()
+        }
+
+        private func pause() async throws(LoadingError) {
+            var wait = Swift.max(delay, EventStream.shortestDelay)
+            for _ in 1..<Swift.max(1, Swift.min(fruitless, 20)) where wait < EventStream.longestDelay {
+                wait = Swift.min(wait * 2, EventStream.longestDelay)
+            }
+            try await stream.loader.account.service.settings.time.sleep(for: wait)
+        }
+    }
+}
+
+extension LoadingError {
+    /// Whether the next connection may succeed.
+    fileprivate var isPassing: Bool {
+        switch self {
+        case .timedOut, .nameNotResolved, .cannotConnect, .connectionLost, .incompleteBody: true
+        case .proxy(.nameNotResolved, _), .proxy(.cannotConnect, _): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import LadeCore
+import LadeTesting
+import Testing
+
+@Suite("Closures as interceptors", .timeLimit(.minutes(1)))
+struct ClosureInterceptorTests {
+    private struct Fault: Error, Equatable { var code: Int }
+
+    private func failure(_ body: @escaping @Sendable (Request, Next) async throws -> Response) async throws
+        -> LoadingError?
+    {
+        let chain = Chain([ClosureInterceptor(body)], transport: ScriptedTransport(answering: .text("ok")))
+        let request = try Request("https://a.test/x")
+        do throws(LoadingError) {
+            _ = try await chain.send(request, call: Call())
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("issue 13 an interceptor may be a closure that changes the request and the answer")
+    func passes() async throws {
+        let transport = ScriptedTransport(answering: .text("ok"))
+        let interceptor = ClosureInterceptor { request, next in
+            var request = request
+            request.headers["A"] = "1"
+            var response = try await next(request)
+            response.headers["B"] = "2"
+            return response
+        }
+        let response = try await Chain([interceptor], transport: transport)
+            .send(Request("https://a.test/x"), call: Call())
+        #expect(response.headers["B"] == "2")
+        #expect(transport.requests.map { $0.headers["A"] } == ["1"])
+    }
+
+    @Test("issue 13 what an interceptor's closure throws is wrapped, and kept as the cause")
+    func wraps() async throws {
+        let error = try await failure { _, _ in throw Fault(code: 7) }
+        guard case .interceptionFailed(let cause, let context)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(cause as? Fault == Fault(code: 7))
+        #expect(error?.underlyingError as? Fault == Fault(code: 7))
+        #expect(context.url == "https://a.test/x")
+    }
+
+    @Test("issue 13 a closure's LoadingError stays as it is, and CancellationError is a cancellation")
+    func keeps() async throws {
+        let stored = try await failure { request, _ in throw LoadingError.notStored(ErrorContext(request)) }
+        guard case .notStored? = stored else {
+            Issue.record("\(String(describing: stored))")
+            return
+        }
+        #expect(try await failure { _, _ in throw CancellationError() }?.isCancellation == true)
+    }
+}

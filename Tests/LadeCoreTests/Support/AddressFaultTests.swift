@@ -1,0 +1,37 @@
+import LadeCore
+import Testing
+
+@Suite("Addresses that cannot be parsed", .timeLimit(.minutes(1)))
+struct AddressFaultTests {
+    @Test(
+        "issue 13 the error names the position of the first character that an address cannot have",
+        arguments: [
+            ("http://h/a b", "character 11 is a space, which is written as %20"),
+            ("http://h/a%2", "the percent sign at character 11 is not followed by two hexadecimal digits"),
+            ("http://h/%zz", "the percent sign at character 10 is not followed by two hexadecimal digits"),
+            ("http://h/a\u{7}", "character 11 is a control character"),
+            ("http://h/<b>", "character 10 is “<”, which must be percent-encoded"),
+            ("http://h/ä", "character 10 is not ASCII and must be percent-encoded"),
+            ("", "it is empty"), ("http://h:port/", "it cannot be parsed"),
+        ]
+    )
+    func names(address: String, reason: String) {
+        do throws(LoadingError) {
+            _ = try Request(address)
+            Issue.record("It was accepted")
+        } catch {
+            guard case .invalidRequest(.url(_, let actual), _) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(actual == reason)
+        }
+    }
+
+    @Test("issue 13 no sentence ends with two full stops")
+    func endsOnce() {
+        struct Fault: Error, CustomStringConvertible { var description: String { "The disk is full." } }
+        #expect(LoadingError.decoding(Fault(), ErrorContext()).description.hasSuffix("decoded: The disk is full."))
+        #expect(LoadingError.notStored(ErrorContext()).description.hasSuffix("there is none."))
+    }
+}

@@ -1,0 +1,116 @@
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Streams of events", .timeLimit(.minutes(1)))
+struct EventStreamTests {
+    private let headers: Headers = ["Content-Type": "text/event-stream; charset=utf-8"]
+
+    private func events(_ rig: Rig, _ count: Int, _ change: (inout Request) -> Void = { _ in }) async throws
+        -> [ServerSentEvent]
+    {
+        var request = try rig.request("/feed")
+        change(&request)
+        let (loader, asked) = (rig.loader, request)
+        return try await rig.time.runAutomatically { () async throws(LoadingError) in
+            var found: [ServerSentEvent] = []
+            guard count > 0 else { return found }
+            for try await event in loader.events(from: asked) {
+                found.append(event)
+                if found.count == count { break }
+            }
+            return found
+        }
+    }
+
+    @Test("issue 13 a stream of events is opened anew with Last-Event-ID, after 3 s, when it ends or breaks")
+    func reconnects() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed")
+            .respond(.text("id: 7\ndata: a\n\n", headers: headers))
+            .then(
+                .text("data: b\n\nid: 8\n\ndata: cut", headers: headers).breaking(
+                    after: 18,
+                    with: .connectionLost(.nothing, isSafeToRepeat: false, ErrorContext())
+                )
+            )
+            .then(.text("data: c\n\n", headers: headers))
+
+        let found = try await events(rig, 3)
+
+        #expect(found.map(\.data) == ["a", "b", "c"])
+        #expect(found.map(\.lastEventID) == ["7", "7", "8"])
+        let sent = rig.transport.requests
+        #expect(sent.map { $0.headers["Last-Event-ID"] } == [nil, "7", "8"])
+        #expect(sent.map { $0.headers["Accept"] } == ["text/event-stream", "text/event-stream", "text/event-stream"])
+        #expect(sent.map { $0.headers["Cache-Control"] } == ["no-store", "no-store", "no-store"])
+        #expect(rig.time.now == Instant(nanoseconds: 6_000_000_000))
+    }
+
+    @Test("issue 13 the server sets the delay, and it doubles while connections bring no event")
+    func delays() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed")
+            .respond(.text("retry: 500\ndata: a\n\n", headers: headers))
+            .then(.text("", headers: headers)).then(.text(": nothing\n\n", headers: headers))
+            .then(.text("data: b\n\n", headers: headers))
+
+        #expect(try await events(rig, 2).map(\.data) == ["a", "b"])
+
+        // 500 ms after the first, 500 ms after one without an event, 1 s after two.
+        #expect(rig.time.now == Instant(nanoseconds: 2_000_000_000))
+    }
+
+    @Test("issue 13 a 204 ends the stream")
+    func ends() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed").respond(.text("data: a\n\n", headers: headers)).then(.status(204))
+
+        #expect(try await events(rig, 10).map(\.data) == ["a"])
+        #expect(rig.transport.requests.count == 2)
+    }
+
+    @Test(
+        "issue 13 another status, another media type or none ends the stream with an error",
+        arguments: ["404", "500", "206", "text/plain", "none"]
+    )
+    func fails(kind: String) async throws {
+        let rig = Rig()
+        let answer: ScriptedAnswer =
+            switch kind {
+            case "text/plain": .text("data: a\n\n", headers: ["Content-Type": "text/plain"])
+            case "none": .status(200)
+            default: .status(Status(Int(kind) ?? 0), headers: headers)
+            }
+        rig.transport.on(.get, "/feed").respond(answer)
+        do {
+            _ = try await events(rig, 1)
+            Issue.record("It went on")
+        } catch let error as LoadingError {
+            switch error {
+            case .unacceptableStatus(let status, _): #expect("\(status)" == kind)
+            case .decoding(EventStreamFault.mediaType(let type), _):
+                #expect(kind == "text/plain" || kind == "none")
+                #expect(type == (kind == "none" ? nil : kind))
+            default: throw error
+            }
+        }
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("issue 13 cancelling the task ends the wait for the next connection")
+    func cancels() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed").respond(.text("data: a\n\n", headers: headers)).then(.status(204))
+        let request = try rig.request("/feed")
+        let loader = rig.loader
+        let task = Task {
+            for try await _ in loader.events(from: request) {}
+        }
+        _ = try await rig.time.nextSleeper()
+        task.cancel()
+        let error = await #expect(throws: LoadingError.self) { try await task.value }
+        #expect(error?.isCancellation == true)
+        #expect(rig.transport.requests.count == 1)
+    }
+}

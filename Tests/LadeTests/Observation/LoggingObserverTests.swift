@@ -1,0 +1,80 @@
+import Foundation
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Logs of calls", .timeLimit(.minutes(1)))
+struct LoggingObserverTests {
+    private let lines = Journal<String>()
+
+    private func rig(_ detail: LoggingObserver.Detail = .calls) -> Rig {
+        Rig { [lines] in
+            $0.observers = [LoggingObserver(detail) { lines.add($0) }]
+            $0.retries.limit = 2
+            $0.retries.backoff = .none
+        }
+    }
+
+    @Test("issue 13 a call is one line: method, address, status, bytes, duration, attempts")
+    func succeeds() async throws {
+        let rig = rig()
+        rig.transport.on(.get, "/thing?page=1").respond(.status(503).after(.milliseconds(40)))
+            .then(.text("hello").after(.milliseconds(80)))
+        let (loader, request) = (rig.loader, try rig.request("/thing?page=1"))
+        _ = try await rig.time.runAutomatically { () async throws(LoadingError) in
+            try await loader.load(request)
+        }
+        #expect(lines.all.count == 1)
+        #expect(lines.all[0].hasPrefix("#1 GET https://svc.example.com/thing?page=1: 200, "))
+        #expect(lines.all[0].hasSuffix(" bytes, 120 ms, 2 attempts"))
+    }
+
+    @Test("issue 13 a call that fails says why, once, in its line")
+    func fails() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.status(404))
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+        #expect(error != nil)
+        #expect(
+            lines.all == [
+                "#1 GET https://svc.example.com/thing: 404, 35 bytes, 0 ms, 1 attempt: The server answered 404"
+            ]
+        )
+    }
+
+    @Test("issue 13 a cancelled call is no error, and a broken stream is one line after its end")
+    func endings() async throws {
+        let rig = rig()
+        rig.transport.on(.get, "/stalls").respond(.stalls)
+        rig.transport.on(.get, "/breaks").respond(
+            .text("hello").breaking(
+                after: 2,
+                with: .connectionLost(.body(received: 2), isSafeToRepeat: false, ErrorContext())
+            )
+        )
+        let (loader, stalling) = (rig.loader, try rig.request("/stalls"))
+        let task = Task { () async throws(LoadingError) in try await loader.load(stalling) }
+        while rig.transport.requests.isEmpty { await Task.yield() }
+        task.cancel()
+        _ = await task.result
+        #expect(lines.all == ["#1 GET https://svc.example.com/stalls: cancelled, 0 bytes, 0 ms, 1 attempt"])
+
+        var streamed = try rig.request("/breaks")
+        streamed.delivery = .streamed
+        let response = try await rig.loader.load(streamed)
+        #expect(lines.all.count == 1)
+        await #expect(throws: LoadingError.self) { for try await _ in response.body {} }
+        #expect(lines.all.count == 2)
+        #expect(lines.all[1].hasPrefix("#2 GET https://svc.example.com/breaks: 200, body failed, "))
+        #expect(lines.all[1].hasSuffix(": The connection was lost after 2 bytes of the body"))
+    }
+
+    @Test("issue 13 five lines for a call are a setting")
+    func events() async throws {
+        let rig = rig(.events)
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        _ = try await rig.loader.load(rig.request())
+        let words = lines.all.map { $0.split(separator: " ")[1] }
+        #expect(words == ["asks", "sends", "gets", "moved", "is"])
+    }
+}
