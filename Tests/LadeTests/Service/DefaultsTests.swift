@@ -1,0 +1,72 @@
+import Foundation
+import Lade
+import LadePolicies
+import Testing
+
+/// The tables of defaults in the README and in the documentation say what the code does.
+@Suite("Tables of defaults", .timeLimit(.minutes(1)))
+struct DefaultsTests {
+    /// What the code has, by the name in the tables.
+    private static var values: [(name: String, value: String)] {
+        let (settings, timeouts) = (Service.Settings(), Request.Timeouts())
+        let (deadlines, retries, limits) = (settings.deadlines, settings.retries, RateLimits())
+        let (transport, budget) = (settings.transport, RetryBudget.Settings())
+        return [
+            ("`timeouts.connect`", text(timeouts.connect)),
+            ("`timeouts.idle`", text(timeouts.idle)),
+            ("`timeouts.whole`", text(timeouts.whole)),
+            ("`deadlines.buffered`", text(deadlines.buffered)),
+            ("`deadlines.streamed`", text(deadlines.streamed)),
+            ("`deadlines.attempt`", text(deadlines.attempt)),
+            ("`acceptableStatuses`", settings.acceptableStatuses.description),
+            ("`Request.defaultBufferLimit`", bytes(Request.defaultBufferLimit)),
+            ("`redirects.limit`", "\(settings.redirects.limit)"),
+            ("`retries.limit`", "\(retries.limit)"),
+            ("`retries.statuses`", retries.statuses.description),
+            ("`retries.pauseLimit`", text(retries.pauseLimit)),
+            ("`retryBudget.capacity`", "\(budget.capacity) tokens, \(budget.retryCost) per retry"),
+            ("`RateLimits.default`", limits.default == nil ? "none" : "some"),
+            ("`RateLimits.gateStatuses`", limits.gateStatuses.description),
+            ("`RateLimits.pauseLimit`", text(limits.pauseLimit)),
+            ("`RateLimits.waitingLimit`", limits.waitingLimit.map { "\($0)" } ?? "none"),
+            ("`transport.connections.perHost`", "\(transport.connections.perHost)"),
+            ("`transport.connections.total`", "\(transport.connections.total)"),
+            ("`transport.connections.idleLife`", text(transport.connections.idleLife)),
+            ("`transport.limits.headBytes`", bytes(transport.limits.headBytes)),
+            ("`transport.limits.decompressionRatio`", "\(transport.limits.decompressionRatio)"),
+            ("`transport.limits.streamHighWater`", bytes(transport.limits.streamHighWater)),
+            ("`transport.tls.minimumVersion`", transport.tls.minimumVersion == .tls1_2 ? "TLS 1.2" : "TLS 1.3"),
+        ]
+    }
+
+    private static func text(_ duration: Duration?) -> String {
+        duration.map { "\($0.components.seconds) s" } ?? "none"
+    }
+
+    private static func bytes(_ count: Int) -> String {
+        count >= 1 << 20 ? "\(count >> 20) MiB" : "\(count >> 10) KiB"
+    }
+
+    /// The first two cells of each row of the table below the heading that has “Defaults” in it.
+    private func rows(of path: String) throws -> [(name: String, value: String)] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex { $0.hasPrefix("#") && $0.contains("Defaults") }, "\(path)")
+        let table = lines[start...].drop { !$0.hasPrefix("| ---") }.dropFirst().prefix { $0.hasPrefix("|") }
+        return table.map { row in
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            return (cells[0], cells[1])
+        }
+    }
+
+    @Test(
+        "issue 13 the tables of defaults have the values of the code",
+        arguments: ["README.md", "Sources/Lade/Lade.docc/Defaults.md"]
+    )
+    func agrees(path: String) throws {
+        let rows = try rows(of: path)
+        #expect(rows.map(\.name) == Self.values.map(\.name))
+        for (row, expected) in zip(rows, Self.values) { #expect(row == expected) }
+    }
+}
