@@ -1,11 +1,11 @@
 extension Call {
-    /// Waits until an instant, tells the sinks, and books the time under its reason.
+    /// Waits until an instant, notifies the event sinks, and records the time under its reason.
     ///
     /// - Parameters:
-    ///   - instant: When to go on; returns at once when it has passed.
+    ///   - instant: When the wait ends; the method returns immediately when the instant has passed.
     ///   - reason: What the wait is for.
-    /// - Throws: ``LoadingError/deadlineExceeded(_:_:)`` at once when the call's deadline comes first (policies PL-02);
-    ///   ``LoadingError/cancelled(_:)`` as soon as the task is cancelled or the call given up.
+    /// - Throws: ``LoadingError/deadlineExceeded(_:_:)`` immediately when the call's deadline comes first;
+    ///   ``LoadingError/cancelled(_:)`` as soon as the task or the call's scope is cancelled.
     public func wait(until instant: Instant, for reason: WaitReason) async throws(LoadingError) {
         let now = time.now
         guard instant > now else { return }
@@ -20,9 +20,9 @@ extension Call {
         endWait(reason, from: start)
     }
 
-    /// Waits for what an operation does, tells the sinks, and books the time under the reason.
+    /// Runs an operation that waits, notifies the event sinks, and records the time under the reason.
     ///
-    /// The operation observes the deadline by itself.
+    /// The operation must observe the deadline itself.
     public func wait<Value: Sendable>(
         for reason: WaitReason,
         _ operation: () async throws(LoadingError) -> Value
@@ -38,7 +38,7 @@ extension Call {
         }
     }
 
-    /// Throws when a wait could not end before the deadline.
+    /// Throws when a wait of this length would end after the deadline.
     public func checkDeadline(wait: Duration, for reason: WaitReason) throws(LoadingError) {
         let now = time.now
         guard let deadline, now.advanced(by: wait) > deadline else { return }
@@ -48,7 +48,7 @@ extension Call {
         )
     }
 
-    /// What used the time of the call up to an instant.
+    /// Where the time of the call went, up to an instant.
     public func deadlineReport(at now: Instant, impossible: StageTimes.Entry? = nil) -> DeadlineReport {
         let start = ledger?.start ?? now
         var report = DeadlineReport(
@@ -61,16 +61,18 @@ extension Call {
         return report
     }
 
-    /// Tells the sinks that a wait begins; for those who wait in great numbers and must keep their frames small.
+    /// Notifies the event sinks that a wait begins.
     ///
-    /// - Returns: When it began, for ``endWait(_:from:)``.
+    /// Used where many tasks wait at the same time and each frame must stay small.
+    ///
+    /// - Returns: When the wait began, for ``endWait(_:from:)``.
     @inline(never)
     package func beginWait(_ reason: WaitReason) -> Instant {
         record(.waitStarted(reason))
         return time.now
     }
 
-    /// Tells the sinks that a wait has ended, and books its time.
+    /// Notifies the event sinks that a wait has ended, and records its time.
     @inline(never)
     package func endWait(_ reason: WaitReason, from start: Instant) {
         let duration = start.duration(to: time.now)
@@ -79,7 +81,7 @@ extension Call {
     }
 }
 
-/// The account book of one call: when it started and where its time went.
+/// A record of when one call started and how long each of its stages took.
 public final class StageLedger: Sendable {
     /// When the call started.
     public let start: Instant
@@ -93,10 +95,10 @@ public final class StageLedger: Sendable {
         self.setting = setting
     }
 
-    /// Where the time went so far.
+    /// The time spent so far, by stage.
     public var times: StageTimes { locked.withLock { $0 } }
 
-    /// Books time under a stage.
+    /// Adds time to a stage.
     public func add(_ duration: Duration, to stage: StageTimes.Stage) {
         locked.withLock { $0.add(duration, to: stage) }
     }

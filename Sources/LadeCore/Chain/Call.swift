@@ -1,6 +1,6 @@
-/// What belongs to one logical call, however many exchanges it takes: its identity, time, randomness and events.
+/// The identity, time source, randomness and event sinks of one logical call, which may take several exchanges.
 public struct Call: Sendable {
-    /// The identity of a call among those of its service.
+    /// The identity of a call, unique within its service.
     public struct ID: Sendable, Hashable, CustomStringConvertible {
         /// The running number.
         public let number: UInt64
@@ -14,23 +14,23 @@ public struct Call: Sendable {
 
     // Shared by all calls of a loader, so that a call costs no allocation.
     private let context: Context
-    // Behind one reference, because every link copies its call.
+    // Behind one reference, because every interceptor copies its call.
     private var course = Course.none
     /// The call's identity.
     public let id: ID
-    /// Which attempt at the exchange this is, from 1 on.
+    /// The number of the current attempt, from 1.
     public var attempt = 1
-    /// When the whole call must have ended; nil for never.
+    /// When the whole call must have ended; nil means no deadline.
     public var deadline: Instant? {
         get { course.deadline }
         set { course = Course(newValue, course.ledger, course.scope, course.redaction) }
     }
-    /// Where its time went; nil when nobody keeps the book.
+    /// Where the call's time went; nil when it is not recorded.
     public var ledger: StageLedger? {
         get { course.ledger }
         set { course = Course(course.deadline, newValue, course.scope, course.redaction) }
     }
-    /// What ends the call from outside of its task; nil when only the task's cancellation does.
+    /// What cancels the call apart from its task; nil when only the task's cancellation does.
     public var scope: CallScope? {
         get { course.scope }
         set { course = Course(course.deadline, course.ledger, newValue, course.redaction) }
@@ -40,10 +40,11 @@ public struct Call: Sendable {
     ///
     /// - Parameters:
     ///   - id: Its identity.
-    ///   - account: The account it is made for; keeps caches and cookies of users apart. Empty for nobody.
-    ///   - time: Where its waits and dates come from.
-    ///   - random: Where its randomness comes from.
-    ///   - events: Who is told what happens to it.
+    ///   - account: The account that the call is made for; it keeps caches and cookies of users apart. Empty for a
+    ///     signed-out call.
+    ///   - time: The source of the call's waits and dates.
+    ///   - random: The source of the call's randomness.
+    ///   - events: The sinks that receive the call's events.
     public init(
         id: ID = ID(0),
         account: String = "",
@@ -55,35 +56,37 @@ public struct Call: Sendable {
         context = Context(account: account, time: time, random: random, events: events)
     }
 
-    /// Makes another call with the same time, randomness, account and sinks.
+    /// Makes another call with the same time source, randomness, account and event sinks.
     public init(id: ID, like other: Call) {
         self.id = id
         context = other.context
     }
 
-    /// Sets the deadline and the account book at once.
+    /// Sets the deadline and the ledger together.
     package mutating func set(deadline: Instant?, ledger: StageLedger?) {
         course = Course(deadline, ledger, course.scope, course.redaction)
     }
 
-    /// The account it is made for.
+    /// The account that the call is made for.
     public var account: String { context.account }
-    /// Where its waits and dates come from.
+    /// The source of the call's waits and dates.
     public var time: any TimeSource { context.time }
-    /// Where its randomness comes from.
+    /// The source of the call's randomness.
     public var random: any RandomSource { context.random }
 
-    /// Reports to every sink what happened, without secrets; costs nothing when there is none.
+    /// Sends an event, without secrets, to every sink.
+    ///
+    /// The event is not built when there is no sink.
     public func record(_ event: @autoclosure () -> Event) {
         guard !context.events.isEmpty else { return }
         let event = event().redacted(course.redaction ?? .standard)
         for sink in context.events { sink.record(event, of: self) }
     }
 
-    /// Whether anybody listens to ``record(_:)``.
+    /// Whether any sink receives what ``record(_:)`` reports.
     public var isObserved: Bool { !context.events.isEmpty }
 
-    /// The call as a request's exchange has it: what a server repeats of the request is not shown by events.
+    /// The call as a request's exchange sees it: events do not show parts of the request that a server repeats.
     @usableFromInline
     func carrying(_ request: Request) -> Call {
         guard isObserved else { return self }
@@ -92,7 +95,7 @@ public struct Call: Sendable {
         return call
     }
 
-    /// What bounds the call, what it is booked in, and what must not be shown of it.
+    /// The deadline, ledger and scope of a call, and the values that its events must not show.
     private final class Course: Sendable {
         static let none = Course(nil, nil, nil, nil)
 

@@ -1,16 +1,17 @@
-/// What ends a call from outside of the task it runs in.
+/// Cancels a call from outside of the task that the call runs in.
 ///
-/// Whoever makes a call for others may give it up without cancelling their task: a loader that goes away, an account that
-/// signs out. A call that has a scope is ended by either, its task's cancellation or its scope's, and takes it for the
-/// same. Links and transports that look at the call (``Interceptor/observesScope``, ``Transport/observesScope``) notice
-/// it by themselves; for all others ``Call/inTask(_:)`` makes a task of its own, which is cancelled.
+/// A loader can end calls without cancelling the tasks that wait for them: when the loader is deallocated, or when its
+/// account signs out. A call with a scope is cancelled when its task or its scope is cancelled, and both have the same
+/// effect. Interceptors and transports that observe the scope (``Interceptor/observesScope``,
+/// ``Transport/observesScope``) react to it directly. For all others, ``Call/inTask(_:)`` creates a child task, which
+/// is cancelled with the scope.
 public final class CallScope: Sendable {
-    /// A handler's number, for ``remove(_:)``.
+    /// Identifies a handler, for ``remove(_:)``.
     public struct Registration: Sendable, Hashable {
         fileprivate let number: UInt64
     }
 
-    // In a structure, so that it is handed out of the lock as it is: a bare closure would be wrapped in another.
+    // A structure, so that the closure leaves the lock unchanged: a bare closure would be wrapped in another one.
     private struct Handler {
         let number: UInt64
         let run: @Sendable () -> Void
@@ -20,11 +21,12 @@ public final class CallScope: Sendable {
         var isCancelled = false
         var isOver = false
         var lastNumber: UInt64 = 0
-        // A call does one thing at a time; only links that race several exchanges need more than the first place.
+        // A call usually does one thing at a time; only interceptors that race several exchanges need more than this
+        // slot.
         var first: Handler?
         var others: [UInt64: Handler] = [:]
 
-        /// Forgets all handlers, and returns them in the order they came.
+        /// Removes all handlers, and returns them in the order they were added.
         mutating func takeHandlers() -> [Handler] {
             defer { (first, others) = (nil, [:]) }
             return (Array(others.values) + (first.map { [$0] } ?? [])).sorted { $0.number < $1.number }
@@ -33,22 +35,22 @@ public final class CallScope: Sendable {
 
     // Guarded by its lock; handlers run outside it.
     private let state = Locked(State())
-    /// What the call asks for.
+    /// The request of the call.
     package let request: Request?
 
     /// Makes the scope of a call.
     ///
-    /// - Parameter request: What it asks for; nil when that does not matter.
+    /// - Parameter request: The request of the call; nil when it does not matter.
     public init(_ request: Request? = nil) {
         self.request = request
     }
 
-    /// Whether the call was given up.
+    /// Whether the scope was cancelled.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Gives the call up: every handler runs once, in the calling thread.
+    /// Cancels the call: every handler runs once, on the calling thread.
     ///
-    /// Harmless after the call's end, and more than once.
+    /// Calling it again, or after the call has ended, has no effect.
     public func cancel() {
         let handlers = state.withLock { state -> [Handler] in
             guard !state.isCancelled, !state.isOver else { return [] }
@@ -58,9 +60,9 @@ public final class CallScope: Sendable {
         for handler in handlers { handler.run() }
     }
 
-    /// Says that the call has ended.
+    /// Marks the call as ended.
     ///
-    /// - Returns: Whether its result counts; false when it was given up before.
+    /// - Returns: Whether the result of the call counts; false when the scope was cancelled before.
     public func end() -> Bool {
         state.withLock { state in
             state.isOver = true
@@ -68,11 +70,12 @@ public final class CallScope: Sendable {
         }
     }
 
-    /// Has something done when the call is given up.
+    /// Registers a handler that runs when the scope is cancelled.
     ///
     /// The handler may still be running when ``remove(_:)`` returns; it must be harmless then.
     ///
-    /// - Returns: What takes the handler back; nil when the call was given up already, and the handler is not called.
+    /// - Returns: The registration, for ``remove(_:)``; nil when the scope is cancelled already, and the handler is not
+    ///   called.
     public func add(_ handler: @escaping @Sendable () -> Void) -> Registration? {
         state.withLock { state in
             guard !state.isCancelled else { return nil }
@@ -87,9 +90,9 @@ public final class CallScope: Sendable {
         }
     }
 
-    /// Takes a handler back.
+    /// Removes a handler.
     public func remove(_ registration: Registration) {
-        // Let go outside the lock: what a handler holds may take other locks when it goes.
+        // Released outside the lock: deinitialisers of captured values may take other locks.
         _ = state.withLock { state -> Handler? in
             guard state.first?.number == registration.number else {
                 return state.others.removeValue(forKey: registration.number)
@@ -100,13 +103,13 @@ public final class CallScope: Sendable {
 }
 
 extension Call {
-    /// Whether the call is to end: its task was cancelled, or it was given up from outside.
+    /// Whether the call was cancelled, by its task or by its scope.
     public var isCancelled: Bool { Task.isCancelled || scope?.isCancelled ?? false }
 
     /// Runs an operation with a handler for the cancellation of the task or of the call's scope.
     ///
-    /// As the standard library's function of that name, but the handler may run twice, and it may run after the operation
-    /// has ended.
+    /// It works as the standard library's function of that name, but the handler may run twice, and it may run after
+    /// the operation has ended.
     public func withCancellationHandler<Value>(
         isolation: isolated (any Actor)? = #isolation,
         _ operation: () async -> Value,
@@ -121,11 +124,12 @@ extension Call {
         return await withTaskCancellationHandler(operation: operation, onCancel: onCancel, isolation: isolation)
     }
 
-    /// Runs what looks at its task alone, so that it ends with the call's scope too.
+    /// Runs an operation that observes only its task, so that cancelling the call's scope ends it too.
     ///
-    /// Without a scope it runs right here; with one in a child task, which is cancelled when the call is given up.
+    /// Without a scope the operation runs in the current task. With one it runs in a child task, which is cancelled
+    /// with the scope.
     ///
-    /// - Parameter operation: What to run, given the call to go on with.
+    /// - Parameter operation: What to run. It receives the call to use.
     /// - Returns: What the operation returns.
     /// - Throws: What the operation throws.
     public func inTask<Value: Sendable>(
@@ -138,7 +142,7 @@ extension Call {
         let registration = scope.add { watch.resume(isCancelled: true) }
         defer { if let registration { scope.remove(registration) } }
         let result = await withTaskGroup(of: Result<Value, LoadingError>.self) { [inner] tasks in
-            // Given up before it began: the child must not come to its end before it hears of that.
+            // Cancelled before it began: the child task must not run to its end before it sees the cancellation.
             if registration == nil { tasks.cancelAll() }
             tasks.addImmediately {
                 defer { watch.resume(isCancelled: false) }
@@ -156,7 +160,7 @@ extension Call {
 }
 
 extension TaskGroup {
-    /// Adds a task that starts on the spot where the system can, so that it needs no turn of the executor to begin.
+    /// Adds a task that starts synchronously where the system supports it, which saves a hop through the executor.
     fileprivate mutating func addImmediately(
         _ operation: sending @escaping @isolated(any) () async -> ChildTaskResult
     ) {
@@ -168,7 +172,7 @@ extension TaskGroup {
     }
 }
 
-/// Waits for whichever comes first: the end of a task, or the word to cancel it.
+/// Waits until the task ends or a cancellation is requested, whichever comes first.
 private final class ScopeWatch: Sendable {
     private enum State {
         case open

@@ -1,4 +1,4 @@
-/// Where the time of a call went: its waits and exchanges, in the order they first came up.
+/// Where the time of a call went: its waits and exchanges, in the order of their first occurrence.
 public struct StageTimes: Sendable, Hashable {
     /// A part of a call that takes time.
     public enum Stage: Sendable, Hashable {
@@ -6,7 +6,7 @@ public struct StageTimes: Sendable, Hashable {
         case wait(WaitReason)
         /// Talking to the server.
         case exchange
-        /// Everything else: the app's own links, and the scheduling of its tasks.
+        /// Everything else: the app's own interceptors, and the scheduling of tasks.
         case other
     }
 
@@ -14,7 +14,7 @@ public struct StageTimes: Sendable, Hashable {
     public struct Entry: Sendable, Hashable {
         /// The stage.
         public var stage: Stage
-        /// The sum of its times.
+        /// The total time of the stage.
         public var duration: Duration
 
         /// Makes an entry.
@@ -24,11 +24,11 @@ public struct StageTimes: Sendable, Hashable {
         }
     }
 
-    // The time with the server is apart: most calls have no other, and so need no list.
+    // Stored apart from the time with the server: most calls have no other stage, and so need no list.
     private var others: [Entry] = []
     private var exchange: (duration: Duration, place: Int)?
 
-    /// The stages, in the order they first came up.
+    /// The stages, in the order of their first occurrence.
     public var entries: [Entry] {
         var entries = others
         if let exchange {
@@ -63,7 +63,7 @@ public struct StageTimes: Sendable, Hashable {
     /// Feeds the stages and their times into a hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(entries) }
 
-    /// The same table with the rest of a call's time as ``Stage/other``, so that the sum is the time that passed.
+    /// The same table with the rest of the elapsed time added as ``Stage/other``, so that the sum is the elapsed time.
     public func filled(to elapsed: Duration) -> StageTimes {
         var filled = self
         if elapsed > total { filled.add(elapsed - total, to: .other) }
@@ -82,9 +82,9 @@ public struct DeadlineReport: Sendable, Hashable {
     public var elapsed: Duration
     /// Where that time went; the sum is ``elapsed``.
     public var stages: StageTimes
-    /// The wait that could not have ended before the deadline, when that is why the call was given up early.
+    /// The wait that would have ended after the deadline, when that is why the call ended early.
     public var impossibleWait: StageTimes.Entry?
-    /// Whether an exchange was in progress when the time was over; false when the call waited for something else.
+    /// Whether an exchange was in progress at the deadline; false when the call was waiting for something else.
     public var endedExchange = false
 
     /// Makes a report.
@@ -97,7 +97,7 @@ public struct DeadlineReport: Sendable, Hashable {
 }
 
 extension StageTimes.Stage: CustomStringConvertible {
-    /// A few words.
+    /// A few words that complete a sentence, such as “talking to the server”.
     public var description: String {
         switch self {
         case .wait(let reason): "waiting for \(reason)"
@@ -114,11 +114,11 @@ extension WaitReason: CustomStringConvertible {
         case .connection(let host): "a connection to \(host)"
         case .connectivity: "a network"
         case .rateLimit(let key): "the rate limit of \(key)"
-        case .gate(let key): "\(key), which asked for a pause"
+        case .gate(let key): "\(key), which asked for a delay"
         case .concurrency(let key): "another call to \(key) to end"
         case .backoff(let attempt): "attempt \(attempt)"
         case .authorisation(let authoriser): "credentials of \(authoriser)"
-        case .probe(let address): "news whether \(address) is back"
+        case .probe(let address): "a probe of \(address)"
         }
     }
 }

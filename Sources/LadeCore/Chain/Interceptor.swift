@@ -1,35 +1,39 @@
-/// A link of the chain between caller and transport.
+/// A step in the chain between caller and transport.
 ///
-/// It may change the request, answer by itself, call `next` more than once, and change the response on the way back. It
-/// keeps no state of a call but its local variables, and runs in the caller's task.
+/// An interceptor may change the request, answer by itself, call `next` more than once, and change the response on the
+/// way back. It runs in the caller's task and keeps the state of a call in local variables only.
 public protocol Interceptor: Sendable {
     /// Handles one request.
     ///
     /// - Parameters:
-    ///   - request: What came from the link above.
+    ///   - request: The request from the interceptor above.
     ///   - next: The rest of the chain.
-    /// - Returns: What goes to the link above.
-    /// - Throws: What the rest of the chain throws, or what this link finds wrong.
+    /// - Returns: The response for the interceptor above.
+    /// - Throws: The errors of the rest of the chain, and those of this interceptor.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response
 
-    /// Whether all that the link itself waits for ends with ``Call/scope`` as it does with its task; false unless said
-    /// otherwise.
+    /// Whether everything that the interceptor itself waits for ends when ``Call/scope`` is cancelled; false by
+    /// default.
     ///
-    /// True for a link that waits for nothing but `next`. A call through a link that does not say so runs in a task of its
-    /// own, which costs some microseconds.
+    /// Return true when the interceptor waits for nothing but `next`. If any interceptor returns false, the call runs
+    /// in a child task, which costs some microseconds.
     var observesScope: Bool { get }
 }
 
 extension Interceptor {
-    /// False: only the task is looked at.
+    /// False: the interceptor observes only its task.
     public var observesScope: Bool { false }
 }
 
-/// The rest of the chain below a link: callable again, and from a child task.
+/// The rest of the chain below an interceptor.
+///
+/// It may be called several times, and from a child task.
 public struct Next: Sendable {
     @usableFromInline let links: Chain.Links
     @usableFromInline let index: Int
-    /// The call that is being made; a link may change its copy for those below.
+    /// The call in progress.
+    ///
+    /// An interceptor may change its copy for the interceptors below it.
     public var call: Call
 
     @inlinable
@@ -39,7 +43,7 @@ public struct Next: Sendable {
         self.call = call
     }
 
-    // Inlined into the links, which saves each of them a frame.
+    // Inlined into the interceptors, which saves each of them a frame.
     /// Sends a request down the rest of the chain.
     @inlinable
     public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
@@ -51,9 +55,9 @@ public struct Next: Sendable {
     }
 }
 
-/// An ordered list of links with a transport at its end, outermost first.
+/// An ordered list of interceptors, outermost first, with a transport at its end.
 ///
-/// A value that can be printed and changed.
+/// The chain is a value that can be printed and changed.
 public struct Chain: Sendable {
     // Shared by every `Next` of every call, so that a step down the chain copies one reference.
     @usableFromInline
@@ -76,22 +80,22 @@ public struct Chain: Sendable {
         links = Links(interceptors, transport)
     }
 
-    /// The links, outermost first.
+    /// The interceptors, outermost first.
     public var interceptors: [any Interceptor] {
         get { links.interceptors }
         set { links = Links(newValue, transport) }
     }
 
-    /// The end of the chain.
+    /// The transport at the end of the chain.
     public var transport: any Transport {
         get { links.transport }
         set { links = Links(interceptors, newValue) }
     }
 
-    /// Sends a request through all links.
+    /// Sends a request through all interceptors.
     ///
-    /// - Throws: What the links and the transport throw; `LoadingError.cancelled` when the task is cancelled or the call
-    ///   is given up by its scope.
+    /// - Throws: The errors of the interceptors and the transport; `LoadingError.cancelled` when the task or the call's
+    ///   scope is cancelled.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         guard call.scope == nil || links.observeScope else {
             return try await call.inTask { [links] (call) async throws(LoadingError) in
@@ -103,7 +107,7 @@ public struct Chain: Sendable {
 }
 
 extension Chain: CustomStringConvertible {
-    /// The names of the links and the transport, outermost first.
+    /// The names of the interceptors and the transport, outermost first.
     public var description: String {
         (interceptors.map { String(describing: type(of: $0)) } + [String(describing: type(of: transport))])
             .joined(separator: " → ")

@@ -1,25 +1,25 @@
-/// The network: sends one request and returns one response, with no policy of its own.
+/// Sends one request over the network and returns one response, with no policy of its own.
 ///
-/// What every transport must do is checked by `TransportConformance` of `LadeTesting`. A transport delivers any status,
-/// follows no redirect, keeps no cookies and repeats nothing that is not safe to repeat.
+/// `TransportConformance` of `LadeTesting` checks what every transport must do. A transport delivers any status,
+/// follows no redirect, keeps no cookies, and sends a request again only when that is safe.
 public protocol Transport: Sendable {
     /// Carries out one exchange.
     ///
     /// - Parameters:
     ///   - request: What to send. A transport validates it before any traffic.
-    ///   - call: The call it belongs to: time, randomness, events.
-    /// - Returns: The head, with a complete body for `buffered` delivery and a streaming one for `streamed`.
-    /// - Throws: What kept the head (or the buffered body) from arriving. Cancelling the task ends the exchange, closes
-    ///   what cannot be used again and throws ``LoadingError/cancelled(_:)``.
+    ///   - call: The call that the request belongs to: its time, randomness and events.
+    /// - Returns: The head, with a complete body for `buffered` delivery and a streaming body for `streamed`.
+    /// - Throws: The error that kept the head (or the buffered body) from arriving. Cancelling the task ends the
+    ///   exchange, closes connections that cannot be reused, and throws ``LoadingError/cancelled(_:)``.
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response
 
-    /// Whether an exchange ends with ``Call/scope`` as it does with its task; false unless said otherwise.
+    /// Whether an exchange ends when ``Call/scope`` is cancelled, as it does with its task; false by default.
     ///
-    /// A call through a transport that does not runs in a task of its own, which costs some microseconds.
+    /// If a transport returns false, its calls run in a child task, which costs some microseconds.
     var observesScope: Bool { get }
 }
 
 extension Transport {
-    /// False: only the task is looked at.
+    /// False: the transport observes only its task.
     public var observesScope: Bool { false }
 }

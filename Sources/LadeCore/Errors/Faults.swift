@@ -3,17 +3,17 @@
 public enum RequestFault: Sendable, Hashable {
     /// The address, and why it cannot be used.
     case url(String, reason: String)
-    /// A method that is no token or not the caller's to send.
+    /// A method that is not a token, or that callers must not use.
     case method(String)
     /// A header field that must not be sent.
     case header(Headers.Fault)
-    /// A `Content-Length` that is not the length of the body.
+    /// A `Content-Length` that differs from the length of the body.
     case contentLength(written: String, actual: Int64)
-    /// A field that frames messages or belongs to the connection, by its name; the transport alone writes those.
+    /// A field that frames messages or belongs to the connection, by name; only the transport writes such fields.
     case framingField(String)
-    /// A scheme the transport does not speak.
+    /// A scheme that the transport does not support.
     case unsupportedScheme(String)
-    /// A body that was to be sent again and cannot be.
+    /// A body that would have to be sent again, but can be sent only once.
     case bodyNotReplayable
     /// A streamed response body that was read a second time.
     case bodyReadTwice
@@ -28,7 +28,7 @@ public enum TimeoutPhase: String, Sendable, Hashable {
     case nameLookup = "name look-up"
     /// Opening the connection, TLS included.
     case connect = "connect"
-    /// Nothing moved in either direction.
+    /// No byte arrived or left for too long.
     case idle = "idle"
     /// The whole exchange.
     case whole = "whole exchange"
@@ -37,24 +37,24 @@ public enum TimeoutPhase: String, Sendable, Hashable {
 /// Why no connection could be opened.
 @nonexhaustive
 public enum ConnectFault: Sendable, Hashable {
-    /// Nobody listens there.
+    /// The host refused the connection: no process listens on the port.
     case refused
-    /// There is no way there.
+    /// There is no route to the host.
     case unreachable
     /// The TLS handshake failed for a reason other than trust.
     case handshakeFailed
-    /// Anything else the system said.
+    /// Any other system error.
     case other(errno: Int32)
 }
 
-/// What a proxy did not do.
+/// How a proxy failed.
 @nonexhaustive
 public enum ProxyFault: Sendable, Hashable {
     /// Its name could not be resolved.
     case nameNotResolved(proxy: String)
     /// It could not be connected to.
     case cannotConnect(proxy: String)
-    /// It wants credentials, or other ones.
+    /// The proxy requires credentials, or other credentials.
     case authenticationRequired(proxy: String)
     /// It refused to open the tunnel; the status is nil for SOCKS.
     case refused(proxy: String, status: Status?)
@@ -62,7 +62,7 @@ public enum ProxyFault: Sendable, Hashable {
 
 /// How much of the answer had arrived when the connection broke.
 public enum AnswerProgress: Sendable, Hashable {
-    /// Not a byte.
+    /// No byte.
     case nothing
     /// A part of the head.
     case head
@@ -81,7 +81,7 @@ public struct MalformedResponse: Sendable, Hashable {
         case lineEnd
         /// A field line is continued on the next one (RFC 9112 §5.2).
         case foldedField
-        /// A field name is no token, or is not followed at once by a colon (RFC 9112 §5.1).
+        /// A field name is no token, or is not followed immediately by a colon (RFC 9112 §5.1).
         case fieldName
         /// A field value has a forbidden character (RFC 9110 §5.5).
         case fieldValue
@@ -93,7 +93,7 @@ public struct MalformedResponse: Sendable, Hashable {
         case transferCoding
         /// The chunked framing of the body (RFC 9112 §7.1).
         case chunk
-        /// A switch of protocols nobody asked for (RFC 9110 §15.2.2).
+        /// A switch of protocols that the request did not ask for (RFC 9110 §15.2.2).
         case unaskedUpgrade
         /// The content coding of the body cannot be decoded (RFC 9110 §8.4).
         case contentCoding
@@ -103,18 +103,20 @@ public struct MalformedResponse: Sendable, Hashable {
         case beforeRequest
         /// The connection of a body without a length ended without the close_notify of TLS (RFC 9112 §9.8).
         case closeNotify
-        /// It is not HTTP at all.
+        /// The answer is not HTTP.
         case notHTTP
-        /// One that the platform below the transport does not name.
+        /// A rule that the platform below the transport does not name.
         case unspecified
     }
 
     /// The rule that was broken.
     public let rule: Rule
-    /// The offending line, cut and with control characters shown escaped; nil when there is none to show.
+    /// The offending line, truncated, with control characters escaped; nil when there is none to show.
     public let excerpt: String?
 
-    /// Makes a fault; `excerpt` is escaped and cut here, and loses what may be a secret.
+    /// Makes a fault.
+    ///
+    /// The initialiser escapes and truncates `excerpt`, and removes what may be a secret.
     public init(_ rule: Rule, excerpt: String? = nil) {
         self.rule = rule
         let shown = excerpt.map { excerpt in
@@ -143,26 +145,26 @@ public enum HeadLimit: Sendable, Hashable {
     case fields(Int)
 }
 
-/// Why a server's certificate was refused.
+/// Why a certificate was refused.
 public struct TrustFault: Sendable, Hashable {
     /// The cause.
     @nonexhaustive
     public enum Cause: Sendable, Hashable {
-        /// Signed by itself.
+        /// The certificate is self-signed.
         case selfSigned
-        /// Past its end.
+        /// The certificate has expired.
         case expired
-        /// Before its beginning.
+        /// The certificate is not valid yet.
         case notYetValid
-        /// Made for another name.
+        /// The certificate is for another name.
         case wrongHost
-        /// Not issued by an authority that is trusted.
+        /// No trusted authority has issued the certificate.
         case untrustedRoot
-        /// Withdrawn, says a revocation list.
+        /// A revocation list names the certificate as revoked.
         case revoked
-        /// Its key or signature is too weak.
+        /// The key or signature of the certificate is too weak.
         case weakKey
-        /// The server speaks no version of TLS that is allowed.
+        /// The server supports no TLS version that the settings allow.
         case protocolVersion
         /// The server does not speak TLS there: its answer is plain HTTP, or of another protocol.
         case notTLS
@@ -170,7 +172,7 @@ public struct TrustFault: Sendable, Hashable {
         case other(String)
     }
 
-    /// The host that was asked for.
+    /// The host of the request.
     public let host: String
     /// The cause.
     public let cause: Cause
@@ -182,9 +184,9 @@ public struct TrustFault: Sendable, Hashable {
     }
 }
 
-/// What could not be done with a local file.
+/// Why an operation on a local file failed.
 public struct FileFault: Sendable, Hashable {
-    /// Whether it was to be read or written.
+    /// What was to be done with the file.
     public enum Operation: String, Sendable, Hashable {
         /// Reading.
         case read
@@ -194,7 +196,7 @@ public struct FileFault: Sendable, Hashable {
 
     /// The file.
     public let path: String
-    /// What was tried.
+    /// The operation that failed.
     public let operation: Operation
     /// Why it failed.
     public let reason: String

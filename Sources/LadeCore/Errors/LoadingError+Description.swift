@@ -86,7 +86,7 @@ extension String {
 }
 
 extension RequestFault: CustomStringConvertible {
-    /// One plain clause naming the culprit.
+    /// One plain clause naming the part at fault.
     public var description: String {
         switch self {
         case .url(let url, let reason): "“\(url)” cannot be used as an address: \(reason)"

@@ -4,29 +4,33 @@
     public import Foundation
 #endif
 
-/// Everything a call can fail with.
+/// The errors that a call can fail with.
 ///
-/// A case tells what the caller can do; its values are facts.
+/// The case says what the caller can do about it; its values are facts.
 ///
-/// Every case ends with an ``ErrorContext``: the request without secrets, attempts, and what had arrived. It is one
-/// reference, for each function between caller and transport keeps room for one.
+/// Every case ends with an ``ErrorContext``: the request without secrets, the number of attempts, and what had arrived.
+/// The context is a single reference, because each function between caller and transport reserves room for one error.
 @nonexhaustive
 public indirect enum LoadingError: Error, Sendable {
-    /// The caller no longer wants it. Never retried, never shown.
+    /// The call was cancelled.
+    ///
+    /// Never retried, and not an error to show to a user.
     case cancelled(ErrorContext)
     /// The request cannot be sent as it is; nothing was sent. Change the request.
     case invalidRequest(RequestFault, ErrorContext)
     /// The settings of the transport cannot be used; nothing was sent. Change the settings.
     case invalidSetting(name: String, reason: String, ErrorContext)
-    /// A stage took longer than it may.
+    /// A stage took longer than its limit.
     case timedOut(TimeoutPhase, ErrorContext)
     /// The name of a host could not be resolved. Check the name and the network.
     case nameNotResolved(host: String, ErrorContext)
     /// No connection could be opened. The host may be down.
     case cannotConnect(host: String, reason: ConnectFault, ErrorContext)
-    /// The proxy did not do its part.
+    /// The proxy failed or refused.
     case proxy(ProxyFault, ErrorContext)
-    /// The connection broke. `isSafeToRepeat` says whether the server certainly did not process the request.
+    /// The connection was lost.
+    ///
+    /// `isSafeToRepeat` says whether the server certainly did not process the request.
     case connectionLost(AnswerProgress, isSafeToRepeat: Bool, ErrorContext)
     /// The server broke the protocol; nothing of the answer can be trusted.
     case malformedResponse(MalformedResponse, ErrorContext)
@@ -34,17 +38,19 @@ public indirect enum LoadingError: Error, Sendable {
     case headTooLarge(HeadLimit, ErrorContext)
     /// The body ended before it was complete.
     case incompleteBody(received: Int64, expected: Int64?, ErrorContext)
-    /// The body is larger than allowed; `announced` is its length where that was known.
+    /// The body is larger than allowed; `announced` is its length where the server sent one.
     case bodyTooLarge(limit: Int, announced: Int64?, ErrorContext)
     /// The body grew too much while it was decoded: a decompression bomb.
     case decompressionRatioExceeded(limit: Int, ErrorContext)
-    /// The server could not prove who it is. Never retried.
+    /// The server's identity could not be verified.
+    ///
+    /// Never retried.
     case untrustedServer(TrustFault, ErrorContext)
     /// The server's key is none of those pinned for it. Never retried.
     case pinMismatch(host: String, ErrorContext)
-    /// The server wants a client certificate and got none it accepts.
+    /// The server requires a client certificate, and received none that it accepts.
     case clientCertificateRequired(ErrorContext)
-    /// A decorator of the app's own could not do its part; nothing was sent.
+    /// One of the app's own decorators failed; nothing was sent.
     case decorationFailed(any Error, ErrorContext)
     /// An interceptor of the app's own threw an error that is no `LoadingError`; see ``ClosureInterceptor``.
     case interceptionFailed(any Error, ErrorContext)
@@ -54,7 +60,7 @@ public indirect enum LoadingError: Error, Sendable {
     case file(FileFault, ErrorContext)
     /// The call did not end, or could not have ended, before its deadline; the report says where the time went.
     case deadlineExceeded(DeadlineReport, ErrorContext)
-    /// The service may not be asked for longer than the caller would wait; `wait` is what it would have been.
+    /// The rate limit of the service requires a longer wait than the caller accepts; `wait` is its length.
     case rateLimited(key: String, wait: Duration, ErrorContext)
     /// A redirect was not followed.
     case redirectRefused(RedirectFault, ErrorContext)
@@ -62,11 +68,11 @@ public indirect enum LoadingError: Error, Sendable {
     case authorisationFailed(AuthorisationFault, ErrorContext)
     /// Only a stored answer was asked for, and there is none.
     case notStored(ErrorContext)
-    /// The status is none of those that count as success.
+    /// The status is not among those that count as success.
     case unacceptableStatus(Status, ErrorContext)
-    /// The body could not be turned into the value that was asked for.
+    /// The body could not be decoded into the requested value.
     case decoding(any Error, ErrorContext)
-    /// The transport failed in a way that has no case of its own.
+    /// The transport failed in a way that has no other case.
     case transport(code: Int, message: String, ErrorContext)
 
     /// What is known about the call that failed.
@@ -91,7 +97,7 @@ public indirect enum LoadingError: Error, Sendable {
         set { self = replacingContext(newValue) }
     }
 
-    /// Whether the caller gave up, which is an outcome and not a failure.
+    /// Whether the call was cancelled, which is an outcome and not a failure.
     public var isCancellation: Bool {
         if case .cancelled = self { true } else { false }
     }
@@ -165,7 +171,7 @@ public indirect enum LoadingError: Error, Sendable {
 ///
 /// Holds no secret, so it can be logged.
 public struct ErrorContext: Sendable {
-    // One reference: errors travel through every link, and most never get more than a request.
+    // One reference: errors travel through every interceptor, and most contexts hold nothing but a request.
     private var storage: Storage
 
     /// Makes an empty context.
@@ -177,7 +183,7 @@ public struct ErrorContext: Sendable {
     public init(_ request: Request) {
         storage = Storage()
         storage.method = request.method
-        // Without what its body holds in memory.
+        // Without the body, which may be large.
         storage.asked = (request.url, request.headers, request.secretQueryNames, request.secretValues)
         storage.timeouts = request.timeouts
     }
@@ -193,7 +199,7 @@ public struct ErrorContext: Sendable {
         storage.asked.map { redaction.address($0.url.absoluteString) }
     }
 
-    /// What must not be shown of the call.
+    /// The values that must not be shown of the call.
     package var redaction: Redaction {
         guard let (url, headers, names, values) = storage.asked else { return .standard }
         var request = Request(url, headers: headers)
@@ -202,40 +208,44 @@ public struct ErrorContext: Sendable {
         return Redaction(request)
     }
 
-    /// The status of the answer, when one had arrived.
+    /// The status of the answer; nil when none had arrived.
     public var status: Status? {
         get { storage.status }
         set { change { $0.status = newValue } }
     }
 
-    /// The headers of the answer, when they had arrived; see ``redactedHeaders`` for what may be logged.
+    /// The headers of the answer; empty when none had arrived.
+    ///
+    /// See ``redactedHeaders`` for what may be logged.
     public var headers: Headers {
         get { storage.headers }
         set { change { $0.headers = newValue } }
     }
 
-    /// The headers of the answer without secrets, also those of the request that the server has repeated.
+    /// The headers of the answer without secrets.
+    ///
+    /// Secrets of the request that the server repeated are removed too.
     public var redactedHeaders: Headers { redaction.headers(storage.headers) }
 
-    /// The beginning of the answer's body, as far as it was kept.
+    /// The kept beginning of the answer's body; nil when nothing was kept.
     public var body: Data? {
         get { storage.body }
         set { change { $0.body = newValue } }
     }
 
-    /// What the endpoint's processors made of the body of an answer whose status was refused; nil when there were none.
+    /// The value that the endpoint's processors made of the body when the status was refused; nil when there were none.
     public var processedBody: (any Sendable)? {
         get { storage.processedBody }
         set { change { $0.processedBody = newValue } }
     }
 
-    /// What the endpoint's processors threw over the body of an answer whose status was refused.
+    /// The error that the endpoint's processors threw for the body when the status was refused.
     public var processingError: (any Error)? {
         get { storage.processingError }
         set { change { $0.processingError = newValue } }
     }
 
-    /// How many attempts were made; 0 when none is known of.
+    /// How many attempts were made; 0 when unknown.
     public var attempts: Int {
         get { storage.attempts }
         set { change { $0.attempts = newValue } }
@@ -304,7 +314,7 @@ public struct ErrorContext: Sendable {
 }
 
 extension ErrorContext: CustomStringConvertible, CustomReflectable {
-    /// The request, when it is known.
+    /// The request; a placeholder when it is not known.
     public var description: String {
         [method?.rawValue, url].compactMap(\.self).joined(separator: " ")
     }

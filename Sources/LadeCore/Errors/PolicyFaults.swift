@@ -3,18 +3,18 @@
 public enum RedirectFault: Sendable, Hashable {
     /// There were more than the limit.
     case tooMany(limit: Int)
-    /// An address came up a second time.
+    /// The redirects lead back to an address that was visited already.
     case loop(url: String)
     /// It leads from https to http.
     case insecure(url: String)
-    /// It leads to something that is no address to follow.
+    /// The target is not an address that can be followed.
     case invalidTarget(String)
-    /// The body would have to be sent again and cannot be.
+    /// The body would have to be sent again, but can be sent only once.
     case bodyNotReplayable
 }
 
 extension RedirectFault: CustomStringConvertible {
-    /// One plain clause naming the culprit.
+    /// One plain clause naming the redirect at fault.
     public var description: String {
         switch self {
         case .tooMany(let limit): "There were more than \(limit) redirects"
@@ -32,7 +32,7 @@ public struct AuthorisationFault: Sendable {
     /// The cause.
     @nonexhaustive
     public enum Cause: Sendable {
-        /// The server refuses credentials that were just made.
+        /// The server refused credentials that were just obtained.
         case refused
         /// Getting new credentials failed.
         case refreshFailed(any Error)
@@ -40,13 +40,13 @@ public struct AuthorisationFault: Sendable {
         case failed(any Error)
         /// There were too many refreshes in a short time.
         case excessiveRefresh
-        /// There is nothing to make credentials from: the user has to sign in.
+        /// There is nothing to obtain credentials with: the user has to sign in.
         case signInRequired
         /// The request would carry credentials over plain HTTP.
         case insecure
     }
 
-    /// The authoriser it happened to.
+    /// The authoriser that failed.
     public let authoriser: String
     /// The cause.
     public let cause: Cause

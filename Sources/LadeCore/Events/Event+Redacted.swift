@@ -1,7 +1,7 @@
 extension Event {
-    /// The event without secrets: those that its texts and fields have by their names, and those that the call carries.
+    /// The event without secrets: those that field and query names identify, and those that the call carries.
     ///
-    /// Errors keep what is to be left out themselves; see `ErrorContext`.
+    /// Errors redact themselves; see `ErrorContext`.
     func redacted(_ rule: Redaction) -> Event {
         switch self {
         case .callStarted(let method, let url): .callStarted(method: method, url: rule.address(url))

@@ -3,7 +3,7 @@
 /// Events carry facts, never secrets.
 @nonexhaustive
 public enum Event: Sendable {
-    /// The app asked for something.
+    /// The app started a call.
     case callStarted(method: Method, url: String)
     /// The transport began an exchange, after any wait for a connection slot.
     case exchangeStarted(method: Method, url: String)
@@ -15,31 +15,32 @@ public enum Event: Sendable {
     case interimResponse(status: Status, headers: Headers)
     /// The head of the answer arrived; the version is nil when the transport cannot tell.
     case headReceived(status: Status, headers: Headers, version: HTTPVersion?)
-    /// The exchange ended well.
+    /// The exchange succeeded.
     case exchangeFinished(Metrics)
-    /// The exchange ended badly, after moving what the metrics say.
+    /// The exchange failed; the metrics say how many bytes it moved.
     case exchangeFailed(LoadingError, Metrics)
-    /// A reused connection was found dead before any byte of the answer, and the request went out again on a fresh one.
+    /// A reused connection was found closed before any byte of the answer arrived, and the request was sent again on a
+    /// fresh one.
     case exchangeRepeated(onFreshConnection: Bool)
-    /// A server's certificate was not checked because the service was told not to.
+    /// A server's certificate was not checked, because the settings say so.
     case certificateCheckSkipped(host: String)
-    /// A malformed answer was tolerated because the service was told to.
+    /// A malformed answer was accepted, because the settings say so.
     case malformationTolerated(MalformedResponse)
     /// An attempt began, the first included; redirects and replays count within their attempt.
     case attemptStarted(Int)
-    /// A failed attempt will be repeated after the wait given, because of the rule named.
+    /// A failed attempt will be retried after a delay; the record names the rule.
     case retryScheduled(RetryRecord)
-    /// A failed attempt will not be repeated, because of the rule named.
+    /// A failed attempt will not be retried; the record names the rule.
     case retryRefused(RetryRecord)
     /// A redirect is followed.
     case redirectFollowed(status: Status, from: String, to: String, method: Method)
-    /// A server closed the gate of a service: nothing is sent to it for the time given.
+    /// A server requested a delay: nothing is sent to the service for the given time.
     case gateClosed(key: String, for: Duration, status: Status)
-    /// The rate of a service was set by what its server announced; nil when it is lifted again.
+    /// The rate limit of a service was set to what its server announced; nil when that limit ended.
     case rateAdjusted(key: String, perSecond: Double?)
-    /// An attempt goes to another address than its host's own.
+    /// An attempt uses another address than its host's own.
     case hostChosen(host: String, address: String)
-    /// An address is not used for a while, for the reason given.
+    /// An address is marked as unusable for a while, for the given reason.
     case hostMarked(host: String, address: String, reason: String, for: Duration)
     /// An address is used again.
     case hostRecovered(host: String, address: String)
@@ -49,7 +50,7 @@ public enum Event: Sendable {
     case refreshFinished(authoriser: String, after: Duration)
     /// An authoriser could not get new credentials.
     case refreshFailed(authoriser: String, LoadingError)
-    /// A refused request is sent once more with other credentials.
+    /// A refused request is sent again with other credentials.
     case requestReplayed(authoriser: String)
     /// The call ended with an answer.
     case callFinished(status: Status)
@@ -66,19 +67,19 @@ public enum WaitReason: Sendable, Hashable {
     case connectivity
     /// The rate limit of a service.
     case rateLimit(key: String)
-    /// The gate of a service that its server closed.
+    /// The end of a delay that the server requested for its service.
     case gate(key: String)
-    /// One of the exchanges that a service may have at a time.
+    /// A concurrency slot of a service.
     case concurrency(key: String)
-    /// The pause before another attempt.
+    /// The delay before another attempt.
     case backoff(attempt: Int)
     /// Credentials that an authoriser is getting.
     case authorisation(authoriser: String)
-    /// The one call that finds out whether an address is back.
+    /// The probe that finds out whether an address can be used again.
     case probe(address: String)
 }
 
-/// A decision about repeating an attempt, with what it was made from.
+/// A decision about retrying an attempt, with the facts that led to it.
 public struct RetryRecord: Sendable, Hashable {
     /// The attempt that failed, from 1 on.
     public var attempt: Int
@@ -88,7 +89,7 @@ public struct RetryRecord: Sendable, Hashable {
     public var rule: String
     /// How long the next attempt waits; zero when there is none.
     public var delay: Duration
-    /// What the retry budget of the service has left; nil when there is none.
+    /// What the retry budget of the service has left; nil when it has no budget.
     public var budget: Int?
 
     /// Makes a record.
@@ -101,8 +102,10 @@ public struct RetryRecord: Sendable, Hashable {
     }
 }
 
-/// Somebody who is told what happens to calls: a log, metrics, an activity indicator, a test.
+/// Receives what happens to calls: a log, metrics, an activity indicator, a test.
 public protocol EventSink: Sendable {
-    /// Takes one event. Called from any thread, sometimes the transport's own: be quick and never block.
+    /// Receives one event.
+    ///
+    /// It is called on any thread, possibly the transport's own: return quickly and never block.
     func record(_ event: Event, of call: Call)
 }

@@ -1,4 +1,4 @@
-/// One challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.6.1): a scheme and what it needs.
+/// One challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.6.1): a scheme with its parameters.
 ///
 /// ```swift
 /// let challenges = AuthenticationChallenge.all(in: response.headers)
@@ -7,7 +7,7 @@
 public struct AuthenticationChallenge: Sendable, Hashable {
     /// The scheme, in lower case: `basic`, `bearer`, `digest`.
     public let scheme: String
-    /// The single value of schemes that have no parameters, as `negotiate`; nil for others.
+    /// The token of schemes without parameters, such as `negotiate`; nil for others.
     public let token: String?
     /// The parameters in order, names in lower case, values without quotes.
     public let parameters: [FieldParameter]
@@ -17,7 +17,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         parameters.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
-    /// Every challenge of a header section, in order; what cannot be read is left out.
+    /// Every challenge of a header section, in order; malformed ones are left out.
     public static func all(
         in headers: Headers,
         name: String = "WWW-Authenticate"
@@ -32,7 +32,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     public static func parse(_ value: String) -> [AuthenticationChallenge] {
         var cursor = FieldCursor(value, field: "challenge")
         var found: [AuthenticationChallenge] = []
-        // The challenge that is being read; its parameters grow in place, for a server may send very many.
+        // The challenge being read. Its parameters grow in place, because a server may send very many.
         var (scheme, token): (String?, String?) = (nil, nil)
         var parameters: [FieldParameter] = []
         func close() {
@@ -74,7 +74,9 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         return value.isQuotable ? FieldParameter(checkedName: name, value: value) : nil
     }
 
-    /// A value that ends its challenge: not a parameter's name, which `=` and a value would follow.
+    /// A `token68` value, which ends its challenge.
+    ///
+    /// A parameter name looks the same, but `=` and a value follow it.
     private static func token68(_ cursor: inout FieldCursor) -> String? {
         var ahead = cursor
         let range = ahead.take { $0 != UInt8(ascii: ",") && !$0.isFieldWhitespace }

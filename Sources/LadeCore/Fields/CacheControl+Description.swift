@@ -1,8 +1,8 @@
 extension CacheControl: CustomStringConvertible {
-    /// The field as it is sent; empty if nothing is said.
+    /// The field as it is sent; empty if there is no directive.
     ///
-    /// Fractions of seconds are dropped and durations brought into 0…2³¹ seconds. Field names that could not be written
-    /// are left out, and a scope without any is written as everything.
+    /// Fractions of seconds are dropped and durations are clamped to 0…2³¹ seconds. Field names that cannot be written
+    /// are left out, and a scope without any names is written as everything.
     public var description: String {
         let flags = [
             ("public", isPublic), ("no-store", noStore), ("no-transform", noTransform), ("immutable", isImmutable),

@@ -1,16 +1,16 @@
 extension CacheControl {
     /// Reads the directives of all `Cache-Control` fields of a message; any text gives a value.
     ///
-    /// Where a field contradicts itself or a value is broken, the reading that reuses less wins (RFC 9111 §4.2.1):
+    /// Where a field contradicts itself or a value is malformed, the reading that reuses less wins (RFC 9111 §4.2.1):
     ///
-    /// | found | read as |
+    /// | input | read as |
     /// | --- | --- |
     /// | a directive with a duration, twice | the first |
     /// | `max-age`, `s-maxage` without a whole number of seconds | 0: stale |
-    /// | `max-stale`, `min-fresh`, `stale-while-revalidate`, `stale-if-error` with a broken number | not said |
+    /// | `max-stale`, `min-fresh`, `stale-while-revalidate`, `stale-if-error` with a malformed number | absent |
     /// | `no-cache` or `private`, with and without field names | without: everything |
     /// | the same with field names twice | all of the names |
-    /// | the same with a broken list of names | without: everything |
+    /// | the same with a malformed list of names | without: everything |
     /// | an argument where none belongs, as in `no-store=1` | the directive |
     /// | text that is no directive | nothing; the next comma ends it |
     ///
@@ -38,7 +38,7 @@ extension CacheControl {
                 }
             }
         }
-        // Only known when all are read: one of them without names takes the names of all others back.
+        // Known only after all are read: one directive without names overrides the names of all others.
         self.noCache = noCache.scope
         self.privateScope = privateScope.scope
     }
@@ -84,7 +84,7 @@ extension CacheControl {
         return cursor.isAtEnd ? .seconds(seconds) : nil
     }
 
-    /// What is known of `no-cache` or `private` so far.
+    /// What was read of `no-cache` or `private` so far.
     private struct ScopeReading {
         private var isEverything = false
         private var names: [String] = []

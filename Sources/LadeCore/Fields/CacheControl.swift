@@ -1,17 +1,17 @@
 /// What a message says about caching: the directives of `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246).
 ///
-/// One type serves requests and responses: the names do not clash, and each side ignores what is not for it.
+/// One type serves requests and responses: the names do not clash, and each side ignores the directives of the other.
 /// Durations are whole seconds from 0 to 2³¹; a larger number counts as 2³¹ (RFC 9111 §1.2.2).
 public struct CacheControl: Sendable, Hashable {
-    /// What a `no-cache` or `private` directive is about.
+    /// What a `no-cache` or `private` directive applies to.
     public enum Scope: Sendable, Hashable {
         /// The whole response.
         case everything
-        /// These fields of the response alone, names in lower case.
+        /// Only these fields of the response, names in lower case.
         case fields([String])
     }
 
-    /// How stale a response a request puts up with.
+    /// How stale a response may be for a request to accept it.
     public enum Staleness: Sendable, Hashable {
         /// However stale.
         case any
@@ -46,29 +46,29 @@ public struct CacheControl: Sendable, Hashable {
         }
     }
 
-    /// `max-age`: fresh for this long (§5.2.2.1), or wanted no older (§5.2.1.1).
+    /// `max-age`: how long a response is fresh (§5.2.2.1), or the greatest age that a request accepts (§5.2.1.1).
     public var maxAge: Duration?
-    /// `s-maxage`: as `maxAge`, for shared caches (§5.2.2.10).
+    /// `s-maxage`: like `maxAge`, for shared caches (§5.2.2.10).
     public var sharedMaxAge: Duration?
     /// `max-stale` of a request (§5.2.1.2).
     public var maxStale: Staleness?
-    /// `min-fresh` of a request: to stay fresh for at least this long (§5.2.1.3).
+    /// `min-fresh` of a request: how long the response must stay fresh (§5.2.1.3).
     public var minFresh: Duration?
-    /// `no-cache`: not to be used without asking the origin (§5.2.1.4, §5.2.2.4).
+    /// `no-cache`: must not be used without validating it with the origin (§5.2.1.4, §5.2.2.4).
     public var noCache: Scope?
     /// `private`: not for shared caches (§5.2.2.7).
     public var privateScope: Scope?
-    /// `no-store`: not to be stored at all (§5.2.1.5, §5.2.2.5).
+    /// `no-store`: must not be stored (§5.2.1.5, §5.2.2.5).
     public var noStore = false
-    /// `no-transform`: content is to be left as it is (§5.2.1.6, §5.2.2.6).
+    /// `no-transform`: the content must not be changed (§5.2.1.6, §5.2.2.6).
     public var noTransform = false
     /// `only-if-cached` of a request (§5.2.1.7).
     public var onlyIfCached = false
-    /// `must-revalidate`: never to be used stale (§5.2.2.2).
+    /// `must-revalidate`: must not be used when stale (§5.2.2.2).
     public var mustRevalidate = false
-    /// `proxy-revalidate`: never to be used stale by shared caches (§5.2.2.8).
+    /// `proxy-revalidate`: must not be used by shared caches when stale (§5.2.2.8).
     public var proxyRevalidate = false
-    /// `must-understand`: to be stored only by those who know the status code (§5.2.2.3).
+    /// `must-understand`: may be stored only by caches that know the status code (§5.2.2.3).
     public var mustUnderstand = false
     /// `public`: may be stored where it otherwise might not (§5.2.2.9).
     public var isPublic = false
@@ -84,6 +84,6 @@ public struct CacheControl: Sendable, Hashable {
     /// Makes a field without any directive.
     public init() {}
 
-    /// Whether nothing at all is said, in which case the field is not sent.
+    /// Whether there is no directive, in which case the field is not sent.
     public var isEmpty: Bool { self == CacheControl() }
 }

@@ -1,6 +1,6 @@
-/// A date and time of day in UTC by the Gregorian calendar, also before it was introduced, and its second since 1970.
+/// A date and time of day in UTC by the proleptic Gregorian calendar, and its second since 1970.
 ///
-/// Whole arithmetic on integers: no calendar object, no locale, no time zone.
+/// All arithmetic is on integers, without calendar objects, locales or time zones.
 struct CivilTime: Hashable, Sendable {
     /// 0001-01-01T00:00:00Z.
     static let earliest: Int64 = -62_135_596_800
@@ -23,7 +23,7 @@ struct CivilTime: Hashable, Sendable {
     /// 0 for Monday to 6 for Sunday; the first day of year 1 is a Monday.
     var weekday: Int { Int((secondsSince1970 - Self.earliest) / 86_400 % 7) }
 
-    /// Whether each part is possible: years 1…9999, days as the month has them, second 60 at 23:59 only.
+    /// Whether each part is possible: years 1…9999, a day that the month has, second 60 at 23:59 only.
     var isValid: Bool {
         (1...9999).contains(year) && (1...12).contains(month)
             && (1...Self.days(inMonth: month, year: year)).contains(day)

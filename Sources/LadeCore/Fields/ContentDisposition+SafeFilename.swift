@@ -6,20 +6,20 @@ extension ContentDisposition {
 
     /// The longest safe file name: 200 bytes of UTF-8.
     ///
-    /// Most file systems allow 255; the rest is for the suffix of a temporary name or a number.
+    /// Most file systems allow 255; the difference leaves room for the suffix of a temporary name or a number.
     public static let safeFilenameLimit = 200
 
-    /// Makes a harmless file name of one that a server gave, in a field or at the end of a path (command CM-06).
+    /// Makes a harmless file name from one that a server sent, in a field or at the end of a path.
     ///
     /// - Only the last part of a path is kept, whether separated by `/` or `\`, so that no name leaves its folder.
-    /// - Control characters, and invisible ones that reorder text and so hide an extension, are taken out.
-    /// - `< > : " | ? *`, which some file systems refuse or read as something else, become `_`.
-    /// - Dots and blanks at the start (hidden files, `..`) and at the end (dropped by Windows) are taken off; a dash at
+    /// - Control characters are removed, and so are invisible ones that reorder text and thereby hide an extension.
+    /// - `< > : " | ? *`, which some file systems refuse or interpret, become `_`.
+    /// - Dots and blanks are removed at the start (hidden files, `..`) and at the end (Windows drops them). A dash at
     ///   the start, which commands take for an option, becomes `_`.
     /// - Names of devices (`CON`, `nul.txt`, `COM1` …) get a `_` in front.
-    /// - What is longer than `safeFilenameLimit` is cut before the extension, or at the end if there is no short one.
+    /// - A name longer than `safeFilenameLimit` is cut before the extension, or at the end if there is no short one.
     ///
-    /// - Returns: the name; `nil` if nothing is left of it.
+    /// - Returns: the name; `nil` if nothing remains.
     public static func safeFilename(from name: String) -> String? {
         let lastPart = name.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }.last
         var kept = String.UnicodeScalarView()
@@ -36,9 +36,10 @@ extension ContentDisposition {
         return safe.isEmpty ? nil : safe
     }
 
-    /// Controls, line separators, marks that change the direction of text, joiners and the like, private and unassigned.
+    /// Control characters, line separators, marks that change the direction of text, joiners and the like, private-use
+    /// and unassigned characters.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
-        // Printable ASCII is most of most names and needs no table.
+        // Most names are mostly printable ASCII, which needs no table.
         if (" "..."~").contains(scalar) { return false }
         return switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true

@@ -2,14 +2,16 @@
 public struct ContentDisposition: Sendable, Hashable {
     /// The disposition in lower case: `inline`, `attachment`, `form-data`; an unknown one means `attachment` (§4.2).
     public let type: String
-    /// The name the sender gives, decoded but not to be trusted: take `safeFilename` for a file.
+    /// The name that the sender gives, decoded but not to be trusted: use `safeFilename` for a file.
     ///
     /// `filename*` (RFC 8187, in UTF-8 or ISO-8859-1) if it can be decoded, else `filename` (§4.3).
     public let filename: String?
     /// The other parameters in the order they were written.
     public let parameters: [FieldParameter]
 
-    /// Makes a disposition that can be written; any file name can.
+    /// Makes a disposition that can be written.
+    ///
+    /// Every file name is accepted.
     ///
     /// - Throws: `FieldError` if the type is no token, or a parameter is a file name.
     public init(
@@ -30,8 +32,8 @@ public struct ContentDisposition: Sendable, Hashable {
 
     /// Reads the field.
     ///
-    /// Tolerated as far as the meaning is clear: parameters that cannot be read are left out, an unquoted file name may
-    /// hold blanks and other characters, a closing quote may lack.
+    /// What is clear is accepted: parameters that cannot be read are left out, an unquoted file name may contain blanks
+    /// and other characters, and a closing quote may be missing.
     ///
     /// - Throws: `FieldError` if there is no disposition type, or something other than parameters follows it.
     public init(_ string: some StringProtocol) throws(FieldError) {
@@ -63,7 +65,8 @@ public struct ContentDisposition: Sendable, Hashable {
 extension ContentDisposition: CustomStringConvertible {
     /// The field as it is sent.
     ///
-    /// A file name that is not plain ASCII is sent twice: as `filename` with `_` in place of what old readers stumble
+    /// A file name that is not plain ASCII is sent twice: as `filename`, with `_` for characters that old clients
+    /// misread, and in full as `filename*`, which others prefer (RFC 6266 appendix D).
     /// over, and whole as `filename*`, which the others prefer (RFC 6266 appendix D).
     public var description: String {
         var text = type
@@ -75,7 +78,7 @@ extension ContentDisposition: CustomStringConvertible {
         return parameters.reduce(into: text) { $0 += "; \($1)" }
     }
 
-    /// Beyond ASCII and controls, quotes, backslashes and percent signs are read in different ways (appendix D).
+    /// Clients disagree on characters beyond ASCII, controls, quotes, backslashes and percent signs (appendix D).
     private static func plain(_ filename: String) -> String {
         var text = String.UnicodeScalarView()
         for scalar in filename.unicodeScalars {

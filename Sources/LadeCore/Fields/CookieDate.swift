@@ -6,8 +6,8 @@
 
 /// The lenient date of a cookie's `Expires` (RFC 6265bis §5.1.1).
 ///
-/// Any text with a time of day, a day, a month and a year in any order and with any separators is a date; the rest is
-/// not looked at: `Wed, 09 Jun 2021 10:18:14 GMT`, `9-jun-21 10:18:14`, `10:18:14 2021 june 9th`.
+/// A text is a date if it has a time of day, a day, a month and a year, in any order and with any separators.
+/// Everything else is ignored: `Wed, 09 Jun 2021 10:18:14 GMT`, `9-jun-21 10:18:14`, `10:18:14 2021 june 9th`.
 package enum CookieDate {
     /// Reads a date; nil when a part is missing or impossible.
     package static func date(_ text: String) -> Date? {
@@ -29,7 +29,7 @@ package enum CookieDate {
         var month: Int64?
         var year: Int64?
 
-        /// Each token is the first thing it can be that is not known yet, in this order.
+        /// Each token is taken as the first of these parts that it can be and that is still missing.
         mutating func take(_ token: [UInt8]) {
             if time == nil, let found = Self.time(token) {
                 time = found
@@ -67,7 +67,7 @@ package enum CookieDate {
             return (hour, minute, second)
         }
 
-        /// So many digits at the start, not followed by another.
+        /// The number at the start of a token, if its digits are as many as given.
         private static func number(_ token: [UInt8], digits: ClosedRange<Int>) -> Int64? {
             let start = token.prefix(while: \.isDigit)
             guard digits.contains(start.count) else { return nil }

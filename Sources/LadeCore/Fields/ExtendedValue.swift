@@ -30,12 +30,12 @@ enum ExtendedValue {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// `attr-char`: a token byte but for `*`, `'` and `%` (RFC 8187 §3.2.1).
+    /// `attr-char`: a token byte other than `*`, `'` and `%` (RFC 8187 §3.2.1).
     private static func isAttributeByte(_ byte: UInt8) -> Bool {
         byte.isTokenCharacter && byte != UInt8(ascii: "*") && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "%")
     }
 
-    /// Bytes that should have been escaped are taken as they are; an escape without its two digits is a fault.
+    /// Bytes that should have been escaped are taken as they are; an escape without two digits is an error.
     private static func percentDecode(_ bytes: Substring.UTF8View) -> [UInt8]? {
         var octets: [UInt8] = []
         var iterator = bytes.makeIterator()

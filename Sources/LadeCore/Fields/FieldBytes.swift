@@ -1,6 +1,6 @@
-/// What field parsers ask of a byte, beside `isTokenCharacter` and `isFieldContent`.
+/// What field parsers need to know of a byte, beside `isTokenCharacter` and `isFieldContent`.
 extension UInt8 {
-    /// `SP / HTAB`, what optional white space is made of (§5.6.3).
+    /// `SP / HTAB`, which optional white space consists of (§5.6.3).
     var isFieldWhitespace: Bool { self == 0x20 || self == 0x09 }
 
     /// `DIGIT`.
@@ -24,7 +24,7 @@ extension UInt8 {
 }
 
 extension StringProtocol {
-    /// Whether this is a `token`: at least one byte, and `tchar` alone (RFC 9110 §5.6.2).
+    /// Whether this is a `token`: at least one byte, and only `tchar` (RFC 9110 §5.6.2).
     var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenCharacter) }
 
     /// Whether this can stand in a quoted string.
@@ -33,7 +33,7 @@ extension StringProtocol {
     /// The text with `A`…`Z` in lower case and everything else untouched, whatever the locale.
     var asciiLowercased: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
 
-    /// The value as a token where it is one, otherwise as a quoted string (RFC 9110 §5.6.4).
+    /// The value as a token if it is one, otherwise as a quoted string (RFC 9110 §5.6.4).
     var tokenOrQuoted: String { isToken ? String(self) : quoted }
 
     /// The value as a quoted string (RFC 9110 §5.6.4).

@@ -1,7 +1,7 @@
-/// A place in the bytes of one field value that only ever moves forwards.
+/// A position in the bytes of one field value that only moves forwards.
 ///
-/// All field parsers read through it. Each byte is passed once, or looked at once more where it is copied out, so
-/// whatever is built from these steps takes linear time.
+/// All field parsers read through it. Each byte is passed once, and read at most once more when it is copied, so that
+/// every parser built from these steps takes linear time.
 struct FieldCursor {
     /// The bytes that end a member of a list or a parameter.
     struct Delimiters: OptionSet {
@@ -10,22 +10,22 @@ struct FieldCursor {
         static let semicolon = Delimiters(rawValue: 2)
     }
 
-    /// A name with an optional value, read as tolerantly as can be: `name`, `name=token`, `name="quoted"`.
+    /// A name with an optional value, read as tolerantly as possible: `name`, `name=token`, `name="quoted"`.
     struct Pair {
         /// The name, in lower case.
         let name: String
         /// The value, unquoted; `nil` without `=`.
         ///
-        /// May hold any character but the delimiters when it was not quoted.
+        /// An unquoted value may contain any character but the delimiters.
         let value: String?
-        /// Whether the grammar was kept to; what that means for the value is up to the field.
+        /// Whether the pair follows the grammar; what that means for the value depends on the field.
         let isWellFormed: Bool
     }
 
-    /// What is being read, for errors.
+    /// The name of what is being read, for errors.
     let field: String
     private let bytes: [UInt8]
-    /// The offset of the first byte in the value that errors count in.
+    /// The offset of the first byte within the value that errors refer to.
     private let origin: Int
     private(set) var position = 0
 
@@ -41,10 +41,10 @@ struct FieldCursor {
 
     var isAtEnd: Bool { position == bytes.count }
 
-    /// The next byte, which stays; `nil` at the end.
+    /// The next byte, without passing it; `nil` at the end.
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// The offset of the next byte, as errors count it.
+    /// The offset of the next byte, as errors state it.
     var offset: Int { origin + position }
 
     func error(_ reason: FieldError.Reason) -> FieldError {
@@ -57,7 +57,9 @@ struct FieldCursor {
 
     func text(_ range: Range<Int>) -> String { Self.text(bytes[range]) }
 
-    /// Decodes UTF-8; bytes that are not UTF-8 are read as ISO-8859-1, which fields carried of old (RFC 9110 §5.5).
+    /// Decodes UTF-8.
+    ///
+    /// Bytes that are not UTF-8 are read as ISO-8859-1, which fields used historically (RFC 9110 §5.5).
     static func text(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = String.UnicodeScalarView()
@@ -79,7 +81,7 @@ struct FieldCursor {
         return true
     }
 
-    /// Passes all bytes that fit, and at most `limit` of them.
+    /// Passes all bytes that match, up to `limit` of them.
     @discardableResult
     mutating func take(atMost limit: Int = .max, while fits: (UInt8) -> Bool) -> Range<Int> {
         let start = position
@@ -103,7 +105,7 @@ struct FieldCursor {
         return bytes[range].reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
-    /// Passes digits and returns their number of seconds, at most 2³¹ however many digits there are (RFC 9111 §1.2.2).
+    /// Passes digits and returns their number of seconds, at most 2³¹ for any number of digits (RFC 9111 §1.2.2).
     mutating func deltaSeconds() -> Int64? {
         let range = take(while: \.isDigit)
         guard !range.isEmpty else { return nil }
@@ -148,10 +150,10 @@ struct FieldCursor {
         }
     }
 
-    /// Passes white space and commas between the members of a list; empty members count for nothing (RFC 9110 §5.6.1.2).
+    /// Passes white space and commas between the members of a list; empty members are ignored (RFC 9110 §5.6.1.2).
     mutating func skipEmptyMembers() { take { $0.isFieldWhitespace || $0 == UInt8(ascii: ",") } }
 
-    /// Passes everything up to a delimiter and returns what could be understood of it; `nil` if there is no name.
+    /// Passes everything up to a delimiter and returns the pair that it contains; `nil` if there is no name.
     mutating func pair(before delimiters: Delimiters) -> Pair? {
         guard let name = lowercasedToken() else {
             skip(to: delimiters)
@@ -191,7 +193,7 @@ struct FieldCursor {
         }
     }
 
-    /// Passes a value that is not quoted, white space at its end included, and returns it without.
+    /// Passes a value that is not quoted, and returns it without white space at its end.
     private mutating func bareValue(before delimiters: Delimiters) -> String {
         let start = position
         var end = position

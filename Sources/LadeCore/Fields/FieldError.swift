@@ -1,14 +1,14 @@
 /// What is wrong with a field value, and where.
 ///
-/// Field parsers throw nothing else. Offsets count UTF-8 bytes from the start of the value; where several field lines
+/// Field parsers throw no other error. Offsets count UTF-8 bytes from the start of the value; where several field lines
 /// of one name were given, they count in the lines joined by `", "` (RFC 9110 §5.3).
 public struct FieldError: Error, Sendable, Hashable {
     /// The kinds of fault.
     @nonexhaustive
     public enum Reason: Sendable, Hashable {
-        /// Something else stands where this was needed; the text completes "expected …".
+        /// The expected text is missing at the offset; the value completes "expected …".
         case expected(String)
-        /// The named part has the right form but no possible value, such as the 31st of April.
+        /// The named part has the right form but an impossible value, such as the 31st of April.
         case outOfRange(String)
         /// The value could be read but does not end where it should.
         case trailingBytes

@@ -2,7 +2,7 @@
 public struct FieldParameter: Sendable, Hashable {
     /// The name, in lower case.
     public let name: String
-    /// The value as it is meant, without quotes and escapes; may be empty.
+    /// The value without quotes and escapes; may be empty.
     public let value: String
 
     /// Makes a parameter that can be written.
@@ -23,9 +23,9 @@ public struct FieldParameter: Sendable, Hashable {
         self.value = value
     }
 
-    /// Takes over what was read; `nil` for a value that could not be written again.
+    /// Makes a parameter from what was read; `nil` for a value that could not be written again.
     init?(_ pair: FieldCursor.Pair, absentValue: String? = nil) {
-        // `name=` is no value either: only `name=""` says that it is meant to be empty.
+        // `name=` has no value either: only `name=""` has an empty one.
         let isAbsent = pair.value.map { $0.isEmpty && !pair.isWellFormed } ?? true
         guard let value = isAbsent ? absentValue : pair.value, value.isQuotable else { return nil }
         self.init(checkedName: pair.name, value: value)
@@ -33,7 +33,7 @@ public struct FieldParameter: Sendable, Hashable {
 }
 
 extension FieldParameter: CustomStringConvertible {
-    /// The parameter as it is sent: the value as a token where it is one, else as a quoted string.
+    /// The parameter as it is sent: the value as a token if it is one, else as a quoted string.
     public var description: String { "\(name)=\(value.tokenOrQuoted)" }
 }
 

@@ -4,21 +4,20 @@
     public import Foundation
 #endif
 
-/// A moment as HTTP writes it, to the second: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+/// A date as HTTP writes it, to the second: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
 ///
-/// All three forms are read, whatever the locale and the time zone of the machine:
+/// All three forms are read, independently of the locale and the time zone of the machine:
 ///
 /// | form | example |
 /// | --- | --- |
-/// | IMF-fixdate, the one that is written | `Sun, 06 Nov 1994 08:49:37 GMT` |
+/// | IMF-fixdate, the form that is written | `Sun, 06 Nov 1994 08:49:37 GMT` |
 /// | RFC 850, obsolete | `Sunday, 06-Nov-94 08:49:37 GMT` |
 /// | asctime, obsolete | `Sun Nov  6 08:49:37 1994` |
 ///
-/// Recipients are asked to be robust (RFC 9110 §5.6.7, RFC 9111 §4.2), so this is tolerated: letters in any case, more
-/// white space than needed, `UTC` for `GMT`, one-digit days, four-digit years in the RFC 850 form, long and short names
-/// of weekdays in each form, and a weekday that does not belong to the date: the name says nothing that the date does
-/// not, and a date lost for it would serve nobody. Other zones and impossible dates are errors. A leap second is accepted
-/// where one can be, as `23:59:60`, and is the same moment as the second after it.
+/// Recipients are asked to be robust (RFC 9110 §5.6.7, RFC 9111 §4.2), so the following is tolerated: letters in any
+/// case, additional white space, `UTC` for `GMT`, one-digit days, four-digit years in the RFC 850 form, long and short
+/// names of weekdays in each form, and a weekday that does not match the date. Other zones and impossible dates are
+/// errors. A leap second, `23:59:60`, is accepted at the end of any day, and is the same moment as the second after it.
 public struct HTTPDate: Sendable, Hashable {
     /// Whole seconds since 1970, within the years 1 to 9999.
     private let seconds: Int64
@@ -26,7 +25,7 @@ public struct HTTPDate: Sendable, Hashable {
     /// The date to the second below; dates outside the years 1 to 9999 become the nearest that can be written.
     public init(_ date: Date) {
         let seconds = date.timeIntervalSince1970.rounded(.down)
-        // Not a number compares false and becomes the earliest date, which every use takes for long past.
+        // NaN compares false and becomes the earliest date, which counts as long past.
         guard seconds > Double(CivilTime.earliest) else {
             self.seconds = CivilTime.earliest
             return
@@ -38,16 +37,16 @@ public struct HTTPDate: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - string: the field value.
-    ///   - now: what the two-digit years of the RFC 850 form are measured against: such a date is never more than 50
-    ///     years after it (RFC 9110 §5.6.7).
-    /// - Throws: `FieldError` if this is no date, or one that never was.
+    ///   - now: the reference for the two-digit years of the RFC 850 form: such a date is never more than 50 years
+    ///     after it (RFC 9110 §5.6.7).
+    /// - Throws: `FieldError` if this is not a date, or an impossible one.
     public init(_ string: some StringProtocol, now: Date) throws(FieldError) {
         try self.init(bytes: Array(string.utf8), now: now)
     }
 
     /// Reads a date in any of the three forms from bytes as they were received; see `init(_:now:)`.
     ///
-    /// - Throws: `FieldError` if this is no date, or one that never was.
+    /// - Throws: `FieldError` if this is not a date, or an impossible one.
     public init(bytes: [UInt8], now: Date) throws(FieldError) {
         var cursor = FieldCursor(bytes, field: "HTTP date")
         self = try Self.read(&cursor, now: now)
@@ -63,7 +62,7 @@ extension HTTPDate: Comparable {
 }
 
 extension HTTPDate: CustomStringConvertible {
-    /// The date as IMF-fixdate, the only form to send (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The date as IMF-fixdate, the only form that may be sent (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
         let time = CivilTime(secondsSince1970: seconds)
         let weekday = Self.weekdays[time.weekday].prefix(3)
@@ -99,7 +98,7 @@ extension HTTPDate {
         cursor.skipWhitespace()
         guard cursor.isAtEnd else { throw cursor.error(.trailingBytes) }
         guard time.isValid else { throw cursor.error(.outOfRange("the date or time"), offset: start) }
-        // 9999-12-31 23:59:60 is the one moment that would leave the range of years.
+        // Only 9999-12-31 23:59:60 would leave the range of years.
         return HTTPDate(seconds: min(time.secondsSince1970, CivilTime.latest))
     }
 

@@ -13,18 +13,18 @@
 public struct Link: Sendable, Hashable {
     /// What it points to, as it was written: a URI or a relative reference, perhaps empty.
     public let target: String
-    /// What the target is to the context, from the first `rel` alone (§3.3).
+    /// The relation of the target to the context, from the first `rel` only (§3.3).
     ///
     /// Registered types are in lower case; those with a colon, which are URIs, are kept as written.
     public let relationTypes: [String]
-    /// All parameters in the order they were written, repeated ones included; a value left out is empty.
+    /// All parameters in the order they were written, repeated ones included; a missing value is empty.
     public let parameters: [FieldParameter]
 
     /// Makes a link that can be written.
     ///
     /// - Parameters:
-    ///   - target: a URI or relative reference; bring it into ASCII first if it goes to a server.
-    ///   - relationTypes: one `rel` parameter is made of them, in front of the others; none if they are empty.
+    ///   - target: a URI or relative reference; a server needs it in ASCII.
+    ///   - relationTypes: the relation types, written as one `rel` parameter in front of the others; none if empty.
     ///   - parameters: further parameters.
     /// - Throws: `FieldError` if the target holds `>` or a control character, or a relation type white space.
     public init(
@@ -55,7 +55,7 @@ public struct Link: Sendable, Hashable {
         }
     }
 
-    /// A name for the target: `title*` if it can be decoded, else `title` (§3.4.1).
+    /// A label for the target: `title*` if it can be decoded, else `title` (§3.4.1).
     public var title: String? {
         parameters.first("title*").flatMap(ExtendedValue.decode) ?? parameters.first("title")
     }
@@ -71,15 +71,15 @@ public struct Link: Sendable, Hashable {
 
     /// The context of the link if it is not the resource that was fetched (§3.2).
     ///
-    /// A `next` link with an anchor says what comes after something else.
+    /// A `next` link with an anchor names the successor of another resource.
     public var anchor: String? { parameters.first("anchor") }
 
-    /// Whether the target has this relation, in whatever case it is written (§2.1).
+    /// Whether the target has this relation, in any letter case (§2.1).
     public func hasRelation(_ type: String) -> Bool {
         relationTypes.contains { $0.equalsIgnoringASCIICase(type) }
     }
 
-    /// The target as an absolute URL; `nil` if it is none, even against the URL it came from.
+    /// The target as an absolute URL, resolved against `base` where it is relative; `nil` if it cannot be resolved.
     public func resolved(against base: URL) -> URL? {
         URL(reference: target, against: base)
     }
@@ -90,7 +90,9 @@ public struct Link: Sendable, Hashable {
 }
 
 extension Link: CustomStringConvertible {
-    /// The link as it is sent, parameters always quoted, as the oldest readers expect them.
+    /// The link as it is sent.
+    ///
+    /// Parameters are always quoted, as the oldest clients expect.
     public var description: String {
         parameters.reduce(into: "<\(target)>") { text, parameter in
             // An extended value is a token by definition (RFC 8187 §3.2).
@@ -105,9 +107,9 @@ extension Link: CustomStringConvertible {
 extension Link {
     /// Reads the links of all `Link` fields of a message, in order.
     ///
-    /// As RFC 8288 appendix B asks, what cannot be read is skipped: a broken parameter alone, a broken link up to the
-    /// next comma. But where there is something and no link at all could be read, an error says so: to a caller who
-    /// follows pages, silence would look like the last page.
+    /// What cannot be read is skipped, as RFC 8288 appendix B asks: a malformed parameter alone, a malformed link up to
+    /// the next comma. If there is content but no link can be read, the method throws: for a caller that follows pages,
+    /// an empty result would look like the last page.
     ///
     /// - Parameter lines: the values of the field lines named `Link`.
     /// - Returns: the links; none if the lines are empty.
@@ -144,7 +146,7 @@ extension Link {
         }
         let range = cursor.take { $0 != UInt8(ascii: ">") }
         guard cursor.take(">") else { return nil }
-        // The target's text is only made where it can be one; its parameters are passed in any case.
+        // The text of the target is created only if this can be a target; its parameters are passed in any case.
         let target = cursor.text(range)
         let parameters = cursor.pairs(delimiters: [.comma, .semicolon])
             .compactMap { FieldParameter($0, absentValue: "") }

@@ -25,8 +25,8 @@ public struct MediaType: Sendable, Hashable {
 
     /// Reads a media type.
     ///
-    /// Tolerated, because the type itself is clear: parameters that cannot be read are left out, unquoted values may
-    /// hold more than token characters, white space may stand around `=`, a closing quote may lack.
+    /// What leaves the type clear is tolerated: parameters that cannot be read are left out, unquoted values may
+    /// contain more than token characters, white space may surround `=`, and a closing quote may be missing.
     ///
     /// - Throws: `FieldError` if there is no `type/subtype`, or something other than parameters follows it.
     public init(_ string: some StringProtocol) throws(FieldError) {
@@ -61,10 +61,10 @@ public struct MediaType: Sendable, Hashable {
     /// The name of the character set, in lower case.
     public var charset: String? { parameters.first("charset")?.asciiLowercased }
 
-    /// What separates the parts of a multipart body, exactly as written.
+    /// The separator between the parts of a multipart body, exactly as written.
     public var boundary: String? { parameters.first("boundary") }
 
-    /// The value of the first parameter of that name, in whatever case the name is given.
+    /// The value of the first parameter of that name; the name is matched in any letter case.
     public func parameter(_ name: String) -> String? { parameters.first(name.asciiLowercased) }
 
     /// Whether the content is JSON: `application/json`, `text/json` or a `+json` suffix.

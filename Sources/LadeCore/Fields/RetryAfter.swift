@@ -4,20 +4,20 @@
     public import Foundation
 #endif
 
-/// When a server asks to be called again: `120` or `Fri, 31 Dec 1999 23:59:59 GMT` (RFC 9110 §10.2.3).
+/// When a server asks the client to call again: `120` or `Fri, 31 Dec 1999 23:59:59 GMT` (RFC 9110 §10.2.3).
 public enum RetryAfter: Sendable, Hashable {
-    /// After this long, counted from when the answer arrived.
+    /// After this long, counted from the arrival of the answer.
     case delay(Duration)
     /// Not before this date, by the server's clock.
     case date(Date)
 
     /// Reads a whole number of seconds or an HTTP date in any of its three forms.
     ///
-    /// However many digits there are, the delay is at most 2³¹ seconds (68 years).
+    /// The delay is at most 2³¹ seconds (68 years), for any number of digits.
     ///
     /// - Parameters:
     ///   - string: the field value.
-    ///   - now: what two-digit years are measured against; see `HTTPDate.init(_:now:)`.
+    ///   - now: the reference for two-digit years; see `HTTPDate.init(_:now:)`.
     /// - Throws: `FieldError` for anything else: negative, fractional and exponential numbers, a number with a tail.
     public init(_ string: some StringProtocol, now: Date) throws(FieldError) {
         try self.init(bytes: Array(string.utf8), now: now)
@@ -38,12 +38,12 @@ public enum RetryAfter: Sendable, Hashable {
         self = .delay(.seconds(seconds))
     }
 
-    /// How long to wait from now on, from zero to 2³¹ seconds.
+    /// How long to wait from now, from zero to 2³¹ seconds.
     ///
     /// - Parameters:
-    ///   - serverDate: the `Date` field of the same answer. A date to retry at is measured against it, so that the wait
-    ///     is right though the two clocks differ (policies PL-13).
-    ///   - now: what a date is measured against without one.
+    ///   - serverDate: the `Date` field of the same answer. A retry date is compared with it, so that the wait is right
+    ///     even if the two clocks differ.
+    ///   - now: what a retry date is compared with when `serverDate` is nil.
     /// - Returns: the wait; zero for a date that has passed.
     public func delay(serverDate: Date?, now: Date) -> Duration {
         let limit = FieldCursor.deltaSecondsLimit
@@ -52,7 +52,7 @@ public enum RetryAfter: Sendable, Hashable {
             return min(max(delay, .zero), .seconds(limit))
         case .date(let date):
             let interval = date.timeIntervalSince(serverDate ?? now)
-            // Not a number compares false: no wait.
+            // NaN compares false: no wait.
             guard interval > 0 else { return .zero }
             return interval < Double(limit) ? .seconds(interval) : .seconds(limit)
         }
@@ -60,7 +60,7 @@ public enum RetryAfter: Sendable, Hashable {
 }
 
 extension RetryAfter: CustomStringConvertible {
-    /// The field value: seconds, a fraction counted as a whole one so that nobody comes early, or IMF-fixdate.
+    /// The field value: seconds, rounded up so that no client comes early, or an IMF-fixdate.
     public var description: String {
         switch self {
         case .delay:

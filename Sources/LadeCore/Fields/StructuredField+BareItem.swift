@@ -7,7 +7,7 @@
 extension StructuredField {
     /// A value without parameters (RFC 9651 §3.3).
     ///
-    /// The format has these eight types and no room for more, so a `switch` over them stays complete.
+    /// The format has these eight types, and a `switch` over them stays exhaustive.
     public enum BareItem: Sendable, Hashable {
         /// A whole number of at most 15 digits (§3.3.1).
         case integer(Int64)
@@ -23,7 +23,7 @@ extension StructuredField {
         case boolean(Bool)
         /// A moment, to the second (§3.3.7).
         case date(Date)
-        /// Text in Unicode, for people to read (§3.3.8).
+        /// Unicode text for display to people (§3.3.8).
         case displayString(String)
     }
 
@@ -32,22 +32,22 @@ extension StructuredField {
         /// The number times 1,000; the magnitude is less than 10¹⁵.
         public let thousandths: Int64
 
-        /// Makes the number that is so many thousandths; `nil` if it has more than 12 digits before the point.
+        /// Makes the number of this many thousandths; `nil` if it has more than 12 digits before the point.
         public init?(thousandths: Int64) {
             guard thousandths.magnitude < 1_000_000_000_000_000 else { return nil }
             self.thousandths = thousandths
         }
 
-        /// Makes the nearest number with three digits after the point, of two as near the even one (§4.1.5).
+        /// Makes the nearest number with three digits after the point; ties go to the even one (§4.1.5).
         ///
-        /// 0.0015 and 0.0025 both become 0.002. `nil` if it has more than 12 digits before the point, or is no number.
+        /// 0.0015 and 0.0025 both become 0.002. `nil` if it has more than 12 digits before the point, or is NaN.
         public init?(_ value: Double) {
             let rounded = (value * 1_000).rounded(.toNearestOrEven)
             guard rounded.magnitude < 1e15 else { return nil }
             self.thousandths = Int64(rounded)
         }
 
-        /// The nearest binary number.
+        /// The nearest floating-point number.
         public var doubleValue: Double { Double(thousandths) / 1_000 }
     }
 }

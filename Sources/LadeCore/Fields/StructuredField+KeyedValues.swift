@@ -1,11 +1,12 @@
 extension StructuredField {
     /// Values by key, in order: a dictionary (RFC 9651 §3.2) or parameters (§3.1.2).
     ///
-    /// Two are equal only if the order is the same too. Looking up a key takes time in proportion to the number of keys.
+    /// Two values are equal only if the order is the same too. Looking up a key takes time proportional to the number
+    /// of keys.
     public struct KeyedValues<Value: Sendable & Hashable>: Sendable, Hashable {
         /// A key and its value.
         public struct Entry: Sendable, Hashable {
-            /// The key: `a`…`z` or `*`, then also digits and `_ - .`.
+            /// The key: it starts with `a`…`z` or `*`; digits and `_ - .` may follow.
             public let key: String
             /// The value.
             public var value: Value
@@ -14,12 +15,14 @@ extension StructuredField {
         /// The entries in order; no key occurs twice.
         public private(set) var entries: [Entry]
 
-        /// Takes over entries whose keys are known to differ.
+        /// Makes values from entries whose keys are known to differ.
         init(distinct entries: [Entry]) {
             self.entries = entries
         }
 
-        /// The value of a key; setting one that is there keeps its place, a new one goes to the end, `nil` removes it.
+        /// The value of a key.
+        ///
+        /// Setting an existing key keeps its position, a new key is appended, and `nil` removes the key.
         public subscript(key: String) -> Value? {
             get { entries.first { $0.key == key }?.value }
             set {
@@ -36,7 +39,7 @@ extension StructuredField {
 }
 
 extension StructuredField.KeyedValues: ExpressibleByDictionaryLiteral {
-    /// Makes values by key; of equal keys the last value counts, in the place of the first.
+    /// Makes values by key; of equal keys the last value counts, in the position of the first.
     public init(dictionaryLiteral elements: (String, Value)...) {
         self.init(distinct: [])
         for (key, value) in elements { self[key] = value }

@@ -1,7 +1,7 @@
 /// Structured field values (RFC 9651): items, lists and dictionaries of typed values with parameters.
 ///
-/// Parsing is strict, as the RFC demands (§4.2): one fault and nothing of the field counts. Values that were parsed can
-/// always be serialised; values that were made can contain what the format cannot, and then serialising throws.
+/// Parsing is strict, as the RFC demands (§4.2): one error invalidates the whole field. Parsed values can always be
+/// serialised. Values made in code can contain what the format cannot represent; serialising those throws.
 ///
 /// ```swift
 /// let limits = try StructuredField.Dictionary(parsing: [#""burst";q=100;w=60"#])
@@ -9,15 +9,15 @@
 /// try priority.serialised()  // u=1, i
 /// ```
 public enum StructuredField {
-    /// How much a field may hold before it is refused; the length of the field itself is the transport's matter.
+    /// How much a field may contain before it is refused; the transport limits the length of the field itself.
     ///
     /// The defaults are what each parser has to support (RFC 9651 §3.1, §3.1.1, §3.1.2, §3.2).
     public struct Limits: Sendable, Hashable {
-        /// Members of a list or dictionary; 1,024 unless told otherwise.
+        /// Members of a list or dictionary; 1,024 by default.
         public var members = 1_024
-        /// Items of one inner list; 256 unless told otherwise.
+        /// Items of one inner list; 256 by default.
         public var innerListItems = 256
-        /// Parameters of one item or inner list; 256 unless told otherwise.
+        /// Parameters of one item or inner list; 256 by default.
         public var parameters = 256
 
         /// Makes the default limits.
@@ -31,10 +31,10 @@ public enum StructuredField {
     public struct Item: Sendable, Hashable {
         /// The value.
         public var value: BareItem
-        /// What is said about it.
+        /// The parameters of the item.
         public var parameters: Parameters
 
-        /// Makes an item, without parameters unless some are given.
+        /// Makes an item.
         public init(_ value: BareItem, parameters: Parameters = [:]) {
             self.value = value
             self.parameters = parameters
@@ -45,17 +45,17 @@ public enum StructuredField {
     public struct InnerList: Sendable, Hashable {
         /// The items in order.
         public var items: [Item]
-        /// What is said about all of them.
+        /// The parameters of the list.
         public var parameters: Parameters
 
-        /// Makes an inner list, without parameters unless some are given.
+        /// Makes an inner list.
         public init(_ items: [Item], parameters: Parameters = [:]) {
             self.items = items
             self.parameters = parameters
         }
     }
 
-    /// What a list or dictionary holds.
+    /// A member of a list or dictionary.
     public enum Member: Sendable, Hashable {
         /// A single value.
         case item(Item)
@@ -79,7 +79,7 @@ public enum StructuredField {
 
     /// A list (§3.1).
     ///
-    /// Empty, it is the same as no field at all.
+    /// An empty list is the same as no field.
     public struct List: Sendable, Hashable {
         /// The members in order.
         public var members: [Member]
@@ -92,7 +92,7 @@ public enum StructuredField {
 
     /// A dictionary, in order (§3.2).
     ///
-    /// Empty, it is the same as no field at all.
+    /// An empty dictionary is the same as no field.
     public typealias Dictionary = KeyedValues<Member>
 }
 
@@ -166,8 +166,8 @@ extension StructuredField.KeyedValues<StructuredField.Member> {
 extension StructuredField.Item {
     /// The field value (§4.1.3).
     ///
-    /// - Throws: `FieldError` if a part of it cannot be written: a key, a number out of range, text that is not ASCII in a
-    ///   string, a token that is none.
+    /// - Throws: `FieldError` if a part cannot be written: an invalid key, a number out of range, text in a string that
+    ///   is not ASCII, an invalid token.
     public func serialised() throws(FieldError) -> String {
         var serialiser = StructuredFieldSerialiser()
         try serialiser.write(self)
@@ -176,7 +176,7 @@ extension StructuredField.Item {
 }
 
 extension StructuredField.List {
-    /// The field value (§4.1.1); a field whose value is empty is not to be sent.
+    /// The field value (§4.1.1); a field whose value is empty must not be sent.
     ///
     /// - Throws: `FieldError` if a part of it cannot be written; see `Item.serialised()`.
     public func serialised() throws(FieldError) -> String {
@@ -187,7 +187,7 @@ extension StructuredField.List {
 }
 
 extension StructuredField.KeyedValues<StructuredField.Member> {
-    /// The field value (§4.1.2); a field whose value is empty is not to be sent.
+    /// The field value (§4.1.2); a field whose value is empty must not be sent.
     ///
     /// - Throws: `FieldError` if a part of it cannot be written; see `Item.serialised()`.
     public func serialised() throws(FieldError) -> String {

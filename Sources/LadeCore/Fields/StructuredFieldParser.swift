@@ -6,12 +6,12 @@
 
 /// The parsing algorithms of RFC 9651 §4.2, one function each.
 ///
-/// Nesting ends at items of inner lists, so no input can make it recur.
+/// Nesting ends at the items of inner lists, so no input causes recursion.
 struct StructuredFieldParser {
     private var cursor: FieldCursor
     private let limits: StructuredField.Limits
 
-    /// Reads a whole field (§4.2): the lines joined by commas, blanks around them left out.
+    /// Reads a whole field (§4.2): the lines joined by commas, without the blanks around them.
     static func parse<Value>(
         _ lines: [[UInt8]],
         limits: StructuredField.Limits,
@@ -58,7 +58,8 @@ struct StructuredFieldParser {
         return assembly.values
     }
 
-    /// What lists and dictionaries share: members between commas, none of them empty, none after the last comma.
+    /// The common part of lists and dictionaries: members between commas, none of them empty, none after the last
+    /// comma.
     private mutating func eachMember(
         _ read: (inout StructuredFieldParser) throws(FieldError) -> Void
     ) throws(FieldError) {
@@ -180,7 +181,7 @@ struct StructuredFieldParser {
         throw cursor.error(.expected("a printable ASCII character or the closing quote"))
     }
 
-    /// §4.2.7: padding may lack and the bits that it fills need not be zero, as §4.2.7 allows.
+    /// Padding may be missing and the bits that it fills need not be zero, as §4.2.7 allows.
     private mutating func byteSequence() throws(FieldError) -> [UInt8] {
         _ = cursor.take()
         let start = cursor.offset
@@ -212,7 +213,7 @@ struct StructuredFieldParser {
         return Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// §4.2.10: percent escapes are in lower case, and what they make is UTF-8.
+    /// §4.2.10: percent escapes are in lower case, and the decoded bytes are UTF-8.
     private mutating func displayString() throws(FieldError) -> String {
         _ = cursor.take()
         let start = cursor.offset
@@ -241,21 +242,23 @@ struct StructuredFieldParser {
         return value
     }
 
-    /// Blanks alone: tabs are only allowed around commas.
+    /// Spaces only: tabs are allowed only around commas.
     private mutating func skipBlanks() {
         cursor.take { $0 == UInt8(ascii: " ") }
     }
 }
 
-/// Collects values by key in linear time; a repeated key takes the new value in its old place.
+/// Collects values by key in linear time; a repeated key takes the new value in its old position.
 private struct Assembly<Value: Sendable & Hashable> {
     private var entries: [StructuredField.KeyedValues<Value>.Entry] = []
-    /// The place of each key; Swift seeds its hashes, so that keys cannot be chosen to collide.
+    /// The position of each key.
+    ///
+    /// Swift seeds its hashes, so that keys cannot be chosen to collide.
     private var places: [String: Int] = [:]
 
     var values: StructuredField.KeyedValues<Value> { .init(distinct: entries) }
 
-    /// Returns false, without adding anything, if the key would be one too many.
+    /// Returns false, and adds nothing, if the key would exceed the limit.
     mutating func set(_ key: String, _ value: Value, limit: Int) -> Bool {
         if let place = places[key] {
             entries[place].value = value
@@ -269,7 +272,7 @@ private struct Assembly<Value: Sendable & Hashable> {
 }
 
 extension UInt8 {
-    /// What a key may go on with (RFC 9651 §3.1.2).
+    /// The bytes of a key after its first (RFC 9651 §3.1.2).
     var isStructuredKeyByte: Bool {
         if isLowercaseLetter || isDigit { return true }
         return switch self {
@@ -278,7 +281,7 @@ extension UInt8 {
         }
     }
 
-    /// What a token may go on with (RFC 9651 §3.3.4).
+    /// The bytes of a token after its first (RFC 9651 §3.3.4).
     var isStructuredTokenByte: Bool { isTokenCharacter || self == UInt8(ascii: ":") || self == UInt8(ascii: "/") }
 
     /// The base64 alphabet without padding (RFC 4648 §4).

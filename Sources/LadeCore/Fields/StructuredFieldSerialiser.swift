@@ -95,7 +95,7 @@ struct StructuredFieldSerialiser {
         case .boolean(let boolean):
             text += boolean ? "?1" : "?0"
         case .date(let date):
-            // A moment between two seconds is written as the earlier one.
+            // A time between two seconds is written as the earlier one.
             let seconds = date.timeIntervalSince1970.rounded(.down)
             guard seconds.magnitude < 1e15 else { throw Self.notWritable("the date") }
             text += "@\(Int64(seconds))"

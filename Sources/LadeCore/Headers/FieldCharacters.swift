@@ -7,15 +7,15 @@
 #endif
 
 extension UInt8 {
-    /// Whether the byte may stand in a token: a method, a field name, a parameter name (RFC 9110 §5.6.2).
+    /// Whether the byte may occur in a token: a method, a field name, a parameter name (RFC 9110 §5.6.2).
     @inlinable package var isTokenCharacter: Bool {
-        // One bit for each of the 128 characters, because this is asked for each byte of each name.
+        // One bit for each of the 128 characters, because this runs for each byte of each name.
         let high = self >= 0x40
         let bits: UInt64 = high ? 0x57FF_FFFF_C7FF_FFFE : 0x03FF_6CFA_0000_0000
         return self < 0x80 && bits >> UInt64(self & 0x3F) & 1 == 1
     }
 
-    /// Whether the byte may stand in a field value: visible, space, tab or above ASCII (RFC 9110 §5.5).
+    /// Whether the byte may occur in a field value: visible, space, tab or above ASCII (RFC 9110 §5.5).
     @inlinable package var isFieldContent: Bool {
         self >= 0x20 ? self != 0x7F : self == 0x09
     }
@@ -27,7 +27,9 @@ extension UInt8 {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether every byte may stand in a field value; eight at a time, for most have nothing unusual.
+    /// Whether every byte may occur in a field value.
+    ///
+    /// Checks eight bytes at a time, because most values have nothing unusual.
     package var areFieldContent: Bool {
         guard let baseAddress else { return true }
         let start = UnsafeRawPointer(baseAddress)
@@ -35,13 +37,14 @@ extension UnsafeBufferPointer<UInt8> {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops = ones << 7
         while offset < count, count >= 8 {
-            // The last word may have bytes of the one before.
+            // The last word may overlap the one before.
             offset = Swift.min(offset, count - 8)
             let word = start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let belowSpace = (word &- ones &* 0x20) & ~word & tops
             let mixed = word ^ ones &* 0x7F
             let delete = (mixed &- ones) & ~mixed & tops
-            // A borrow may accuse an innocent byte but never acquits a guilty one; a tab is allowed, so look closely.
+            // The subtraction may borrow, which can flag a valid byte but never hides an invalid one. A tab is valid
+            // too, so flagged words are checked byte by byte.
             if belowSpace | delete != 0 {
                 for index in offset..<(offset + 8) where !self[index].isFieldContent { return false }
             }
@@ -54,7 +57,9 @@ extension UnsafeBufferPointer<UInt8> {
         return true
     }
 
-    /// How many bytes at the beginning may stand in a token; eight at a time, for most are letters and hyphens.
+    /// How many bytes at the beginning may occur in a token.
+    ///
+    /// Checks eight at a time, because most are letters and hyphens.
     package var tokenPrefixLength: Int {
         guard let baseAddress else { return 0 }
         let start = UnsafeRawPointer(baseAddress)
@@ -80,7 +85,9 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension String {
-    /// Whether two texts are the same bytes; equality lets texts differ that Unicode calls equivalent, and takes longer.
+    /// Whether two texts are the same bytes.
+    ///
+    /// `==` also accepts texts that Unicode calls equivalent, and takes longer.
     package func isSpelled(like other: String) -> Bool {
         utf8.count == other.utf8.count && begins(with: other)
     }
@@ -98,11 +105,11 @@ extension String {
         return utf8.starts(with: prefix.utf8)
     }
 
-    /// Whether two texts are equal when A–Z and a–z are not told apart; other characters compare as they are.
+    /// Whether two texts are equal when the case of A–Z is ignored; other characters compare exactly.
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         let count = utf8.count
         guard count == other.utf8.count else { return false }
-        // Swift's own strings are contiguous; what is not (bridged ones on Apple platforms) goes the long way.
+        // Native Swift strings are contiguous; others (bridged ones on Apple platforms) take the slower path.
         let isEqual = utf8.withContiguousStorageIfAvailable { mine in
             other.utf8.withContiguousStorageIfAvailable { theirs in
                 for index in 0..<count where mine[index] != theirs[index] {
@@ -119,7 +126,7 @@ extension String {
 extension String {
     /// The text with control characters written as `\xNN`, cut after `limit` characters.
     ///
-    /// Whatever a server sent goes through this before it is put into a message that a terminal may show.
+    /// Every text of a server passes through this before it becomes part of a message that a terminal may show.
     package func escapedForDisplay(limit: Int = 200) -> String {
         var result = ""
         for (count, scalar) in unicodeScalars.enumerated() {
@@ -137,7 +144,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character can change what a reader sees around it: C0, DEL, C1 and the bidirectional controls.
+    /// Whether the character can change how the text around it is displayed: C0, DEL, C1 and the bidirectional
+    /// controls.
     package var rewritesDisplay: Bool {
         value < 0x20 || (0x7F...0x9F).contains(value)
             || (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value)

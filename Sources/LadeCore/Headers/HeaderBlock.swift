@@ -1,11 +1,12 @@
-/// A received header section as it came: its bytes, and where the names and values are.
+/// A received header section: its bytes, and the positions of the names and values.
 ///
-/// Most answers are asked for one or two of their fields, or none; strings are made for those alone.
+/// Most callers read one or two fields of an answer, or none; strings are made only for those.
 package struct HeaderBlock: @unchecked Sendable {
     /// Collects a section line by line.
     package struct Builder: @unchecked Sendable {
         private var memory: Memory?
-        // What the memory holds and has room for, and where: kept here, this is the hottest loop over an answer's head.
+        // Cached here because this is the hottest loop over an answer's head: what the memory contains, its capacity,
+        // and its address.
         private var marks: UnsafeMutablePointer<Mark>?
         private var text: UnsafeMutablePointer<UInt8>?
         private var room = (marks: 0, bytes: 0)
@@ -16,18 +17,18 @@ package struct HeaderBlock: @unchecked Sendable {
         /// Begins an empty section.
         package init() {}
 
-        /// What was collected so far.
+        /// The section as collected so far.
         package var block: HeaderBlock {
             memory?.setSizes(marks: count, bytes: bytes)
             return HeaderBlock(memory: memory)
         }
 
-        /// Appends a field whose name and value were checked already.
+        /// Appends a field whose name and value were validated already.
         ///
         /// - Parameters:
         ///   - line: The field's line.
-        ///   - name: Where in it the name ends, which stands at its beginning.
-        ///   - value: Where in it the value stands; behind the name.
+        ///   - name: The length of the name, which starts the line.
+        ///   - value: The range of the value within the line, after the name.
         package mutating func append(_ line: UnsafeBufferPointer<UInt8>, name: Int, value: Range<Int>) {
             makeRoom(bytes: value.upperBound, marks: 1)
             guard let marks, let text, let source = line.baseAddress else { return }
@@ -56,7 +57,7 @@ package struct HeaderBlock: @unchecked Sendable {
             last.pointee.value = last.pointee.value.lowerBound..<Int32(truncatingIfNeeded: bytes)
         }
 
-        /// Sees to it that the memory is this builder's own and has so much room.
+        /// Makes the memory unique to this builder and large enough for this much more.
         private mutating func makeRoom(bytes more: Int, marks moreMarks: Int) {
             let hasRoom = bytes + more <= room.bytes && count + moreMarks <= room.marks
             if hasRoom, isKnownUniquelyReferenced(&memory) { return }
@@ -65,7 +66,7 @@ package struct HeaderBlock: @unchecked Sendable {
 
         @inline(never)
         private mutating func move(bytes more: Int, marks moreMarks: Int) {
-            // What a usual head needs; doubled when it is not enough.
+            // Enough for a usual head; doubled when it is too small.
             let larger = (marks: max(16, 2 * (count + moreMarks)), bytes: max(512, 2 * (bytes + more)))
             let new = Memory.make(marks: larger.marks, bytes: larger.bytes)
             let places = new.places
@@ -77,7 +78,7 @@ package struct HeaderBlock: @unchecked Sendable {
         }
     }
 
-    /// Where one field's name and value stand.
+    /// The positions of one field's name and value.
     fileprivate struct Mark {
         var name: Range<Int32>
         var value: Range<Int32>
@@ -89,11 +90,12 @@ package struct HeaderBlock: @unchecked Sendable {
         let markCapacity: Int
     }
 
-    /// The marks and the bytes of a section in one piece of memory, because every answer makes one and every copy of a
+    /// The marks and the bytes of a section in one allocation, because every answer makes one and every copy of a
     /// response copies the reference.
     ///
-    /// Changed by a builder that is its only owner; else it is constant, which is the proof behind `@unchecked Sendable`
-    /// of those who hold it. By pointers throughout: `header` is a property whose every use is checked for exclusivity.
+    /// Only a builder that is the unique owner changes it; afterwards it is constant. That is the proof for
+    /// `@unchecked Sendable` of the types that hold it. It is accessed through pointers, because each use of the
+    /// property `header` has an exclusivity check.
     fileprivate final class Memory: ManagedBuffer<Sizes, Mark> {
         static func make(marks: Int, bytes: Int) -> Memory {
             let stride = MemoryLayout<Mark>.stride
@@ -103,7 +105,7 @@ package struct HeaderBlock: @unchecked Sendable {
             return unsafeDowncast(buffer, to: Memory.self)
         }
 
-        /// Where the marks and the bytes stand.
+        /// The addresses of the marks and the bytes.
         var places: (marks: UnsafeMutablePointer<Mark>, text: UnsafeMutablePointer<UInt8>) {
             withUnsafeMutablePointers { sizes, marks in
                 let text = UnsafeMutableRawPointer(marks + sizes.pointee.markCapacity)
@@ -113,7 +115,7 @@ package struct HeaderBlock: @unchecked Sendable {
 
         func setSizes(marks: Int, bytes: Int) {
             withUnsafeMutablePointerToHeader { sizes in
-                // Sections that share memory have the same sizes: nothing is written while somebody may read.
+                // Sections that share memory have the same sizes: nothing is written while another thread may read.
                 guard sizes.pointee.marks != marks || sizes.pointee.bytes != bytes else { return }
                 sizes.pointee.marks = marks
                 sizes.pointee.bytes = bytes
@@ -124,7 +126,7 @@ package struct HeaderBlock: @unchecked Sendable {
         var count: Int { withUnsafeMutablePointerToHeader { $0.pointee.marks } }
 
         func mark(_ position: Int) -> Mark {
-            precondition(position >= 0 && position < count, "no field stands at \(position)")
+            precondition(position >= 0 && position < count, "no field at position \(position)")
             return withUnsafeMutablePointerToElements { $0[position] }
         }
 
@@ -161,7 +163,7 @@ package struct HeaderBlock: @unchecked Sendable {
         }
     }
 
-    /// Whether the field at a position has that name.
+    /// Whether the field at a position has the given name.
     func isNamed(_ name: String, at position: Int) -> Bool {
         guard let memory else { return false }
         let range = memory.mark(position).name
@@ -176,20 +178,20 @@ package struct HeaderBlock: @unchecked Sendable {
         }
     }
 
-    /// The value of the field at a position, which there must be.
+    /// The value of the field at a position, which must exist.
     func value(at position: Int) -> String {
         guard let memory else { preconditionFailure("an empty section has no field") }
         return memory.withBytes { Self.text($0, memory.mark(position).value) }
     }
 
-    /// The value of the field at a position, which there must be, as it was received.
+    /// The value of the field at a position, which must exist, as it was received.
     func octets(at position: Int) -> [UInt8] {
         guard let memory else { preconditionFailure("an empty section has no field") }
         let range = memory.mark(position).value
         return memory.withBytes { Array($0[Int(range.lowerBound)..<Int(range.upperBound)]) }
     }
 
-    /// The field at a position, which there must be.
+    /// The field at a position, which must exist.
     func field(at position: Int) -> Headers.Field {
         guard let memory else { preconditionFailure("an empty section has no field") }
         let mark = memory.mark(position)
@@ -204,7 +206,7 @@ package struct HeaderBlock: @unchecked Sendable {
         }
     }
 
-    /// UTF-8 where it can be and ISO-8859-1 otherwise, so that no byte is lost (RFC 9110 §5.5).
+    /// UTF-8 where valid and ISO-8859-1 otherwise, so that no byte is lost (RFC 9110 §5.5).
     private static func text(_ bytes: UnsafeBufferPointer<UInt8>, _ range: Range<Int32>) -> String {
         let part = UnsafeBufferPointer(rebasing: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
         if let text = String(validating: part, as: UTF8.self) { return text }

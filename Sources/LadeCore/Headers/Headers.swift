@@ -1,9 +1,9 @@
 /// The fields of a header or trailer section: ordered, repeatable, case-insensitive by name, case-preserving.
 ///
-/// Names must be tokens and values must not contain CR, LF, NUL or other control characters but the tab (RFC 9110 §5.1,
-/// §5.5). A field that breaks the rule is never stored, so it cannot reach the wire; what was wrong with the first
-/// such field is kept in ``fault``, and a request whose headers have a fault is refused before anything is sent.
-/// Leading and trailing spaces and tabs of a value are cut off, as they are not part of it.
+/// Names must be tokens, and values must not contain CR, LF, NUL or other control characters except the tab (RFC 9110
+/// §5.1, §5.5). A field that breaks this rule is never stored, so it cannot be sent. ``fault`` keeps what was wrong
+/// with the first such field, and a request whose headers have a fault is refused before anything is sent. Leading and
+/// trailing spaces and tabs are not part of a value and are removed.
 public struct Headers: Sendable, Hashable {
     /// One field: a name and a value.
     public struct Field: Sendable, Hashable {
@@ -11,14 +11,14 @@ public struct Headers: Sendable, Hashable {
         public let name: String
         /// The value without surrounding white space.
         public let value: String
-        // Set for a value that is known to be a secret, whatever its name says.
+        // Set for a value that is a secret independently of its name.
         fileprivate var isMarkedSecret = false
-        // The value as it is sent, where that is no UTF-8.
+        // The value as it is sent, if it is not UTF-8.
         fileprivate var sentOctets: [UInt8]?
-        /// The octets of the value, where they are no UTF-8 and ``value`` is not what goes over the wire.
+        /// The octets of the value if they are not UTF-8, in which case ``value`` differs from what is sent.
         package var unusualOctets: [UInt8]? { sentOctets }
 
-        /// The octets of the value: what goes over the wire.
+        /// The octets of the value, as they are sent.
         package var octets: [UInt8] { sentOctets ?? Array(value.utf8) }
 
         /// Whether name and value are the same octets.
@@ -47,26 +47,26 @@ public struct Headers: Sendable, Hashable {
         public enum Reason: Sendable, Hashable {
             /// The name is empty.
             case emptyName
-            /// The name has a character that no token may have, at this UTF-8 offset.
+            /// The name has a character that is not allowed in a token, at this UTF-8 offset.
             case invalidName(offset: Int)
             /// The value has a control character, at this UTF-8 offset.
             case invalidValue(offset: Int)
         }
 
-        /// The offending field's name, with what cannot be shown replaced.
+        /// The name of the offending field, with unprintable characters replaced.
         public let name: String
         /// What is wrong with it.
         public let reason: Reason
     }
 
-    // One reference in every case, because headers are copied along with each request and response.
+    // One reference in every case, because headers are copied with each request and response.
     private enum Storage: Sendable {
         case fields([Field])
         case block(HeaderBlock)
         case refused(Refused)
     }
 
-    /// A list of which a field was refused.
+    /// A list from which a field was refused.
     private final class Refused: Sendable {
         let fields: [Field]
         let fault: Fault
@@ -79,7 +79,7 @@ public struct Headers: Sendable, Hashable {
 
     private var storage: Storage
 
-    /// What was wrong with the first field that was refused, if one was.
+    /// What was wrong with the first refused field; nil when none was refused.
     public var fault: Fault? {
         if case .refused(let refused) = storage { refused.fault } else { nil }
     }
@@ -95,7 +95,7 @@ public struct Headers: Sendable, Hashable {
         for (name, value) in pairs { add(name, value) }
     }
 
-    /// Makes a list from a received section whose fields were checked already.
+    /// Makes a list from a received section whose fields were validated already.
     package init(checked block: HeaderBlock) {
         storage = .block(block)
     }
@@ -111,13 +111,13 @@ public struct Headers: Sendable, Hashable {
     private mutating func change(_ body: (inout [Field]) -> Void) {
         let fault = fault
         var fields = fields
-        // The list must have one owner while it is changed, or it would be copied.
+        // The list must be uniquely referenced while it changes, or it would be copied.
         storage = .fields([])
         body(&fields)
         storage = fault.map { .refused(Refused(fields, $0)) } ?? .fields(fields)
     }
 
-    /// Keeps the first fault that is found.
+    /// Keeps the first fault.
     private mutating func refuse(_ fault: Fault) {
         if self.fault == nil { storage = .refused(Refused(fields, fault)) }
     }
@@ -188,7 +188,9 @@ public struct Headers: Sendable, Hashable {
         prefix.withUTF8Buffer { prefix in name.prefix(prefix.count).map(\.lowercasedASCII).elementsEqual(prefix) }
     }
 
-    /// Whether both have the same fields byte by byte; equality lets texts differ that Unicode calls equivalent.
+    /// Whether both have the same fields byte by byte.
+    ///
+    /// `==` also accepts texts that Unicode calls equivalent.
     package func areSpelled(like other: Headers) -> Bool {
         count == other.count
             && zip(fields, other.fields).allSatisfy { mine, theirs in
@@ -199,13 +201,15 @@ public struct Headers: Sendable, Hashable {
 
     // MARK: - Changing
 
-    /// Appends a field; one that breaks the rules is not stored and sets ``fault``.
+    /// Appends a field.
+    ///
+    /// An invalid field is not stored and sets ``fault``.
     public mutating func add(_ name: String, _ value: String) {
         guard let field = checked(name, value) else { return }
         change { $0.append(field) }
     }
 
-    /// Replaces every field of that name by one, in the place of the first, or appends it.
+    /// Replaces every field of that name by one, in the position of the first, or appends it.
     public mutating func set(_ name: String, _ value: String) {
         guard let field = checked(name, value) else { return }
         change { fields in
@@ -221,9 +225,9 @@ public struct Headers: Sendable, Hashable {
 
     /// Replaces every field of that name by one whose value is a secret.
     ///
-    /// Whatever the name is, the value is shown as `<redacted>` and does not follow a redirect to another origin.
+    /// The value is shown as `<redacted>` and does not follow a redirect to another origin, independently of the name.
     public mutating func set(_ name: String, secret: Secret) {
-        // The fault names the field only, so the secret cannot show there either.
+        // A fault contains only the name of the field, so it cannot show the secret either.
         guard var field = checked(name, secret.reveal()) else { return }
         field.isMarkedSecret = true
         remove(name)
@@ -256,7 +260,7 @@ public struct Headers: Sendable, Hashable {
     /// Appends every field of `other`, and its fault if this list has none.
     public mutating func add(contentsOf other: Headers) {
         if case .fields(let own) = storage, own.isEmpty {
-            // The list itself: nothing is copied.
+            // Shares the list: nothing is copied.
             storage = other.storage
             return
         }
@@ -360,13 +364,15 @@ extension Headers: CustomReflectable, CustomDebugStringConvertible {
 }
 
 extension Headers.Field {
-    /// Whether the field's value is a credential that logs, errors and events must not show, and that goes to no other origin.
+    /// Whether the field's value is a credential: logs, errors and events do not show it, and it is sent to no other
+    /// origin.
     ///
     /// True for a value that was set as a `Secret`, and for the names of common credentials: `Authorization`, `Cookie`,
-    /// `X-Api-Key`, and every name that ends as one does (`-Token`, `-Key`, `-Secret`, `-Password`, `-Signature` …).
+    /// `X-Api-Key`, and every name with an ending such as `-Token`, `-Key`, `-Secret`, `-Password` or `-Signature`.
     public var carriesCredentials: Bool { isMarkedSecret || CredentialNames.contains(name) }
 
-    /// The value as logs may show it: `<redacted>` for a credential; addresses in it without user names and secret query items.
+    /// The value as logs may show it: `<redacted>` for a credential; addresses in it lose user names and secret query
+    /// items.
     public var redactedValue: String { Redaction.standard.value(of: self) }
 }
 

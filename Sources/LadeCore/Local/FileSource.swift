@@ -12,7 +12,7 @@
     import Darwin
 #endif
 
-/// A file read piece by piece, as a response body or for a request body.
+/// Reads a file in pieces, for a response body or a request body.
 package final class FileSource: ResponseBodySource {
     private static let piece = 256 << 10
 
@@ -31,7 +31,7 @@ package final class FileSource: ResponseBodySource {
     package init(path: String, offset: Int64 = 0, context: ErrorContext) throws(LoadingError) {
         self.path = path
         self.context = context
-        // Opening a named pipe would wait for a writer; for a regular file the flag means nothing.
+        // Opening a named pipe would wait for a writer; for a regular file the flag has no effect.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.fault(path, errno, context) }
         var status = stat()
@@ -47,7 +47,7 @@ package final class FileSource: ResponseBodySource {
         if case .open(let descriptor, _) = state.withLock({ $0 }) { close(descriptor) }
     }
 
-    /// How many bytes there were to read when the file was opened.
+    /// The number of bytes to read, as it was when the file was opened.
     package let length: Int64
 
     package func next() async throws(LoadingError) -> Data? {
@@ -72,7 +72,7 @@ package final class FileSource: ResponseBodySource {
         return count == Self.piece ? chunk : chunk.prefix(count)
     }
 
-    // The descriptor is closed by the reader or at the end of this object's life, never under a read.
+    // The descriptor is closed by the reader or by `deinit`, never during a read.
     package func cancel() {}
 
     package var trailers: Headers { Headers() }

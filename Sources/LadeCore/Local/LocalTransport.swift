@@ -4,16 +4,16 @@
     import Foundation
 #endif
 
-/// Answers `data:` (RFC 2397) and `file:` (RFC 8089) addresses without any network.
+/// Answers `data:` (RFC 2397) and `file:` (RFC 8089) addresses without a network.
 public struct LocalTransport: Transport {
     /// Makes the transport; all values of this type are equal.
     public init() {}
 
-    /// Gives the content of a `data:` or `file:` address with status 200.
+    /// Returns the content of a `data:` or `file:` address with status 200.
     ///
     /// - Parameters:
     ///   - request: GET or HEAD of the address.
-    ///   - call: The call it belongs to.
+    ///   - call: The call that the request belongs to.
     /// - Returns: A complete body for `buffered` delivery, pieces of the file for `streamed`.
     /// - Throws: ``LoadingError/file(_:_:)`` for a file that cannot be read, ``LoadingError/invalidRequest(_:_:)`` for
     ///   another scheme, another method or a malformed `data:` address.
@@ -29,7 +29,7 @@ public struct LocalTransport: Transport {
         }
     }
 
-    /// True: it reads what is there and waits for nothing.
+    /// True: it waits for nothing.
     public var observesScope: Bool { true }
 
     private func data(_ request: Request) throws(LoadingError) -> Response {

@@ -33,10 +33,12 @@ public struct Method: Sendable, Hashable {
     public static var options: Method { Method(known: "OPTIONS") }
     /// Loop the request message back.
     public static var trace: Method { Method(known: "TRACE") }
-    /// Open a tunnel; made by the transport for a proxy and refused as a request of the caller.
+    /// Open a tunnel.
+    ///
+    /// The transport uses it for a proxy; a caller's request with it is refused.
     public static var connect: Method { Method(known: "CONNECT") }
 
-    /// Whether the method asks for nothing to be changed (RFC 9110 §9.2.1).
+    /// Whether the method is defined to change nothing on the server (RFC 9110 §9.2.1).
     public var isSafe: Bool {
         switch rawValue {
         case "GET", "HEAD", "OPTIONS", "TRACE": true

@@ -3,12 +3,12 @@ private enum ConnectivityTag: RequestTag {
 }
 
 extension Request {
-    /// Whether an exchange that finds no network waits for one instead of failing at once; false by default.
+    /// Whether an exchange that finds no network waits for one instead of failing immediately; false by default.
     ///
-    /// Kept where the platform knows when there is a network: by `LadeURLSession` on Apple platforms. Everywhere else it
-    /// changes nothing, and the exchange fails as it would without it. The wait is an event
-    /// (``WaitReason/connectivity``); it counts for `timeouts.whole` and for the limits of the service on the call and
-    /// on each exchange, but not for `timeouts.idle`. Source: `service-loader.md` §3.2, §6.1.
+    /// It has an effect where the platform reports when there is a network: with `LadeURLSession` on Apple platforms.
+    /// Everywhere else the exchange fails immediately. The wait is reported as an event (``WaitReason/connectivity``).
+    /// It counts towards `timeouts.whole` and towards the service's limits on the call and on each exchange, but not
+    /// towards `timeouts.idle`.
     public var waitsForConnectivity: Bool {
         get { self[ConnectivityTag.self] }
         set { self[ConnectivityTag.self] = newValue }

@@ -4,9 +4,9 @@
     public import Foundation
 #endif
 
-/// What to ask a server, and how the asking is to be handled.
+/// What to ask a server for, and how to handle the exchange.
 ///
-/// A value: every part can be changed on a copy.
+/// A request is a value: every part can be changed on a copy.
 ///
 /// ```swift
 /// var request = try Request("https://api.example.com/shows?size=10")
@@ -14,12 +14,12 @@
 /// request.timeouts.whole = .seconds(10)
 /// ```
 public struct Request: Sendable {
-    /// The most bytes a buffered answer may have unless the request says otherwise: 64 MiB.
+    /// The largest buffered answer that is accepted by default: 64 MiB.
     public static let defaultBufferLimit = 64 << 20
 
-    /// How the body of the answer is handed over.
+    /// How the body of the answer is delivered.
     public enum Delivery: Sendable, Hashable {
-        /// All at once when it is complete; more than `limit` bytes fail the exchange.
+        /// In one piece when it is complete; more than `limit` bytes fail the exchange.
         case buffered(limit: Int)
         /// As it arrives, after the head.
         case streamed
@@ -29,9 +29,9 @@ public struct Request: Sendable {
     public var method: Method
     /// The absolute address.
     ///
-    /// A host that is written in an unusual way is replaced by its normal form: `ex%61mple.org` by `example.org`, `0x7f.1` by
-    /// `127.0.0.1`, `[1:0::]` by `[1::]`. So the host that is dialled is the one that origins, cookies and pins are compared
-    /// with. Path and query are sent as they are written.
+    /// An unusual notation of the host is replaced by its normal form: `ex%61mple.org` by `example.org`, `0x7f.1` by
+    /// `127.0.0.1`, `[1:0::]` by `[1::]`. So the host that is dialled is the one that origins, cookies and pins are
+    /// compared with. Path and query are sent as written.
     public var url: URL {
         didSet { (url, parts) = url.withNormalHost }
     }
@@ -41,7 +41,7 @@ public struct Request: Sendable {
     public var headers: Headers
     /// How long the stages may take.
     public var timeouts = Timeouts()
-    // Everything else shares one reference, so that copies on the way down the chain stay cheap.
+    // Everything else shares one reference, so that copies stay cheap on the way down the chain.
     private var options: Options
 
     /// Makes a request.
@@ -62,9 +62,9 @@ public struct Request: Sendable {
 
     /// Makes a request from the text of an address.
     ///
-    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` when the text is no absolute URL with a host where its scheme
-    ///   needs one, its host has no normal form, its port is out of range, or it has a user name: credentials belong into an
-    ///   authoriser, which knows to which origins they may go.
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` when the text is not an absolute URL, lacks a host that its
+    ///   scheme needs, has a host without a normal form or a port out of range, or contains a user name. Credentials
+    ///   belong in an authoriser, which knows the origins that they may be sent to.
     public init(
         _ method: Method,
         _ address: String,
@@ -87,16 +87,16 @@ public struct Request: Sendable {
 
     /// Makes a GET request from the text of an address.
     ///
-    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` as the other initialisers that take a text.
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` in the same cases as the other initialisers that take a text.
     public init(_ address: String, headers: Headers = Headers()) throws(LoadingError) {
         try self.init(.get, address, headers: headers)
     }
 
     /// Checks everything that can be known to be wrong before anything is sent.
     ///
-    /// Transports and loaders call it; call it yourself to learn of a mistake where it is made.
+    /// Transports and loaders call it. Call it yourself to find a mistake where it is made.
     ///
-    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` naming the culprit.
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` naming the part at fault.
     public func validate() throws(LoadingError) {
         if let fault = headers.fault { throw .invalidRequest(.header(fault), ErrorContext(self)) }
         guard let scheme = parts.scheme else { throw urlFault("it has no scheme") }
@@ -112,10 +112,10 @@ public struct Request: Sendable {
         if let fault = framingFault { throw .invalidRequest(fault, ErrorContext(self)) }
     }
 
-    /// The first field that would frame the message otherwise than its body does, or change the connection (RFC 9112 §6,
-    /// RFC 9110 §7.6.1 and §7.8).
+    /// The first field that would contradict the framing of the body, or change the connection (RFC 9112 §6, RFC 9110
+    /// §7.6.1 and §7.8).
     ///
-    /// Such a request could be two for the server (request smuggling), or be followed by another protocol.
+    /// A server could read such a request as two (request smuggling), or switch to another protocol.
     private var framingFault: RequestFault? {
         for field in headers {
             switch field.name.utf8.count {
@@ -124,7 +124,7 @@ public struct Request: Sendable {
                     guard field.value == "0" else { return .contentLength(written: field.value, actual: 0) }
                     continue
                 }
-                // A body says its own length.
+                // The body determines the length.
                 guard let length = body?.length else { return .framingField(field.name) }
                 guard field.value == String(length) else {
                     return .contentLength(written: field.value, actual: length)
@@ -152,14 +152,14 @@ public struct Request: Sendable {
         throw urlFault("“\(String(decoding: host, as: UTF8.self).escapedForDisplay(limit: 64))” cannot be a host")
     }
 
-    /// Keeps what another request of the same call carries from being shown.
+    /// Adds the secrets of another request of the same call to those that must not be shown.
     package mutating func keepSecrets(of other: Request) {
         let known = Set(secretValues)
         let more = Redaction.secrets(of: other).filter { !known.contains($0) }
         if !more.isEmpty { secretValues += more }
     }
 
-    /// Whether the address is one of HTTP, looked up without making a string of its scheme.
+    /// Whether the address has an HTTP scheme, checked without making a string of the scheme.
     package var isHTTP: Bool { AddressParts.isHTTP(url.absoluteString) }
 
     private func urlFault(_ reason: String) -> LoadingError {
@@ -182,9 +182,9 @@ extension Request {
             get { idleTime.duration }
             set { idleTime = StoredDuration(newValue) }
         }
-        /// From when the exchange may use a connection to the end of its body; nil by default.
+        /// From the moment when the exchange may use a connection to the end of its body; nil by default.
         ///
-        /// The wait for a free connection before that is bounded by ``Call/deadline`` alone.
+        /// Only ``Call/deadline`` bounds the wait for a free connection before that.
         public var whole: Duration? {
             get { wholeTime.duration }
             set { wholeTime = StoredDuration(newValue) }
@@ -208,21 +208,22 @@ extension Request {
         public init() {}
     }
 
-    /// Who goes first when calls wait for the same thing.
+    /// The order of calls that wait for the same thing.
     public enum Priority: Int, Sendable, Hashable, Comparable {
         /// After everything else: prefetching, statistics.
         case low
         /// The default.
         case normal
-        /// Before everything else: what the user is looking at.
+        /// Before everything else: content that the user is waiting for.
         case high
 
         /// Less urgent before more urgent.
         public static func < (lhs: Priority, rhs: Priority) -> Bool { lhs.rawValue < rhs.rawValue }
     }
 
-    /// Where to dial instead of the host that the address names; the name stays that of the address in `Host`, TLS and
-    /// the certificate check.
+    /// Where to connect instead of the host in the address.
+    ///
+    /// `Host`, TLS and the certificate check keep the name from the address.
     public enum Destination: Sendable, Hashable {
         /// Another host name or numeric address, with the port of the URL unless one is given.
         case host(String, port: Int?)
@@ -236,7 +237,7 @@ extension Request {
         case automatic
         /// HTTP/1.1 only.
         case http1_1
-        /// HTTP/2 without negotiation, for plain-text servers known to speak it.
+        /// HTTP/2 without negotiation, for plain-text servers known to support it.
         case http2PriorKnowledge
     }
 
@@ -244,13 +245,13 @@ extension Request {
     public enum CacheMode: Sendable, Hashable {
         /// As HTTP says (RFC 9111).
         case standard
-        /// Ask the server in any case, and do not store (`no-store`).
+        /// Ask the server in any case, and store nothing (`no-store`).
         case bypass
-        /// Ask the server whether what is stored is still good (`no-cache`).
+        /// Ask the server whether the stored answer is still valid (`no-cache`).
         case revalidate
-        /// Whatever is stored, however old; the server is asked only when nothing is.
+        /// The stored answer, of any age; the server is asked only when there is none.
         case preferStored
-        /// Whatever is stored, and never the server (`only-if-cached`).
+        /// The stored answer, and never the server (`only-if-cached`).
         case storedOnly
     }
 
@@ -260,24 +261,24 @@ extension Request {
         set { change { $0.body = newValue } }
     }
 
-    /// Whether there is content, asked without copying it.
+    /// Whether there is content, without copying it.
     package var hasBody: Bool {
         if case .some = options.body { true } else { false }
     }
 
-    /// How the answer's body is handed over; buffered up to ``defaultBufferLimit`` by default.
+    /// How the answer's body is delivered; buffered up to ``defaultBufferLimit`` by default.
     public var delivery: Delivery {
         get { options.delivery }
         set { change { $0.delivery = newValue } }
     }
 
-    /// Who goes first when calls wait for the same thing; normal by default.
+    /// The order of calls that wait for the same thing; normal by default.
     public var priority: Priority {
         get { options.priority }
         set { change { $0.priority = newValue } }
     }
 
-    /// Where to dial instead of the host that the address names; nil by default.
+    /// Where to connect instead of the host in the address; nil by default.
     public var destination: Destination? {
         get { options.destination }
         set { change { $0.destination = newValue } }
@@ -289,7 +290,7 @@ extension Request {
         set { change { $0.version = newValue } }
     }
 
-    /// How the cache is to be used; as HTTP says by default.
+    /// How the cache is used; as HTTP says by default.
     public var cacheMode: CacheMode {
         get { options.cacheMode }
         set { change { $0.cacheMode = newValue } }
@@ -301,7 +302,7 @@ extension Request {
         set { change { $0.redirectLimit = newValue } }
     }
 
-    /// How many times to try again after a failure; nil leaves it to the service.
+    /// How many times to retry after a failure; nil leaves it to the service.
     public var retryLimit: Int? {
         get { options.retryLimit }
         set { change { $0.retryLimit = newValue } }
@@ -313,7 +314,7 @@ extension Request {
         set { change { $0.acceptableStatuses = newValue } }
     }
 
-    /// Who in the app asks, for observers and logs; never sent.
+    /// The part of the app that makes the request, for observers and logs; never sent.
     public var sourceIdentifier: String? {
         get { options.sourceIdentifier }
         set { change { $0.sourceIdentifier = newValue } }
@@ -325,18 +326,22 @@ extension Request {
         set { change { $0.secretQueryNames = newValue } }
     }
 
-    /// Secrets that errors and events must not show wherever a server repeats them, beside those that the request carries.
+    /// Secrets that errors and events must not show even where a server repeats them, in addition to those that the
+    /// request carries.
     ///
-    /// A secret of less than six bytes is not searched for. Redirects and next pages keep the secrets of the requests before.
+    /// Secrets of less than six bytes are not searched for. Redirected requests and requests for next pages keep the
+    /// secrets of the requests before them.
     public var secretValues: [Secret] {
         get { options.secretValues }
         set { change { $0.secretValues = newValue } }
     }
 
-    /// The value of a typed tag that travels with the request and back with the response, and is never sent.
+    /// The value of a typed tag.
+    ///
+    /// Tags travel with the request and back with the response, and are never sent.
     public subscript<Tag: RequestTag>(_ tag: Tag.Type) -> Tag.Value {
         get {
-            // Most requests have none, and a cast costs more than a link of the chain.
+            // Most requests have no tags, and a cast costs more than an interceptor.
             guard !options.tags.isEmpty, let value = options.tags[ObjectIdentifier(tag)] else {
                 return Tag.defaultValue
             }

@@ -11,11 +11,11 @@
     import Darwin
 #endif
 
-/// The content of a request: bytes, a file, or chunks made while it is sent.
+/// The content of a request: bytes, a file, or chunks produced during sending.
 ///
-/// A body says whether it can be sent again; whatever repeats a request asks ``isReplayable`` and never guesses.
+/// ``isReplayable`` says whether the body can be sent again. Policies that send a request again check it.
 public struct RequestBody: Sendable {
-    /// Takes one chunk; returns when the transport has room for the next.
+    /// Sends one chunk; returns when the transport has room for the next.
     ///
     /// Throws when the exchange has ended.
     public typealias ChunkWriter = (Data) async throws(LoadingError) -> Void
@@ -24,21 +24,21 @@ public struct RequestBody: Sendable {
     public enum Content: Sendable {
         /// Memory.
         case bytes(Data)
-        /// A file, read while it is sent, from the offset on for `length` bytes or to its end.
+        /// A file, read during sending, from the offset for `length` bytes or to its end.
         case file(path: String, offset: Int64)
-        /// A closure that writes the chunks, once per sending.
+        /// A closure that writes the chunks; called each time the body is sent.
         case stream(@Sendable (ChunkWriter) async throws -> Void)
     }
 
     /// Where the bytes come from.
     public let content: Content
-    /// How many bytes there are, or nil when only sending them will tell.
+    /// The number of bytes; nil when it is known only after sending.
     public let length: Int64?
     /// Whether the same bytes can be sent again.
     public let isReplayable: Bool
-    /// The `Content-Type` that is sent when the request has none of its own.
+    /// The `Content-Type` to send when the request has none of its own.
     public var contentType: String?
-    /// Makes the trailer section once the last chunk was sent; nil for none (RFC 9110 §6.5).
+    /// Makes the trailer section after the last chunk was sent; nil for none (RFC 9110 §6.5).
     public var trailers: (@Sendable () -> Headers)?
 
     private init(content: Content, length: Int64?, isReplayable: Bool, contentType: String?) {
@@ -76,7 +76,7 @@ public struct RequestBody: Sendable {
         offset: Int64 = 0,
         contentType: String? = nil
     ) throws(LoadingError) -> RequestBody {
-        // Not by way of FileManager: whether its numbers are NSNumber depends on who else is loaded.
+        // Without FileManager: whether its numbers are NSNumber depends on which other libraries are loaded.
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw .file(FileFault(path: path, operation: .read, reason: String(cString: strerror(errno))), .init())
@@ -110,10 +110,10 @@ public struct RequestBody: Sendable {
     /// A body from chunks.
     ///
     /// - Parameters:
-    ///   - length: The number of bytes, when known; without it the body goes out chunked.
+    ///   - length: The number of bytes, when known; without it the body is sent chunked.
     ///   - isReplayable: Whether `makeChunks` gives the same bytes each time it is called.
     ///   - contentType: The content type, if it is to be sent.
-    ///   - makeChunks: Makes the sequence, once per sending. What the sequence throws ends the exchange with
+    ///   - makeChunks: Makes the sequence, each time the body is sent. An error of the sequence ends the exchange with
     ///     ``LoadingError/requestBodyFailed(_:_:)``.
     /// - Returns: The body.
     public static func stream<Chunks: AsyncSequence & Sendable>(
@@ -127,13 +127,13 @@ public struct RequestBody: Sendable {
         }
     }
 
-    /// A body from a closure that writes its chunks, waiting at each until there is room.
+    /// A body from a closure that writes its chunks; each write waits until there is room.
     ///
     /// - Parameters:
-    ///   - length: The number of bytes, when known; without it the body goes out chunked.
+    ///   - length: The number of bytes, when known; without it the body is sent chunked.
     ///   - isReplayable: Whether the closure gives the same bytes each time it is called.
     ///   - contentType: The content type, if it is to be sent.
-    ///   - write: Called once per sending, in a task that is cancelled when the exchange ends.
+    ///   - write: Called each time the body is sent, in a task that is cancelled when the exchange ends.
     /// - Returns: The body.
     public static func writer(
         length: Int64? = nil,

@@ -1,8 +1,8 @@
 /// What one exchange cost: when its stages ended and how many bytes it moved.
 ///
-/// Stages count from the moment the transport started the exchange (after any wait for a connection slot) and are nil
-/// where the stage did not happen, as name look-up on a reused connection. The values are final once the body has
-/// ended; before that they hold what is known so far.
+/// Stages count from the moment the transport started the exchange, after any wait for a connection slot. A stage that
+/// did not happen is nil, such as name look-up on a reused connection. The values are final once the body has ended;
+/// before that they are what is known so far.
 public struct Metrics: Sendable, Hashable {
     /// How long the exchange waited for a connection slot before it started.
     public var queued: Duration? {
@@ -48,10 +48,10 @@ public struct Metrics: Sendable, Hashable {
     public var responseHeadBytes: Int64 = 0
     /// Bytes of the response's body on the wire, before decoding.
     public var responseBodyBytes: Int64 = 0
-    /// Bytes of the response's body handed on, after decoding.
+    /// Bytes of the response's body delivered to the reader, after decoding.
     public var decodedBodyBytes: Int64 = 0
 
-    /// The codings the transport decoded, as the server named them; nil when the body came as it was.
+    /// The codings that the transport decoded, as the server named them; nil when the body was not coded.
     public var contentEncoding: String?
     /// The protocol version of the answer.
     public var version: HTTPVersion?
@@ -70,7 +70,7 @@ public struct Metrics: Sendable, Hashable {
     private var firstByteTime = StoredDuration()
     private var totalTime = StoredDuration()
 
-    /// Sets the stages that a wire library counts in microseconds; zero stands for one that did not happen.
+    /// Sets the stages that a wire library counts in microseconds; zero stands for a stage that did not happen.
     package mutating func setStages(
         nameLookup: Int64,
         connect: Int64,
@@ -91,13 +91,13 @@ public struct Metrics: Sendable, Hashable {
         microseconds > 0 ? StoredDuration(nanoseconds: microseconds &* 1_000) : StoredDuration()
     }
 
-    /// Makes metrics of an exchange that moved nothing yet.
+    /// Makes metrics of an exchange that has moved nothing yet.
     public init() {}
 
-    /// All bytes up, heads included.
+    /// All bytes sent, heads included.
     public var bytesSent: Int64 { requestHeadBytes + requestBodyBytes }
 
-    /// All bytes down, heads included.
+    /// All bytes received, heads included.
     public var bytesReceived: Int64 { responseHeadBytes + responseBodyBytes }
 }
 

@@ -1,8 +1,8 @@
-/// What came back: a status, headers, and a body that may still be on its way.
+/// The answer to a request: a status, headers, and a body that may still be arriving.
 public struct Response: Sendable {
     /// Where an answer came from.
     public enum Source: Sendable, Hashable {
-        /// The server, just now.
+        /// The server.
         case network
         /// The cache, without asking the server.
         case cache
@@ -10,7 +10,7 @@ public struct Response: Sendable {
         case revalidated
     }
 
-    // One reference: a response is copied at each link on its way up, and seldom changed.
+    // One reference: every interceptor on the way up copies a response, and few change it.
     private var parts: Parts
 
     /// The status code.
@@ -25,7 +25,7 @@ public struct Response: Sendable {
         set { change { $0.headers = newValue } }
     }
 
-    /// The content; see ``ResponseBody`` for how it is read.
+    /// The content; ``ResponseBody`` describes how to read it.
     public var body: ResponseBody {
         get { parts.body }
         set { change { $0.body = newValue } }
@@ -37,7 +37,7 @@ public struct Response: Sendable {
         set { change { $0.source = newValue } }
     }
 
-    /// The request that was answered in the end, after redirects and decorators.
+    /// The request that was finally answered, after redirects and decorators.
     public var request: Request {
         get { parts.request }
         set { change { $0.request = newValue } }
@@ -66,8 +66,8 @@ public struct Response: Sendable {
         body(parts)
     }
 
-    // Sendable: written only by `change` while this response holds the only reference, which is also why the run-time
-    // exclusivity checks are left out.
+    // Sendable: written only by `change` while this response holds the only reference. The same rule makes run-time
+    // exclusivity checks unnecessary.
     private final class Parts: @unchecked Sendable {
         @exclusivity(unchecked) var status: Status
         @exclusivity(unchecked) var headers: Headers

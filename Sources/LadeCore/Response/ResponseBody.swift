@@ -7,9 +7,9 @@ import Synchronization
 
 /// The content of a response: an asynchronous sequence of byte chunks.
 ///
-/// A body is either *complete* (a buffered answer: all bytes are here, it can be read as often as you like) or a
-/// *stream*, which is read once. Reading a stream holds the server back: no more than the transport's high-water mark
-/// waits in memory. Dropping the body, or the iteration over it, before its end cancels the exchange.
+/// A body is either *complete* (a buffered answer, which can be read any number of times) or a *stream*, which is read
+/// once. A stream has backpressure: no more than the transport's high-water mark waits in memory. Releasing the body,
+/// or its iterator, before its end cancels the exchange.
 public final class ResponseBody: AsyncSequence, Sendable {
     /// A run of bytes, never empty.
     public typealias Element = Data
@@ -39,7 +39,8 @@ public final class ResponseBody: AsyncSequence, Sendable {
     }
 
     deinit {
-        // An iteration has its own reference and cancels for itself; a body nobody read must not hold its connection.
+        // An iteration has its own reference and cancels by itself; a body that was never read must not keep its
+        // connection.
         if !isTaken.load(ordering: .acquiring) { source?.cancel() }
     }
 
@@ -56,8 +57,8 @@ public final class ResponseBody: AsyncSequence, Sendable {
     ///
     /// - Parameter limit: The most bytes to accept.
     /// - Returns: All bytes.
-    /// - Throws: ``LoadingError/bodyTooLarge(limit:announced:_:)`` above the limit, at once and without draining the
-    ///   connection; what the stream throws otherwise. Cancelling the task throws ``LoadingError/cancelled(_:)``.
+    /// - Throws: ``LoadingError/bodyTooLarge(limit:announced:_:)`` above the limit, immediately and without draining
+    ///   the connection; otherwise the error of the stream. Cancelling the task throws ``LoadingError/cancelled(_:)``.
     public func collect(limit: Int = Request.defaultBufferLimit) async throws(LoadingError) -> Data {
         if let completeBytes {
             guard completeBytes.count <= limit else {
@@ -83,11 +84,12 @@ public final class ResponseBody: AsyncSequence, Sendable {
         source?.cancel()
     }
 
-    /// Hands the reading of a stream over to another source, which reads this one's and may change what it gives.
+    /// Lets another source read the stream in place of this one; it reads from this one's source and may change the
+    /// chunks.
     ///
-    /// For links of the chain that watch or bound a body. This body can no longer be read then.
+    /// For interceptors that observe or limit a body. Afterwards this body can no longer be read.
     ///
-    /// - Returns: A body that reads from what `wrap` makes; this body itself when it is complete or being read.
+    /// - Returns: A body that reads from the source made by `wrap`; this body itself when it is complete or being read.
     public func wrapped(
         _ wrap: (any ResponseBodySource) -> any ResponseBodySource
     ) -> ResponseBody {
@@ -95,7 +97,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         return ResponseBody(streaming: wrap(source))
     }
 
-    /// Starts the reading.
+    /// Starts an iteration.
     ///
     /// A second iteration over a stream throws ``LoadingError/invalidRequest(_:_:)``.
     public func makeAsyncIterator() -> Iterator {
@@ -104,7 +106,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         return Iterator(reading: wasTaken ? nil : Reading(source))
     }
 
-    /// Walks over the chunks.
+    /// Iterates over the chunks.
     public struct Iterator: AsyncIteratorProtocol {
         private var remaining: Data?
         private let reading: Reading?
@@ -124,7 +126,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
 
         /// The next chunk, or nil after the last.
         ///
-        /// - Throws: what broke the body; ``LoadingError/cancelled(_:)`` when the task is cancelled.
+        /// - Throws: The error that ended the body; ``LoadingError/cancelled(_:)`` when the task is cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> Data? {
@@ -140,7 +142,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Owns the reading of a stream: when the last iterator is gone, so is the exchange.
+    /// Owns the reading of a stream: the exchange ends when the last iterator is released.
     fileprivate final class Reading: Sendable {
         let source: any ResponseBodySource
 
@@ -150,16 +152,21 @@ public final class ResponseBody: AsyncSequence, Sendable {
     }
 }
 
-/// What a streaming ``ResponseBody`` reads from.
+/// The source that a streaming ``ResponseBody`` reads from.
 ///
 /// Transports make these; interceptors wrap them.
 public protocol ResponseBodySource: AnyObject, Sendable {
-    /// The next chunk, never empty; nil after the last and ever after. Called by one reader at a time.
+    /// The next chunk, never empty; nil after the last and on every later call.
     ///
-    /// - Throws: what broke the body; ``LoadingError/cancelled(_:)`` when the task is cancelled or after ``cancel()``.
+    /// Only one reader calls it at a time.
+    ///
+    /// - Throws: The error that ended the body; ``LoadingError/cancelled(_:)`` when the task is cancelled or after
+    ///   ``cancel()``.
     func next() async throws(LoadingError) -> Data?
 
-    /// Ends the exchange. Harmless after the end, and called more than once.
+    /// Ends the exchange.
+    ///
+    /// Has no effect after the end; may be called several times.
     func cancel()
 
     /// The trailer section; empty until the end.

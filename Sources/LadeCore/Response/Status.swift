@@ -17,7 +17,7 @@ public struct Status: Sendable, Hashable, ExpressibleByIntegerLiteral {
     public enum Class: Int, Sendable, Hashable {
         /// 1xx: interim.
         case informational = 1
-        /// 2xx: understood and accepted.
+        /// 2xx: received, understood and accepted.
         case successful = 2
         /// 3xx: further action is needed.
         case redirection = 3

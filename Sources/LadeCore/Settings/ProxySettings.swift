@@ -1,19 +1,21 @@
-/// Through whom requests go out.
+/// Which proxy requests use.
 public enum ProxySettings: Sendable, Hashable {
-    /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say. Hosts on the loopback go direct.
+    /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+    ///
+    /// Loopback hosts are connected to directly.
     case environment
-    /// Nobody.
+    /// No proxy.
     case direct
     /// The proxy given.
     case proxy(Proxy)
 
     /// One proxy.
     public struct Proxy: Sendable, Hashable {
-        /// What a proxy speaks.
+        /// The protocol of a proxy.
         public enum Kind: Sendable, Hashable {
             /// HTTP; `https` addresses go through a tunnel (CONNECT).
             case http
-            /// SOCKS 5, names resolved by the proxy.
+            /// SOCKS 5; the proxy resolves names.
             case socks5
         }
 
@@ -31,15 +33,16 @@ public enum ProxySettings: Sendable, Hashable {
             }
         }
 
-        /// What it speaks.
+        /// The protocol of the proxy.
         public var kind: Kind
         /// Its host name or address.
         public var host: String
         /// Its port.
         public var port: Int
-        /// What it wants to know, if anything.
+        /// The credentials for the proxy, if it needs any.
         public var credentials: Credentials?
-        /// Hosts that go direct: names, names with a leading dot for everything below, addresses, or `*`.
+        /// Hosts that are connected to directly: names, names with a leading dot for all names below, addresses, or
+        /// `*`.
         public var exceptions: [String]
 
         /// Makes a proxy.

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// How servers prove who they are to us, and we to them.
+/// How servers are authenticated, and which identity the client presents.
 public struct TLSSettings: Sendable {
     /// Where certificates come from.
     public enum CertificateSource: Sendable, Hashable {
@@ -14,11 +14,11 @@ public struct TLSSettings: Sendable {
         case pem(Data)
     }
 
-    /// What the server sees when it asks for a client certificate.
+    /// The identity presented when the server asks for a client certificate.
     public struct ClientIdentity: Sendable, Hashable {
         /// The certificate chain as a file in PEM form.
         public var certificateFile: String
-        /// The private key as a file in PEM form; nil when it stands in the certificate's file.
+        /// The private key as a file in PEM form; nil when the certificate's file contains it.
         public var keyFile: String?
         /// The pass phrase of the key.
         public var passphrase: Secret?
@@ -31,7 +31,7 @@ public struct TLSSettings: Sendable {
         }
     }
 
-    /// The versions of TLS that can be the least accepted.
+    /// The TLS versions that can be set as the minimum.
     public enum Version: Sendable, Hashable, Comparable {
         /// TLS 1.2 (RFC 5246).
         case tls1_2
@@ -39,40 +39,41 @@ public struct TLSSettings: Sendable {
         case tls1_3
     }
 
-    /// How a certificate is judged.
+    /// How certificates are checked.
     public enum Verification: Sendable, Hashable {
         /// Chain, dates, names and revocation lists are checked.
         case full
-        /// Every certificate of anybody is accepted: traffic can be read and changed by whoever is in between. For
-        /// tests only; each use is told as ``Event/certificateCheckSkipped(host:)``.
+        /// Every certificate is accepted: any party between client and server can read and change the traffic.
+        ///
+        /// For tests only; each use is reported as ``Event/certificateCheckSkipped(host:)``.
         case unsafelyAcceptEveryCertificate
     }
 
     /// Which certificate must have a pinned key.
     public enum PinScope: Sendable, Hashable {
-        /// The server's own.
+        /// The server's own certificate.
         case leaf
-        /// Any of the chain by which it is trusted, an authority's too.
+        /// Any certificate of the chain of trust, including those of authorities.
         case chain
     }
 
     /// Whether the system's authorities are trusted; true by default.
     public var trustsSystemAuthorities = true
-    /// Authorities that are trusted besides.
+    /// Additional trusted authorities.
     public var authorities: [CertificateSource] = []
     /// Files of certificate revocation lists in PEM form; every certificate is checked against them.
     public var revocationLists: [String] = []
-    /// What the server sees when it asks for a client certificate.
+    /// The identity presented when the server asks for a client certificate.
     public var clientIdentity: ClientIdentity?
     /// Pinned keys per host; see ``PinSet``.
     public var pins = PinSet()
     /// Which certificate must have a pinned key; the server's own by default.
     ///
-    /// libcurl compares the key of the server's own certificate only: `LadeCurl` refuses ``PinScope/chain``.
+    /// libcurl compares only the key of the server's own certificate: `LadeCurl` refuses ``PinScope/chain``.
     public var pinScope = PinScope.leaf
-    /// The least version accepted; TLS 1.2 by default.
+    /// The minimum version accepted; TLS 1.2 by default.
     public var minimumVersion = Version.tls1_2
-    /// How a certificate is judged; fully by default.
+    /// How certificates are checked; fully by default.
     public var verification = Verification.full
 
     /// Makes the default settings.
@@ -81,7 +82,7 @@ public struct TLSSettings: Sendable {
 
 /// Public keys that the certificates of hosts must have (SHA-256 of the SubjectPublicKeyInfo, RFC 7469 §2.4).
 ///
-/// ``TLSSettings/pinScope`` says which certificate is meant.
+/// ``TLSSettings/pinScope`` selects which certificate is compared.
 public struct PinSet: Sendable, Hashable {
     /// Why a pin cannot be used.
     public enum Fault: Error, Hashable, Sendable {
@@ -100,10 +101,12 @@ public struct PinSet: Sendable, Hashable {
     /// Pins keys for a host, replacing what was pinned for the same pattern.
     ///
     /// - Parameters:
-    ///   - pins: Base64 of the SHA-256 of each key accepted, with or without the prefix `sha256/`; have a backup.
-    ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name beats a pattern. Case,
-    ///     percent escapes and a dot at the end make no difference.
-    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for a text that is no such hash, or no host.
+    ///   - pins: Base64 of the SHA-256 of each accepted key, with or without the prefix `sha256/`. Include a backup
+    ///     key.
+    ///   - pattern: A host name, or `*.` and a name for every host one label below it. An exact name takes precedence.
+    ///     Case, percent escapes and a dot at the end make no difference.
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` when a pin is not such a hash, or the pattern not a
+    ///   host.
     public mutating func pin(_ pins: [String], for pattern: String) throws(LoadingError) {
         guard let key = Self.key(pattern) else {
             let shown = pattern.escapedForDisplay(limit: 64)
@@ -124,9 +127,9 @@ public struct PinSet: Sendable, Hashable {
         pinsByPattern[key] = checked
     }
 
-    /// The pins that hold for a host, in base64; nil when none do.
+    /// The pins of a host, in base64; nil when it has none.
     ///
-    /// For a text that cannot be a host the list is empty while anything is pinned: no key is good for it.
+    /// For a text that cannot be a host the result is empty while anything is pinned: no key is accepted for it.
     public func pins(for host: String) -> [String]? {
         guard !pinsByPattern.isEmpty else { return nil }
         guard let host = Self.key(host) else { return [] }

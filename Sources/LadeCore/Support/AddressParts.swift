@@ -1,8 +1,8 @@
-/// What the request path must know of an address, found in one pass over its text.
+/// What the request path needs to know of an address, found in one pass over its text.
 ///
-/// `URL` gives each part as a new string, which costs more than a whole link of the chain; this gives positions.
+/// `URL` returns each part as a new string, which costs more than a whole interceptor; this returns positions.
 package struct AddressParts: Sendable {
-    /// The schemes that are told apart.
+    /// The schemes that are distinguished.
     package enum Scheme: Sendable {
         case http
         case https
@@ -19,12 +19,12 @@ package struct AddressParts: Sendable {
     package private(set) var host = 0..<0
     /// The UTF-8 offset at which path, query or fragment begin.
     package private(set) var authorityEnd = 0
-    /// Whether a user name stands before the host, be it empty.
+    /// Whether user information stands before the host, even if it is empty.
     package private(set) var hasUserInformation = false
-    /// Whether the host needs no change to be compared but for the case of its letters; see ``NormalHost/isPlain(_:)``.
+    /// Whether the host can be compared without a change other than letter case; see ``NormalHost/isPlain(_:)``.
     package private(set) var hostIsPlain = false
 
-    /// Looks at an address that `URL` has parsed.
+    /// Parses an address that `URL` has accepted.
     package init(_ address: String) {
         var address = address
         address.withUTF8 { scan($0) }
@@ -73,7 +73,7 @@ package struct AddressParts: Sendable {
         guard let portColon, portColon + 1 < end else { return }
         var value = 0
         for byte in bytes[(portColon + 1)..<end] {
-            // URL has seen to it that these are digits; a long row of them stays out of range.
+            // URL has checked that these are digits; a long row of them stays out of range.
             value = min(value * 10 + Int(byte &- 0x30), 1_000_000)
         }
         port = value

@@ -1,9 +1,10 @@
 /// The names of header fields and query items whose values are credentials.
 ///
-/// One rule for both, so that what is redacted in one place is redacted in all, and what is redacted is dropped across
-/// origins. Names are compared without case; `_` and `.` count as `-`, brackets (`user[password]`) are skipped.
+/// One rule for both, so that what is redacted in one place is redacted everywhere, and is also removed when a redirect
+/// leaves the origin. Names are compared without case; `_` and `.` count as `-`, and brackets (`user[password]`) are
+/// skipped.
 package enum CredentialNames {
-    /// Whether a name is that of a credential.
+    /// Whether the name is that of a credential.
     package static func contains(_ name: some StringProtocol) -> Bool {
         let name = plain(name)
         if exact.contains(name) { return true }
@@ -23,13 +24,13 @@ package enum CredentialNames {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Names that say by their end what they carry: `X-Vault-Token`, `client_secret`, `Ocp-Apim-Subscription-Key`.
+    /// Endings of names that carry credentials: `X-Vault-Token`, `client_secret`, `Ocp-Apim-Subscription-Key`.
     private static let suffixes = [
         "token", "secret", "password", "passwd", "passphrase", "signature", "credential", "credentials", "apikey",
         "accesskey", "-key", "authorization", "-auth", "-jwt", "-assertion", "sessionid", "session-id", "-session",
     ]
 
-    /// Names that end as one of those and carry no credential.
+    /// Names that have one of those endings and carry no credential.
     private static let exceptions: Set<String> = [
         "cache-key", "idempotency-key", "partition-key", "sec-websocket-key", "sort-key", "surrogate-key",
         "x-idempotency-key",
@@ -42,7 +43,7 @@ package enum CredentialNames {
         // Query items.
         "api-key", "assertion", "auth", "client-assertion", "code", "hdnea", "hdnts", "jwt", "key", "pass", "pwd",
         "session", "sid", "sig",
-        // Either.
+        // Both.
         "x-auth", "x-session",
     ]
 }

@@ -8,10 +8,11 @@
 
 /// A value behind a POSIX mutex: take the lock, change the state, unlock, then act.
 ///
-/// A reference: copies share the state. `Synchronization.Mutex` is not used because the Thread Sanitizer cannot see its
-/// lock on Linux. Under the lock there is no I/O, no callback, no resumed continuation and no second lock.
+/// It has reference semantics: copies share the state. `Synchronization.Mutex` is not used because the Thread Sanitizer
+/// cannot see its lock on Linux. Under the lock there is no I/O, no callback, no resumed continuation and no second
+/// lock.
 package struct Locked<State>: @unchecked Sendable {
-    // State and mutex in one piece of memory.
+    // State and mutex share one allocation.
     @usableFromInline let storage: LockedStorage<State>
 
     /// Wraps an initial state.
@@ -21,7 +22,7 @@ package struct Locked<State>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the state and returns what it returns.
-    // Inlined even where the compiler sees no gain: the types of the memory would be looked up at run time.
+    // Always inlined: otherwise the types of the memory would be looked up at run time.
     @inlinable
     @inline(__always)
     package func withLock<Result, Failure: Error>(

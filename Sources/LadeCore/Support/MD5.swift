@@ -1,4 +1,6 @@
-/// The hash function MD5 (RFC 1321), for HTTP Digest with servers that know nothing better; broken for all else.
+/// The hash function MD5 (RFC 1321), for HTTP Digest with servers that support no better one.
+///
+/// It is not secure.
 package enum MD5 {
     /// The hash of some bytes: 16 bytes.
     package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
@@ -31,7 +33,7 @@ package enum MD5 {
 
     private static let shifts: [[UInt32]] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]]
 
-    /// 2³² times the absolute values of the sines of 1 to 64, cut to whole numbers.
+    /// 2³² times the absolute values of the sines of 1 to 64, truncated to integers.
     private static let constants: [UInt32] = [
         0xD76A_A478, 0xE8C7_B756, 0x2420_70DB, 0xC1BD_CEEE, 0xF57C_0FAF, 0x4787_C62A, 0xA830_4613, 0xFD46_9501,
         0x6980_98D8, 0x8B44_F7AF, 0xFFFF_5BB1, 0x895C_D7BE, 0x6B90_1122, 0xFD98_7193, 0xA679_438E, 0x49B4_0821,

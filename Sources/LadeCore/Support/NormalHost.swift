@@ -1,4 +1,4 @@
-/// A host in the one form by which it is compared: for origins, cookies, pins, limits and dialling.
+/// A host in its normal form, in which it is compared: for origins, cookies, pins, limits and connecting.
 ///
 /// | written | normal form |
 /// | --- | --- |
@@ -8,11 +8,11 @@
 /// | `[1:0::]` | `1::` |
 /// | `[example.org]`, `a..b`, `1.2.3.4.5`, more than 253 bytes | none |
 ///
-/// Percent escapes are decoded (RFC 3986 §6.2.2), letters lowered, and one dot at the end dropped. A name whose last label
-/// is a number is an IPv4 address in any of the forms that `inet_aton` reads. An IPv6 address is written as RFC 5952 says.
-/// Names are ASCII: a name in another script is given as its A-labels (RFC 5890).
+/// Percent escapes are decoded (RFC 3986 §6.2.2), letters become lower case, and one dot at the end is dropped. A name
+/// whose last label is a number is an IPv4 address in any of the forms that `inet_aton` reads. An IPv6 address is
+/// written as in RFC 5952. Names are ASCII: a name in another script is given as its A-labels (RFC 5890).
 package struct NormalHost: Sendable, Hashable {
-    /// What a host can be.
+    /// The kinds of host.
     package enum Kind: Sendable, Hashable {
         /// A name.
         case name
@@ -28,13 +28,13 @@ package struct NormalHost: Sendable, Hashable {
 
     /// The normal form, an IPv6 address without brackets.
     package let text: String
-    /// What it is.
+    /// The kind of the host.
     package let kind: Kind
 
-    /// Whether it is an address and no name.
+    /// Whether it is an address rather than a name.
     package var isAddress: Bool { kind != .name }
 
-    /// Whether only this machine can answer: `localhost` and names below it (RFC 6761 §6.3), 127.0.0.0/8 and `::1`.
+    /// Whether it is this machine: `localhost` and names below it (RFC 6761 §6.3), 127.0.0.0/8 and `::1`.
     package var isLoopback: Bool {
         switch kind {
         case .name: text == "localhost" || text.hasSuffix(".localhost")
@@ -43,7 +43,7 @@ package struct NormalHost: Sendable, Hashable {
         }
     }
 
-    /// The host as an address contains it: an IPv6 address in brackets, the percent sign of its zone encoded.
+    /// The host as it is written in an address: an IPv6 address in brackets, the percent sign of its zone encoded.
     package var inURL: String {
         guard kind == .ipv6 else { return text }
         guard let zone = text.utf8.firstIndex(of: UInt8(ascii: "%")) else { return "[\(text)]" }
@@ -57,7 +57,7 @@ package struct NormalHost: Sendable, Hashable {
 
     /// Finds the normal form of a host written in these bytes, an IPv6 address with or without brackets.
     package init?(bytes written: some Collection<UInt8>) {
-        // The longest escapes take three bytes for one; what is longer has no normal form and is not copied.
+        // Escapes take at most three bytes for one. A longer text has no normal form and is not copied.
         guard written.count <= 3 * (Self.nameLimit + 1) else { return nil }
         if let host = Self.plainName(written) {
             (text, kind) = (host, .name)
@@ -79,8 +79,8 @@ package struct NormalHost: Sendable, Hashable {
         }
     }
 
-    /// Whether bytes are a name, or an address in four decimal parts, that needs no change but for the case of its letters
-    /// and a dot at its end.
+    /// Whether bytes are a name, or an address in four decimal parts, that needs no change except for letter case and a
+    /// dot at its end.
     package static func isPlain(_ host: some Collection<UInt8>) -> Bool {
         var label = 0
         var count = 0
@@ -101,22 +101,22 @@ package struct NormalHost: Sendable, Hashable {
             label += 1
             guard label <= labelLimit else { return false }
             if byte.isDigit {
-                // A zero in front makes an octal number of the rest.
+                // A leading zero makes the part an octal number.
                 if label > 1, part == 0 { areDecimal = false }
                 part = min(part * 10 + Int(byte - 0x30), 1_000)
             } else {
-                // `0x7f` is a number, too; the slow way tells.
+                // `0x7f` is a number too; the full parser decides.
                 if byte | 0x20 == UInt8(ascii: "x"), label == 2, part == 0, isNumber { return false }
                 isNumber = false
             }
         }
         guard count > 0, count <= nameLimit || (label == 0 && count == nameLimit + 1) else { return false }
-        // Of a number before the dot at the end only the slow way knows.
+        // Only the full parser can handle a number before the dot at the end.
         guard label > 0 else { return dots > 0 && !host.dropLast().endsWithDigit }
         return !isNumber || (dots == 3 && areDecimal && part < 256)
     }
 
-    /// The text of what ``isPlain(_:)`` accepts as a name.
+    /// The text of a name that ``isPlain(_:)`` accepts.
     private static func plainName(_ host: some Collection<UInt8>) -> String? {
         guard isPlain(host), !host.endsWithDigit else { return nil }
         let count = host.count
@@ -124,7 +124,7 @@ package struct NormalHost: Sendable, Hashable {
         return String(decoding: host.prefix(endsWithDot ? count - 1 : count).map(\.lowercasedASCII), as: UTF8.self)
     }
 
-    /// The bytes in lower case with escapes decoded; nil with a percent sign that starts none.
+    /// The bytes in lower case with escapes decoded; nil for a percent sign that starts no escape.
     private static func decoded(_ written: some Collection<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         var rest = written[...]
@@ -159,7 +159,8 @@ package struct NormalHost: Sendable, Hashable {
 // MARK: - Addresses
 
 extension NormalHost {
-    /// Four decimal parts from one to four parts in decimal, octal or hexadecimal, the last of which fills what is left.
+    /// Four decimal parts from one to four parts in decimal, octal or hexadecimal; the last part fills the remaining
+    /// bytes.
     private static func ipv4(_ name: [UInt8]) -> String? {
         let parts = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 4 else { return nil }
@@ -193,7 +194,8 @@ extension NormalHost {
         return value
     }
 
-    /// An address in brackets with a zone behind `%25`, or without and with a zone behind `%` (RFC 4291 §2.2, RFC 6874).
+    /// An address in brackets with a zone after `%25`, or without brackets and with a zone after `%` (RFC 4291 §2.2,
+    /// RFC 6874).
     private static func ipv6(_ written: [UInt8]) -> String? {
         var inner = written[...]
         let isBracketed = inner.first == UInt8(ascii: "[")
@@ -221,7 +223,7 @@ extension NormalHost {
         guard text.count <= 45 else { return nil }
         var pieces = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard pieces.count >= 3 else { return nil }
-        // `::` at an end leaves two empty pieces there, one of which is the gap.
+        // `::` at either end leaves two empty pieces there; one of them is the gap.
         if pieces[0].isEmpty {
             guard pieces[1].isEmpty else { return nil }
             pieces.removeFirst()
@@ -263,7 +265,7 @@ extension NormalHost {
         return address
     }
 
-    /// Lower case, no zeros in front, `::` for the longest row of zero groups, the first of equals (RFC 5952 §4).
+    /// Lower case, no leading zeros, `::` for the longest run of zero groups, the first of equal ones (RFC 5952 §4).
     private static func text(of groups: [UInt16]) -> String {
         if groups[..<5].allSatisfy({ $0 == 0 }), groups[5] == 0xFFFF {
             return "::ffff:" + dotted(UInt32(groups[6]) << 16 | UInt32(groups[7]))

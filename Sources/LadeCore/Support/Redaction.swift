@@ -4,20 +4,20 @@
     import Foundation
 #endif
 
-/// What must not be shown of a call: the one rule for addresses, header fields, events, errors and logs.
+/// The values of a call that must not be shown: one rule for addresses, header fields, events, errors and logs.
 ///
-/// A text loses the values of query items with secret names, user names and passwords of addresses, and every occurrence of
-/// a secret that the call is known to carry, also where a server repeats it.
+/// It removes from a text the values of query items with secret names, the user names and passwords of addresses, and
+/// every occurrence of a known secret of the call, even where a server repeats it.
 package struct Redaction: Sendable {
-    /// What is shown in place of a secret.
+    /// The text shown in place of a secret.
     package static let mark = "<redacted>"
-    /// The rule by names alone.
+    /// The rule that uses names only.
     package static let standard = Redaction(names: [], values: [])
-    /// Secrets that are shorter are not searched for: they would be found in every other word.
+    /// Shorter secrets are not searched for, because they would occur in ordinary words.
     private static let leastLength = 6
 
     private let names: Set<String>
-    // Longest first, so that a secret in another one leaves nothing of it.
+    // Longest first, so that no part of a secret remains that contains another one.
     private let values: [[UInt8]]
 
     /// Makes a rule.
@@ -25,7 +25,7 @@ package struct Redaction: Sendable {
     /// - Parameters:
     ///   - names: Names of query items and header fields that carry secrets, beside those of ``CredentialNames``.
     ///   - values: Secrets to search for.
-    ///   - leastLength: How many bytes a secret has at least to be searched for.
+    ///   - leastLength: The minimum length in bytes of a secret to be searched for.
     package init(names: some Sequence<String>, values: some Sequence<String>, leastLength: Int = Redaction.leastLength)
     {
         self.names = Set(names.map(\.asciiLowercased))
@@ -48,17 +48,19 @@ package struct Redaction: Sendable {
         String(decoding: masked(scrubbed(Array(text.utf8))), as: UTF8.self)
     }
 
-    /// The text without known values; names are not looked at, as in a text that is encoded already.
+    /// The text without known values.
+    ///
+    /// Names are not considered, for texts that are encoded already.
     package func maskingValues(_ text: String) -> String {
         String(decoding: masked(Array(text.utf8)), as: UTF8.self)
     }
 
-    /// The address without user name, password, fragment and secrets; it need not be one that can be parsed.
+    /// The address without user name, password, fragment and secrets; it need not be valid.
     package func address(_ address: String) -> String {
         text(String(address.utf8.prefix { $0 != UInt8(ascii: "#") }) ?? "")
     }
 
-    /// A text that is no address and was meant as one: everything up to its last `@` may be a user name and a password.
+    /// An invalid text given as an address: everything up to its last `@` may be a user name and a password.
     package func unparsable(_ address: String) -> String {
         guard let at = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return self.address(address) }
         let scheme = address.utf8.firstRange(of: "://".utf8).map { String(address[..<$0.upperBound]) } ?? ""
@@ -72,7 +74,7 @@ package struct Redaction: Sendable {
             ? address(field.value) : text(field.value)
     }
 
-    /// The fields with their secrets replaced; the same list when there are none.
+    /// The fields with their secrets replaced; the same list when there are no secrets.
     package func headers(_ headers: Headers) -> Headers {
         var redacted = Headers()
         var hasChanged = false
@@ -84,7 +86,9 @@ package struct Redaction: Sendable {
         return hasChanged ? redacted : headers
     }
 
-    /// A field line that could not be read: of a field that is not one of framing, only what stands in the place of its name.
+    /// A field line that could not be parsed.
+    ///
+    /// Unless it is a framing field, only the text in the position of its name remains.
     package static func malformedField(_ line: String) -> String {
         let name = line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != 0x20 && $0 != 0x09 }
         let end = line.utf8[name.endIndex...].prefix { $0 == UInt8(ascii: ":") || $0 == 0x20 || $0 == 0x09 }.endIndex
@@ -92,7 +96,9 @@ package struct Redaction: Sendable {
         return isFraming || end == line.endIndex ? line : line[..<end] + mark
     }
 
-    /// A line that is no field, unless it looks like one with a secret.
+    /// A line that is not a field.
+    ///
+    /// It is redacted if it looks like one with a secret.
     package func line(_ line: String) -> String {
         let name = line.utf8.prefix { $0 != UInt8(ascii: ":") && $0 != 0x20 && $0 != 0x09 }
         return isSecret(String(name) ?? "") ? Self.malformedField(line) : text(line)
@@ -105,7 +111,7 @@ package struct Redaction: Sendable {
 
     // MARK: - Names
 
-    /// Replaces what stands behind `name=` for secret names in anything that looks like a query, and drops what stands
+    /// Replaces the text after `name=` for secret names in anything that looks like a query, and removes the text
     /// between `://` and `@`.
     private func scrubbed(_ text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
@@ -136,7 +142,7 @@ package struct Redaction: Sendable {
             guard isSecret(String(decoding: name, as: UTF8.self)) else { continue }
             rest = rest[(written.endIndex + 1)...]
             result += written + "=\(Self.mark)".utf8
-            // A text may be redacted a second time.
+            // The text may have been redacted already.
             rest =
                 rest.starts(with: Self.mark.utf8) ? rest.dropFirst(Self.mark.utf8.count) : rest.drop { !$0.endsValue }
         }
@@ -215,7 +221,7 @@ extension Redaction {
         return found
     }
 
-    /// What a field carries: its value, what stands behind a scheme, the password of Basic, the values of cookies.
+    /// The secrets of a field: its value, the text after a scheme, the password of Basic, the values of cookies.
     private static func secrets(of field: Headers.Field) -> [String] {
         if field.name.equalsIgnoringASCIICase("Cookie") {
             return field.value.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair in
@@ -234,7 +240,7 @@ extension Redaction {
 }
 
 extension UInt8 {
-    /// Whether an address in running text ends before this byte.
+    /// Whether this byte ends an address in running text.
     fileprivate var endsAddress: Bool {
         switch self {
         case 0...0x20, 0x7F, UInt8(ascii: "<"), UInt8(ascii: ">"): true
@@ -242,13 +248,15 @@ extension UInt8 {
         }
     }
 
-    /// Whether the value of a query item ends before this byte; in doubt it does not.
+    /// Whether this byte ends the value of a query item.
+    ///
+    /// In doubt it does not.
     fileprivate var endsValue: Bool { endsAddress || self == UInt8(ascii: "&") || self == UInt8(ascii: "#") }
 
-    /// Whether the name of a query item ends before this byte, unless `=` does it.
+    /// Whether this byte ends the name of a query item, apart from `=`.
     fileprivate var endsItem: Bool { endsValue || self == UInt8(ascii: ";") || self == UInt8(ascii: "?") }
 
-    /// Whether host and port of an address end before this byte.
+    /// Whether this byte ends host and port of an address.
     fileprivate var endsAuthority: Bool {
         endsAddress || self == UInt8(ascii: "/") || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
     }

@@ -1,13 +1,13 @@
-/// What resumes a suspended task with a value.
+/// Resumes a suspended task with a value.
 ///
-/// Checked for double and missing resumption in debug builds alone: the check costs an allocation a wait.
+/// Double and missing resumption is checked in debug builds only: the check costs one allocation per wait.
 #if DEBUG
     @usableFromInline package typealias Resumption<Value> = CheckedContinuation<Value, Never>
 #else
     @usableFromInline package typealias Resumption<Value> = UnsafeContinuation<Value, Never>
 #endif
 
-/// Suspends the current task and hands out what resumes it.
+/// Suspends the current task and passes its resumption to a closure.
 @inlinable
 package func withResumption<Value>(_ body: (Resumption<Value>) -> Void) async -> Value {
     #if DEBUG

@@ -1,11 +1,11 @@
-/// The hash function SHA-256 over bytes that come in any pieces (FIPS 180-4 §6.2).
+/// The hash function SHA-256 (FIPS 180-4 §6.2), over bytes that arrive in pieces of any size.
 package struct SHA256: Sendable {
     private var blocks = BlockBuffer()
     private var state: [UInt32] = [
         0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
     ]
 
-    /// Starts over nothing.
+    /// Makes the hash of no bytes.
     package init() {}
 
     /// The hash of some bytes.
@@ -17,7 +17,7 @@ package struct SHA256: Sendable {
 
     /// Adds bytes.
     package mutating func update(_ bytes: some Sequence<UInt8>) {
-        // A copy: the closure must not reach into this value while its other half is changed.
+        // A copy: the closure must not access this value while its other half is changed.
         var (state, words) = (state, [UInt32](repeating: 0, count: 64))
         blocks.add(bytes) { Self.mix($0, at: $1, &words, into: &state) }
         self.state = state
@@ -33,7 +33,7 @@ package struct SHA256: Sendable {
     private static func mix(_ bytes: [UInt8], at start: Int, _ words: inout [UInt32], into state: inout [UInt32]) {
         for index in 0..<16 {
             let base = start + 4 * index
-            // The four shifted one by one: a loop over them costs as much as all the rest.
+            // The four are shifted one by one: a loop over them costs as much as everything else.
             words[index] =
                 UInt32(bytes[base]) << 24 | UInt32(bytes[base + 1]) << 16 | UInt32(bytes[base + 2]) << 8
                 | UInt32(bytes[base + 3])
@@ -70,12 +70,14 @@ package struct SHA256: Sendable {
     ]
 }
 
-/// Cuts bytes into blocks of 64 and pads the last, as MD5 and SHA-256 ask for.
+/// Splits bytes into blocks of 64 and pads the last, as MD5 and SHA-256 require.
 struct BlockBuffer: Sendable {
     private var pending: [UInt8] = []
     private var count: UInt64 = 0
 
-    /// Adds bytes; `mix` gets each whole block as bytes and where in them it starts.
+    /// Adds bytes.
+    ///
+    /// `mix` receives each whole block, as bytes and the offset of the block in them.
     mutating func add(_ bytes: some Sequence<UInt8>, _ mix: (_ bytes: [UInt8], _ start: Int) -> Void) {
         let before = pending.count
         pending.append(contentsOf: bytes)

@@ -1,6 +1,6 @@
-/// A text that must not be seen: a password, a token, a key.
+/// A text that must not be shown: a password, a token, a key.
 ///
-/// Printing, interpolating, reflecting or dumping it shows `<redacted>`; only ``reveal()`` gives the text (PL-47).
+/// Printing, interpolating, reflecting or dumping it shows `<redacted>`; only ``reveal()`` returns the text.
 public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral {
     private let text: String
 
@@ -16,7 +16,7 @@ public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral {
 
     /// The text itself.
     ///
-    /// Call it where the secret is put on the wire and nowhere else.
+    /// Call it only where the secret is sent.
     public func reveal() -> String {
         text
     }

@@ -5,11 +5,11 @@
 #endif
 
 extension URL {
-    /// Resolves what a server names as an address: a URI or a relative reference, as it was received (RFC 3986 §5.2.2).
+    /// Resolves an address that a server sent: a URI or a relative reference, as it was received (RFC 3986 §5.2.2).
     ///
-    /// Only octets that no address may contain are percent-encoded; what is encoded already stays as it is. Dot segments are
-    /// removed, also where the reference has a scheme or an authority, and also when their dots are encoded. Nil for a control
-    /// character, or when the result cannot be parsed.
+    /// Only octets that an address must not contain are percent-encoded; escapes stay unchanged. Dot segments are
+    /// removed, even where the reference has a scheme or an authority, and even where their dots are encoded. Nil for a
+    /// control character, or when the result cannot be parsed.
     ///
     /// - Parameters:
     ///   - reference: The octets, without white space around them.
@@ -25,7 +25,7 @@ extension URL {
         self.init(reference: reference.utf8, against: base)
     }
 
-    /// The address with its host in the form that rules compare, so that no transport reads another host into it.
+    /// The address with its host in normal form, so that a transport cannot interpret the host differently.
     ///
     /// The case of letters and a dot at the end stay. An address whose host has no normal form stays, too, and is refused by
     /// ``Request/validate()``. Its parts are given with it, for they are looked at again and again.
@@ -44,7 +44,7 @@ extension URL {
         return (normal, AddressParts(normal.absoluteString))
     }
 
-    /// The path without dot segments, `/` for an empty one: what cookies and scopes are compared with.
+    /// The path without dot segments, `/` for an empty one; cookie paths and scopes are compared with it.
     package var normalPath: String {
         let path = path(percentEncoded: true)
         guard path.utf8.first == UInt8(ascii: "/") else { return "/" }
@@ -53,7 +53,7 @@ extension URL {
     }
 }
 
-/// The components of a URI reference as octets (RFC 3986 appendix B), each with only octets that may be in it.
+/// The components of a URI reference as octets (RFC 3986 appendix B), each with only the octets allowed in it.
 private struct AddressReference {
     private var scheme: [UInt8]?
     private var authority: [UInt8]?
@@ -61,7 +61,7 @@ private struct AddressReference {
     private var query: [UInt8]?
     private var fragment: [UInt8]?
 
-    /// Takes a reference apart; nil with a control character.
+    /// Splits a reference into components; nil with a control character.
     init?(_ octets: some Sequence<UInt8>) {
         var rest = Array(octets)[...]
         guard rest.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
@@ -161,7 +161,7 @@ private struct AddressReference {
         return count
     }
 
-    /// The octets with those encoded that neither the component nor an address may contain.
+    /// The octets, with those encoded that the component must not contain.
     private static func encoded(_ octets: ArraySlice<UInt8>, allowing extra: StaticString = "") -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(octets.count)

@@ -1,6 +1,6 @@
-/// A point on a monotonic time line, in nanoseconds since an origin that only its ``TimeSource`` knows.
+/// A point on a monotonic time line, in nanoseconds since an origin that is specific to its ``TimeSource``.
 ///
-/// Instants of one time source compare and subtract; instants of two sources mean nothing to each other.
+/// Instants of one time source can be compared and subtracted; instants of different sources are unrelated.
 public struct Instant: InstantProtocol, Hashable, Sendable {
     /// Nanoseconds since the origin of the time source.
     public var nanoseconds: Int64
@@ -16,7 +16,7 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
         return Instant(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
-    /// How long after this instant `other` lies; negative when it lies before.
+    /// The duration from this instant to `other`; negative when `other` is earlier.
     public func duration(to other: Instant) -> Duration {
         .nanoseconds(other.nanoseconds.subtractingReportingOverflow(nanoseconds).partialValue)
     }
@@ -28,9 +28,9 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration in nanoseconds, cut off towards zero, saturated at the range of `Int64` (about 292 years).
+    /// The duration in nanoseconds, truncated towards zero, saturated at the range of `Int64` (about 292 years).
     package var wholeNanoseconds: Int64 {
-        // Divided in one instruction where it can be, which is up to 584 years.
+        // A single division instruction suffices up to 584 years.
         let upper = UInt64(truncatingIfNeeded: self.attoseconds >> 64)
         if upper < 1_000_000_000 {
             let lower = UInt64(truncatingIfNeeded: self.attoseconds)
@@ -43,10 +43,10 @@ extension Duration {
         return carry ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// So many seconds, saturated at the range of `Int64` nanoseconds (about 292 years); no time for what is no number.
+    /// This many seconds, saturated at the range of `Int64` nanoseconds (about 292 years); zero for NaN.
     package static func seconds(saturating seconds: Double) -> Duration {
         guard !seconds.isNaN else { return .zero }
-        // The greatest and least numbers of seconds whose nanoseconds fit.
+        // The largest and smallest numbers of seconds whose nanoseconds fit.
         return .seconds(min(max(seconds, -9_223_372_036), 9_223_372_036))
     }
 
@@ -59,7 +59,7 @@ extension Duration {
 
 /// An optional duration in a third of the space, for values that travel with every request and answer.
 struct StoredDuration: Sendable, Hashable {
-    // The least value stands for nil; nothing takes minus 292 years.
+    // The minimum stands for nil; no duration is minus 292 years.
     private var stored = Int64.min
 
     init() {}

@@ -1,6 +1,6 @@
-/// Where the randomness of the request path comes from: jitter, identifiers, boundaries.
+/// The source of randomness for the request path: jitter, identifiers, boundaries.
 ///
-/// Programs use ``SystemRandom``; tests use ``SeededRandom``, which repeats itself exactly for the same seed.
+/// Programs use ``SystemRandom``; tests use ``SeededRandom``, which produces the same numbers for the same seed.
 public protocol RandomSource: Sendable {
     /// The next 64 random bits.
     func next() -> UInt64
@@ -32,7 +32,8 @@ public struct SystemRandom: RandomSource {
 
 /// A small deterministic generator (SplitMix64) that may be shared between tasks.
 ///
-/// The same seed gives the same numbers; when tasks draw concurrently, who gets which number depends on their order.
+/// The same seed gives the same numbers. When tasks draw concurrently, their order determines which task gets which
+/// number.
 public final class SeededRandom: RandomSource {
     /// The seed it was made from, to be printed when a random test fails.
     public let seed: UInt64

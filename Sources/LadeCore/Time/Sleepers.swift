@@ -1,11 +1,10 @@
-/// Everybody who sleeps on the system's clock, woken by few alarms.
+/// All sleeping tasks on the system's clock, resumed by a few shared timers.
 ///
-/// `Task.sleep` alone would do, but a sleep that is cancelled leaves its task in memory until its deadline, about 2 KiB:
-/// with a time-out of a minute on each of 2,000 calls a second that is a quarter of a gigabyte. Here a cancelled sleep
-/// leaves 16 bytes, and those not for long, because the alarms are shared and never cancelled: an alarm is set only when
-/// no earlier one is.
+/// `Task.sleep` alone would work, but a cancelled sleep keeps its task in memory until its deadline, about 2 KiB. With a
+/// time-out of a minute on each of 2,000 calls a second that is a quarter of a gigabyte. Here a cancelled sleep keeps 16
+/// bytes, and only for a short time. The timers are shared and never cancelled; a timer is set only when no earlier one is.
 final class Sleepers: Sendable {
-    /// The sleepers of the process; they have no settings and are not to be seen outside ``SystemTime``.
+    /// The sleepers of the process, used only by ``SystemTime``; they have no settings.
     static let shared = Sleepers()
 
     private struct Entry {
@@ -17,10 +16,10 @@ final class Sleepers: Sendable {
         private var heap: [Entry] = []
         private var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         private var lastID: UInt64 = 0
-        /// The alarms that are set, in no order; each is earlier than those before it were when it was set.
-        private var alarms: [Instant] = []
+        /// The pending timers, in no order; when one was set, it was earlier than all others.
+        private var timers: [Instant] = []
 
-        /// How many entries are kept, cancelled ones included.
+        /// The number of entries, cancelled ones included.
         var count: Int { heap.count }
 
         mutating func makeID() -> UInt64 {
@@ -28,7 +27,7 @@ final class Sleepers: Sendable {
             return lastID
         }
 
-        /// Adds a sleeper; an alarm is to be set when the result is not nil.
+        /// Adds a sleeper; returns the timer that the caller must set, if any.
         mutating func add(
             _ id: UInt64,
             until deadline: Instant,
@@ -41,35 +40,35 @@ final class Sleepers: Sendable {
                 heap.swapAt(child, (child - 1) / 2)
                 child = (child - 1) / 2
             }
-            return nextAlarm()
+            return nextTimer()
         }
 
         mutating func remove(_ id: UInt64) -> CheckedContinuation<Bool, Never>? {
             let continuation = waiting.removeValue(forKey: id)
-            // Cancelled entries stay until they come up or are more than the others.
+            // Cancelled entries stay until they are due or outnumber the others.
             if heap.count > 2 * waiting.count + 64 {
                 heap = heap.filter { waiting[$0.id] != nil }.sorted { $0.deadline < $1.deadline }
             }
             return continuation
         }
 
-        /// Takes out whoever is due when an alarm rings; the next alarm is to be set when there is one.
-        mutating func ring(
-            _ alarm: Instant,
+        /// Removes the sleepers that are due when a timer fires; returns the next timer that the caller must set, if any.
+        mutating func fire(
+            _ timer: Instant,
             at now: Instant
         ) -> (due: [CheckedContinuation<Bool, Never>], next: Instant?) {
-            if let index = alarms.firstIndex(of: alarm) { alarms.remove(at: index) }
+            if let index = timers.firstIndex(of: timer) { timers.remove(at: index) }
             var due: [CheckedContinuation<Bool, Never>] = []
             while let first = heap.first, first.deadline <= now || waiting[first.id] == nil {
                 popFirst()
                 if let continuation = waiting.removeValue(forKey: first.id) { due.append(continuation) }
             }
-            return (due, nextAlarm())
+            return (due, nextTimer())
         }
 
-        private mutating func nextAlarm() -> Instant? {
-            guard let first = heap.first?.deadline, !alarms.contains(where: { $0 <= first }) else { return nil }
-            alarms.append(first)
+        private mutating func nextTimer() -> Instant? {
+            guard let first = heap.first?.deadline, !timers.contains(where: { $0 <= first }) else { return nil }
+            timers.append(first)
             return first
         }
 
@@ -91,6 +90,7 @@ final class Sleepers: Sendable {
     }
 
     let state = Locked(State())
+
     /// Waits until the clock reaches the deadline.
     ///
     /// Returns false when the task was cancelled first.
@@ -98,29 +98,31 @@ final class Sleepers: Sendable {
         let id = state.withLock { $0.makeID() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (isCancelled, alarm) = state.withLock { state -> (Bool, Instant?) in
-                    // A task is marked cancelled before its handlers run: one that found nobody here is seen now.
+                let (isCancelled, timer) = state.withLock { state -> (Bool, Instant?) in
+                    // A task is marked as cancelled before its handlers run. A handler that ran before the sleeper was
+                    // added found nothing to remove; the mark is seen here.
                     if Task.isCancelled { return (true, nil) }
                     return (false, state.add(id, until: deadline, continuation))
                 }
                 if isCancelled { return continuation.resume(returning: false) }
-                if let alarm { set(alarm) }
+                if let timer { set(timer) }
             }
         } onCancel: {
             state.withLock { $0.remove(id) }?.resume(returning: false)
         }
     }
 
-    /// Sets an alarm: a task that ends by itself when it has rung, urgent because others may wait more urgently than the
-    /// one who set it.
-    private func set(_ alarm: Instant) {
+    /// Sets a timer: a task that ends when it has fired.
+    ///
+    /// Its priority is high, because sleepers of a higher priority than the current task may use it.
+    private func set(_ timer: Instant) {
         Task(priority: .high) {
-            let wait = SystemTime().now.duration(to: alarm)
-            // It throws only when the task is cancelled, which nobody can.
+            let wait = SystemTime().now.duration(to: timer)
+            // It throws only when the task is cancelled, and nothing else has a reference to this task.
             if wait > .zero { try? await Task.sleep(for: wait, tolerance: .zero) }
-            // Clocks differ a little: whoever is not quite due gets another alarm.
+            // Clocks differ slightly: a sleeper that is not quite due gets another timer.
             let now = SystemTime().now
-            let (due, next) = state.withLock { $0.ring(alarm, at: now) }
+            let (due, next) = state.withLock { $0.fire(timer, at: now) }
             if let next { set(next) }
             for continuation in due { continuation.resume(returning: true) }
         }

@@ -11,9 +11,10 @@
     import Darwin
 #endif
 
-/// Where every wait and every date of the request path comes from.
+/// The source of every wait and every date on the request path.
 ///
-/// Programs use ``SystemTime``; tests use `VirtualTime` of `LadeTesting`, whose time stands still until it is moved.
+/// Programs use ``SystemTime``; tests use `VirtualTime` of `LadeTesting`, whose time moves only when a test advances
+/// it.
 public protocol TimeSource: Sendable {
     /// The current instant; never goes back.
     var now: Instant { get }
@@ -21,7 +22,7 @@ public protocol TimeSource: Sendable {
     /// The current date; may jump when the system's clock is set.
     var date: Date { get }
 
-    /// Waits until `deadline`; returns at once when it has passed.
+    /// Waits until `deadline`; returns immediately when it has passed.
     ///
     /// - Throws: ``LoadingError/cancelled(_:)`` as soon as the current task is cancelled.
     func sleep(until deadline: Instant) async throws(LoadingError)
