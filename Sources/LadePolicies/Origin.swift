@@ -5,21 +5,21 @@
 #endif
 public import LadeCore
 
-/// A scheme, a host and a port: what credentials are made for and must not leave (RFC 6454 §4).
+/// A scheme, a host and a port; credentials made for an origin must not leave it (RFC 6454 §4).
 ///
-/// `https://API.example.com` and `https://api.example.com:443/v1` are of the same origin.
+/// `https://API.example.com` and `https://api.example.com:443/v1` have the same origin.
 public struct Origin: Sendable, Hashable {
     /// The scheme, in lower case.
     public let scheme: String
-    /// The host in its normal form: in lower case, without a dot at its end, escapes decoded; an IPv4 address as four decimal
-    /// parts, an IPv6 address as RFC 5952 has it and without brackets.
+    /// The host in its normal form: lower case, no dot at its end, escapes decoded; an IPv4 address as four decimal
+    /// parts, an IPv6 address as in RFC 5952 and without brackets.
     public let host: String
-    /// The port, written or the scheme's own; 0 for a scheme that has none.
+    /// The port, as written or the scheme's default; 0 for a scheme without one.
     public let port: Int
 
     /// The origin of an address; nil without scheme or host, and for an HTTP address whose host has no normal form.
     public init?(_ url: URL) {
-        // Asked several times per exchange: one pass over the text costs a fraction of what each part of a `URL` does.
+        // Used several times per exchange: one pass over the text costs a fraction of what each part of a `URL` does.
         let address = url.absoluteString
         let parts = AddressParts(address)
         guard let kind = parts.scheme, !parts.hostIsEmpty else { return nil }
@@ -38,9 +38,9 @@ public struct Origin: Sendable, Hashable {
         host = String(decoding: bytes.map(\.lowercasedASCII), as: UTF8.self)
     }
 
-    /// The origin of an address given as text; its path and query do not count.
+    /// The origin of an address given as text; path and query are ignored.
     ///
-    /// - Throws: `LoadingError.invalidSetting` when the text is no absolute address with a host.
+    /// - Throws: `LoadingError.invalidSetting` when the text is not an absolute address with a host.
     public init(_ address: String) throws(LoadingError) {
         guard let url = URL(string: address, encodingInvalidCharacters: false), let origin = Origin(url) else {
             throw .invalidSetting(
@@ -58,14 +58,14 @@ public struct Origin: Sendable, Hashable {
 }
 
 extension Request {
-    /// The same request for another address, with nothing that was meant for the old one's origin alone.
+    /// The same request for another address, without anything that was meant only for the old origin.
     ///
-    /// When scheme, host or port change, `Host`, the destination and every field that is known as a credential are
-    /// dropped (policies PL-46). For redirects, next-page links, and whatever else a server says to ask.
+    /// When scheme, host or port change, `Host`, the destination and every field known as a credential are removed.
+    /// Used for redirects, next-page links, and other addresses that a server sends.
     ///
     /// - Parameters:
     ///   - url: The new address.
-    ///   - trusted: Origins that credentials may follow to from any other.
+    ///   - trusted: Origins that may receive credentials of any other.
     /// - Returns: The request to send there.
     public func moved(to url: URL, trusting trusted: Set<Origin> = []) -> Request {
         var moved = self

@@ -1,9 +1,9 @@
 import LadeCore
 
 extension Response {
-    /// Ends a streamed body that is not wanted, so that its slot and connection are free for the next exchange.
+    /// Ends an unneeded streamed body, so that its slot and connection are free for the next exchange.
     ///
-    /// A body that is short and announced is read to its end, which keeps the connection; one that does not arrive within
+    /// A short body of announced length is read to its end, which keeps the connection. One that does not arrive within
     /// ``discardPatience``, and any other, ends its exchange.
     func discardBody(_ call: Call) async {
         let limit = 16 << 10
@@ -12,7 +12,8 @@ extension Response {
             return body.cancel()
         }
         let body = body
-        // An error of the body, a deadline and a cancellation all end it; the link above notices the last two itself.
+        // An error of the body, a deadline and a cancellation all end it; the interceptor above notices the last two
+        // itself.
         _ = try? await call.inTask { (call) async throws(LoadingError) in
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { _ = try? await body.collect(limit: limit) }
@@ -24,6 +25,6 @@ extension Response {
         }
     }
 
-    /// How long the rest of an unwanted body may take: opening another connection is rarely slower.
+    /// The longest time to read the rest of an unneeded body: opening another connection rarely takes longer.
     private static var discardPatience: Duration { .seconds(1) }
 }

@@ -5,22 +5,21 @@
 #endif
 public import LadeCore
 
-/// What shares limits, gates and retry budgets: by default a host, its port and the first component of the path.
+/// Identifies requests that share limits, gates and retry budgets: by default host, port and first path component.
 ///
-/// `https://api.example.com/v1/shows` and `https://API.example.com:443/v1` share `api.example.com:443/v1`. Source:
-/// policies PL-20, `service-loader.md` §9.2.
+/// `https://api.example.com/v1/shows` and `https://API.example.com:443/v1` share `api.example.com:443/v1`.
 public struct ServiceKey: Sendable, Hashable, CustomStringConvertible {
     /// The key as text; shown in events and errors.
     public let description: String
 
-    /// Makes a key of your own.
+    /// Makes a custom key.
     public init(_ description: String) { self.description = description }
 
     /// The default key of a request: lower-case host, effective port, first path component.
     ///
-    /// An address without an authority, `data:…`, has its scheme and a colon for its key.
+    /// The key of an address without an authority, such as `data:…`, is its scheme and a colon.
     public init(_ request: Request) {
-        // One pass over the text: `URL` would make a string of each part, ten times as dear.
+        // One pass over the text: `URL` would make a string of each part, which costs ten times as much.
         var address = request.url.absoluteString
         let parts = request.parts
         description = address.withUTF8 { Self.text(parts, $0) }
@@ -39,10 +38,10 @@ public struct ServiceKey: Sendable, Hashable, CustomStringConvertible {
         var end = start
         while end < bytes.count, bytes[end] != 0x2F, bytes[end] != 0x3F, bytes[end] != 0x23 { end += 1 }
         let component = start..<end
-        // `Request` has brought the host into its normal form but for these two.
+        // `Request` has normalised the host except for these two.
         let endsWithDot = parts.host.last.map { bytes[$0] == 0x2E } ?? false
         let host = endsWithDot ? parts.host.dropLast() : parts.host
-        // A colon, five digits and a slash are the most that is added.
+        // At most a colon, five digits and a slash are added.
         return String(unsafeUninitializedCapacity: parts.host.count + 7 + component.count) { target in
             var count = 0
             for index in host {

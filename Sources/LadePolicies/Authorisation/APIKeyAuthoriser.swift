@@ -5,19 +5,21 @@
 #endif
 public import LadeCore
 
-/// A fixed key with every request, in a header field or in the query.
+/// Adds a fixed key to every request, in a header field or in the query.
 public struct APIKeyAuthoriser: Authoriser {
-    /// Where the key stands.
+    /// The part of a request that carries the key.
     public enum Place: Sendable, Hashable {
-        /// In a header field of that name.
+        /// A header field of that name.
         case header(String)
-        /// In a query item of that name, whose value errors and events then hide.
+        /// A query item of that name.
+        ///
+        /// Errors and events hide its value.
         case query(String)
     }
 
-    /// What it is called in events and errors; `API key` by default.
+    /// The name in events and errors; `API key` by default.
     public let identifier: String
-    /// Where the key stands.
+    /// The part of a request that carries the key.
     public let place: Place
     private let key: Secret
     private let scope: CredentialScope
@@ -33,7 +35,7 @@ public struct APIKeyAuthoriser: Authoriser {
     /// True: it waits for nothing.
     public var observesScope: Bool { true }
 
-    /// Whether the request goes where the key may go.
+    /// Whether the scope of the key contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 
     /// Adds the key.
@@ -53,14 +55,14 @@ public struct APIKeyAuthoriser: Authoriser {
         return request
     }
 
-    /// Adds an item to the query, in place of one of the same name; everything else stays as it was written.
+    /// Adds an item to the query, replacing one of the same name; everything else stays as written.
     private static func adding(_ name: String, _ value: String, to url: URL) -> URL {
         let text = url.absoluteString
         let fragment = text.firstIndex(of: "#").map { String(text[$0...]) } ?? ""
         let address = text.prefix { $0 != "#" }
         let base = address.prefix { $0 != "?" }
         let query = base.endIndex < address.endIndex ? address[address.index(after: base.endIndex)...] : ""
-        // Empty items, too: the query may be signed as it is written.
+        // Empty items are kept too: the query may be signed as it is written.
         let written = query.isEmpty ? [] : query.split(separator: "&", omittingEmptySubsequences: false)
         let kept = written.filter { item in
             item.isEmpty || !item.prefix { $0 != "=" }.percentDecodedBytes.elementsEqual(name.utf8)

@@ -1,22 +1,22 @@
 public import LadeCore
 
-/// Authorises each exchange, and sends a refused one once more with other credentials; one link per account.
+/// Authorises each exchange, and replays a refused one once with other credentials; one interceptor per account.
 ///
-/// Only an HTTP 401 is a refusal. The replay is not a retry: it has no pause and does not count as an attempt. A body
-/// that cannot be sent again is not replayed, though the authorisers learn of the refusal. A second 401 is the answer.
-/// Source: policies PL-40 to PL-46.
+/// Only HTTP 401 is a refusal. The replay is not a retry: it happens without delay and does not count as an attempt. A
+/// request whose body cannot be sent again is not replayed, but the authorisers are notified of the refusal. A second
+/// 401 is returned as the answer.
 public struct AuthorisationInterceptor: Interceptor {
-    /// Who authorises, in their order.
+    /// The authorisers, in the order in which they act.
     public let authorisers: [any Authoriser]
     private let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
 
-    /// Makes the link.
+    /// Makes the interceptor.
     ///
     /// - Parameters:
-    ///   - authorisers: Who authorises, in their order.
-    ///   - budget: What each replay withdraws from (PL-14); an empty budget makes the refusal the answer. Nil for no such
-    ///     limit.
+    ///   - authorisers: The authorisers, in the order in which they act.
+    ///   - budget: The retry budget that each replay withdraws from. With an empty budget the refusal is returned as
+    ///     the answer. Nil for no such limit.
     ///   - keyRule: Which requests share a budget.
     public init(
         authorisers: [any Authoriser],
@@ -28,7 +28,7 @@ public struct AuthorisationInterceptor: Interceptor {
         self.keyRule = keyRule
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
     /// Authorises the request and sends it; replays it once when an authoriser has other credentials after a refusal.
@@ -38,7 +38,7 @@ public struct AuthorisationInterceptor: Interceptor {
         let (authorised, acting) = try await authorise(request, from: first, context)
         let response = try await next(authorised)
         guard response.status == 401 else { return response }
-        // Every one is told, also when nothing can be replayed: the next call profits.
+        // Every authoriser is notified, even when nothing can be replayed: the next call profits.
         let willing = acting.filter { $0.wasRefused(authorised, by: response, in: context) }
         guard let replaying = willing.first, request.body?.isReplayable ?? true,
             budget?.withdraw(for: keyRule(request)) ?? true
@@ -72,18 +72,20 @@ public struct AuthorisationInterceptor: Interceptor {
     ) async throws(LoadingError) -> (Request, acting: [any Authoriser]) {
         var request = request
         var acting: [any Authoriser] = []
-        // The first has said so already.
+        // The first has been asked already.
         for (index, authoriser) in authorisers.enumerated().dropFirst(first)
         where index == first || authoriser.claims(request) {
             request = try await authorised(request, by: authoriser, context)
             acting.append(authoriser)
         }
-        // An authoriser of the app's own may not look: what was given up while it held the request is not sent.
+        // The app's own authoriser may ignore cancellation: a call that was cancelled meanwhile is not sent.
         guard !context.call.isCancelled else { throw .cancelled(ErrorContext(request)) }
         return (request, acting)
     }
 
-    /// What one authoriser makes of the request; one that looks at its task alone has a task of its own.
+    /// The request as one authoriser changes it.
+    ///
+    /// An authoriser that observes only its task runs in a child task.
     private func authorised(
         _ request: Request,
         by authoriser: any Authoriser,

@@ -5,9 +5,9 @@
 #endif
 public import LadeCore
 
-/// User name and password with every request, in UTF-8 (RFC 7617).
+/// Adds a user name and a password to every request, in UTF-8 (RFC 7617).
 public struct BasicAuthoriser: Authoriser {
-    /// What it is called in events and errors; `Basic` by default.
+    /// The name in events and errors; `Basic` by default.
     public let identifier: String
     private let scope: CredentialScope
     private let credentials: Secret
@@ -17,9 +17,10 @@ public struct BasicAuthoriser: Authoriser {
     /// - Parameters:
     ///   - user: The user name; it cannot have a colon.
     ///   - password: The password.
-    ///   - scope: Where they may go.
-    ///   - identifier: What it is called in events and errors.
-    /// - Throws: `LoadingError.invalidSetting` for a user name with a colon, which the server would cut there.
+    ///   - scope: Where the credentials may be sent.
+    ///   - identifier: The name in events and errors.
+    /// - Throws: `LoadingError.invalidSetting` for a user name with a colon, which the server would take for the
+    ///   separator.
     public init(
         user: String,
         password: Secret,
@@ -42,7 +43,7 @@ public struct BasicAuthoriser: Authoriser {
     /// True: it waits for nothing.
     public var observesScope: Bool { true }
 
-    /// Whether the request goes where the credentials may go.
+    /// Whether the scope of the credentials contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 
     /// Adds `Authorization`.

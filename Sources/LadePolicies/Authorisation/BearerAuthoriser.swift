@@ -1,6 +1,6 @@
 public import LadeCore
 
-/// A bearer token with every request (RFC 6750): a fixed one, or one from a source that can be asked for another.
+/// Adds a bearer token to every request (RFC 6750): a fixed one, or tokens from a source that can renew them.
 ///
 /// ```swift
 /// let authoriser = BearerAuthoriser(scope: try CredentialScope("https://api.example.com")) { _, _ in
@@ -12,9 +12,9 @@ public import LadeCore
 /// The source may throw any error: the calls that wait for the token fail with `LoadingError.authorisationFailed`, which keeps
 /// it.
 public struct BearerAuthoriser: Authoriser {
-    /// What it is called in events and errors; `Bearer` by default.
+    /// The name in events and errors; `Bearer` by default.
     public let identifier: String
-    /// The token and how it is renewed.
+    /// The current token, and how it is renewed.
     public let credentials: RefreshingCredentials<Secret>
     private let scope: CredentialScope
 
@@ -25,13 +25,13 @@ public struct BearerAuthoriser: Authoriser {
         credentials = RefreshingCredentials(identifier: identifier, initial: .init(token), refresh: nil)
     }
 
-    /// Makes an authoriser that asks a source for its tokens: at first, before one ends, and after a refusal.
+    /// Makes an authoriser that asks a source for tokens: at first, before a token expires, and after a refusal.
     ///
     /// - Parameters:
-    ///   - scope: Where the tokens may go.
-    ///   - identifier: What it is called in events and errors.
+    ///   - scope: Where the tokens may be sent.
+    ///   - identifier: The name in events and errors.
     ///   - settings: How tokens are renewed.
-    ///   - source: Gives a token; it gets the last one, and is asked by one caller at a time.
+    ///   - source: Returns a token. It receives the last one, and only one call of it runs at a time.
     public init(
         scope: CredentialScope,
         identifier: String = "Bearer",
@@ -46,10 +46,10 @@ public struct BearerAuthoriser: Authoriser {
     /// True: the wait for a token ends with the call.
     public var observesScope: Bool { true }
 
-    /// Whether the request goes where the token may go.
+    /// Whether the scope of the token contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 
-    /// Adds `Authorization`, with the newest token.
+    /// Adds `Authorization` with the newest token.
     public func authorise(
         _ request: Request,
         in context: AuthorisationContext
@@ -62,7 +62,7 @@ public struct BearerAuthoriser: Authoriser {
         return request
     }
 
-    /// Gives up the token that was refused, if there can be another.
+    /// Invalidates the refused token; returns whether there can be another.
     public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         credentials.refuse(version: request.credentialVersion(of: identifier) ?? 0)
     }

@@ -7,42 +7,42 @@ import LadeCore
 
 /// How credentials are renewed.
 public struct RefreshSettings: Sendable, Hashable {
-    /// How long before their end they are renewed while they are still used; 30 s by default.
+    /// How long before their end credentials are renewed while they are still in use; 30 s by default.
     ///
-    /// Credentials that live for less than twice as long are renewed in the second half of their life.
+    /// Credentials with a shorter life than twice this value are renewed in the second half of their life.
     public var ahead = Duration.seconds(30)
-    /// How long a refresh may take, whatever the deadline of the call that began it; 30 s by default.
+    /// The longest time for one refresh, independently of the deadline of the call that started it; 30 s by default.
     public var deadline = Duration.seconds(30)
     /// The most refreshes within ``window``; 5 by default.
     public var limit = 5
-    /// In what time ``limit`` refreshes are too many; 30 s by default.
+    /// The period in which at most ``limit`` refreshes may start; 30 s by default.
     public var window = Duration.seconds(30)
-    /// How long the first passing failure is remembered, 5 s by default; twice as long for each further one in a row.
+    /// How long the first temporary failure is remembered, 5 s by default; doubled for each further one in a row.
     ///
-    /// Meanwhile every call that needs the refresh fails with it. A failure that only the user can mend is remembered
-    /// until there are new credentials.
+    /// During that time every call that needs the refresh fails with the same error. A failure that only the user can
+    /// resolve is remembered until there are new credentials.
     public var failureMemory = Duration.seconds(5)
-    /// The longest time for which a passing failure is remembered, however many there were in a row; 5 min by default.
+    /// The longest time for which a temporary failure is remembered; 5 min by default.
     public var maximumFailureMemory = Duration.seconds(300)
 
     /// Makes the default settings.
     public init() {}
 }
 
-/// When credentials end.
+/// When credentials expire.
 public enum CredentialEnd: Sendable, Hashable {
     /// Never, as far as is known.
     case never
-    /// So long after they were made.
+    /// This long after they were made.
     case after(Duration)
-    /// At a date, as kept from an earlier run of the program.
+    /// At a date, as stored by an earlier run of the program.
     case at(Date)
 }
 
-/// Who waits for credentials and who gets them: the state machine of ``RefreshingCredentials``.
+/// The state machine of ``RefreshingCredentials``: which calls wait for credentials, and which receive them.
 ///
-/// No task, no clock: it is told what happens and when, and says what to do. Each set of credentials has a version, from
-/// 1 on, which only grows (policies PL-41, PL-43).
+/// It has no task and no clock: it receives what happened and when, and returns what to do. Each set of credentials has
+/// a version, which starts at 1 and only grows.
 struct CredentialMachine<Value: Sendable>: Sendable {
     struct Held: Sendable {
         var value: Value
@@ -51,11 +51,15 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         var renewal: Instant?
     }
 
-    /// What a call that needs credentials is to do.
+    /// What a call that needs credentials has to do.
     enum Answer: Sendable {
-        /// Go on with these; a refresh of that number is to be started besides, when there is one.
+        /// Use these.
+        ///
+        /// A refresh of the given number must be started besides, if any.
         case use(Value, version: Int, starting: Int?)
-        /// Wait for the refresh; one of that number is to be started first, when there is one.
+        /// Wait for the refresh.
+        ///
+        /// A refresh of the given number must be started first, if any.
         case wait(starting: Int?)
         /// Fail.
         case fail(AuthorisationFault.Cause)
@@ -65,14 +69,14 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     private(set) var held: Held?
     /// The greatest version ever held.
     private var lastVersion = 0
-    /// The greatest version that a server refused or that was asked to be renewed.
+    /// The greatest version that a server refused or that was to be renewed.
     private var refused = 0
     private(set) var isRefreshing = false
-    /// The number of the last refresh; the result of any other is no longer wanted.
+    /// The number of the last refresh; results of others are ignored.
     private var refresh = 0
     private var starts: [Instant] = []
     private var failure: (version: Int, cause: AuthorisationFault.Cause, until: Instant?)?
-    /// How many refreshes have failed since the last that succeeded.
+    /// How many refreshes have failed since the last success.
     private var failuresInRow = 0
 
     init(_ settings: RefreshSettings) { self.settings = settings }
@@ -116,19 +120,21 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     /// Whether the result of a refresh is awaited.
     func isAwaited(_ refresh: Int) -> Bool { isRefreshing && refresh == self.refresh }
 
-    /// A server refused credentials; an old version says nothing about the newer one.
+    /// A server refused credentials.
+    ///
+    /// A refusal of an old version does not affect a newer one.
     mutating func refuse(_ version: Int) {
         refused = max(refused, min(version, lastVersion))
     }
 
-    /// The present credentials are not to be used again.
+    /// The present credentials must not be used again.
     mutating func invalidate() {
         refused = lastVersion
-        // Somebody asks for another attempt: what failed before is no reason not to make it.
+        // An explicit request for another attempt: earlier failures do not prevent it.
         (failure, failuresInRow) = (nil, 0)
     }
 
-    /// The refresh has new credentials.
+    /// The refresh has obtained new credentials.
     mutating func succeed(_ value: Value, end: CredentialEnd, refresh: Int, now: Instant, date: Date) {
         guard isAwaited(refresh) else { return }
         isRefreshing = false
@@ -145,7 +151,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         failure = (lastVersion, cause, isLasting ? nil : now.advanced(by: memory))
     }
 
-    /// The app brings credentials of its own, or takes them away; a refresh under way is for nothing.
+    /// The app supplies its own credentials, or removes them; a refresh in progress is ignored.
     mutating func replace(with value: Value?, end: CredentialEnd, now: Instant, date: Date) {
         isRefreshing = false
         (failure, failuresInRow) = (nil, 0)

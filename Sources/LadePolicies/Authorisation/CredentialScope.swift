@@ -5,7 +5,7 @@
 #endif
 public import LadeCore
 
-/// Where credentials may go: the origins that they were made for, and no other (policies PL-46).
+/// The origins that credentials may be sent to.
 ///
 /// ```swift
 /// let scope = try CredentialScope("https://api.example.com", "https://media.example.com/private/")
@@ -16,35 +16,35 @@ public struct CredentialScope: Sendable, Hashable {
         var path: String
     }
 
-    // A handful: looking through an array costs less than hashing three texts.
+    // There are few: searching an array costs less than hashing three texts.
     private var entries: [Entry] = []
     /// Whether they may be sent over plain HTTP to another machine; false by default, which makes a claimed request fail.
     ///
     /// What goes to this machine alone (`localhost`, 127.0.0.0/8, `::1`) passes no network and may always be plain.
     public var allowsInsecure = false
 
-    /// Makes a scope of addresses: their origins, and their paths with everything below.
+    /// Makes a scope from addresses: their origins, and their paths with everything below.
     ///
-    /// - Throws: `LoadingError.invalidSetting` when one is no absolute address with a host.
+    /// - Throws: `LoadingError.invalidSetting` when one is not an absolute address with a host.
     public init(_ addresses: String...) throws(LoadingError) {
         for address in addresses { try add(address) }
     }
 
-    /// Makes a scope of whole origins.
+    /// Makes a scope from whole origins.
     public init(origins: some Sequence<Origin>) {
         entries = origins.map { Entry(origin: $0, path: "/") }
     }
 
     /// Adds an address: its origin, and its path with everything below.
     ///
-    /// - Throws: `LoadingError.invalidSetting` when it is no absolute address with a host.
+    /// - Throws: `LoadingError.invalidSetting` when it is not an absolute address with a host.
     public mutating func add(_ address: String) throws(LoadingError) {
         let origin = try Origin(address)
         let path = URL(string: address).map(CookieStorage.path(of:)) ?? "/"
         entries.append(Entry(origin: origin, path: path))
     }
 
-    /// Whether a request goes there.
+    /// Whether the scope contains the address of a request.
     public func contains(_ request: Request) -> Bool {
         guard let origin = Origin(request.url) else { return false }
         return entries.contains { entry in
@@ -57,14 +57,14 @@ public struct CredentialScope: Sendable, Hashable {
         return !mayClimb(path) && CookieStorage.matches(path: path, folder)
     }
 
-    /// Whether a server may read the path as one that leaves its folder: `/private/../public` in any disguise.
+    /// Whether a server may read the path as one that leaves its folder, such as `/private/../public` in any notation.
     ///
-    /// Servers and the proxies before them differ in what they decode, how often, and whether they do so before they split
-    /// the path: `%2e`, `%2f`, `%5c`, the same encoded twice, backslashes, parameters (`..;x`), octets that some ignore
-    /// at the end of a name, and encodings of more octets than needed, which no valid path contains.
+    /// Servers and proxies differ in what they decode, how often, and whether they decode before they split the path.
+    /// The check covers `%2e`, `%2f`, `%5c`, the same encoded twice, backslashes, parameters (`..;x`), octets at the
+    /// end of a name that some servers ignore, and overlong encodings, which no valid path contains.
     private static func mayClimb(_ path: String) -> Bool {
         var bytes = Array(path.utf8)
-        // What is encoded more often than this is meant to hide something.
+        // A path that is encoded more often hides something.
         for round in 0... {
             let decoded = bytes.percentDecodedOnce
             if decoded == bytes { break }
@@ -99,7 +99,7 @@ public struct CredentialScope: Sendable, Hashable {
 }
 
 extension [UInt8] {
-    /// The octets with each `%XX` decoded, and nothing that this makes decoded again.
+    /// The octets with each `%XX` decoded once.
     fileprivate var percentDecodedOnce: [UInt8] {
         guard contains(UInt8(ascii: "%")) else { return self }
         var decoded: [UInt8] = []

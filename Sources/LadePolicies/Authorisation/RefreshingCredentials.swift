@@ -5,17 +5,17 @@
 #endif
 public import LadeCore
 
-/// Credentials that are renewed by one refresh at a time, however many calls need them.
+/// Credentials that are renewed by a single refresh at a time, for all calls that need them.
 ///
-/// The helper for authorisers whose tokens end. Calls that need new credentials wait for the one refresh; it has a
-/// deadline of its own, runs past the authorised chain and goes on when the call that began it is given up. It ends with
-/// the credentials themselves. Source: policies PL-41 to PL-44, `service-loader.md` §12.5.
+/// Authorisers use it for tokens that expire. Calls that need new credentials wait for the one refresh. The refresh has
+/// its own deadline, bypasses the authorised chain, and continues when the call that started it is cancelled. It ends
+/// when the credentials are deallocated.
 public final class RefreshingCredentials<Value: Sendable>: Sendable {
-    /// Credentials and their end.
+    /// Credentials and when they expire.
     public struct Fresh: Sendable {
         /// The credentials.
         public var value: Value
-        /// When they end.
+        /// When they expire.
         public var end: CredentialEnd
 
         /// Makes credentials.
@@ -29,11 +29,11 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     public struct Versioned: Sendable {
         /// The credentials.
         public var value: Value
-        /// Their version, from 1 on.
+        /// Their version, from 1.
         public var version: Int
     }
 
-    /// Makes new credentials.
+    /// Obtains new credentials.
     ///
     /// It gets the last ones, if there were any, and a context with a call of its own. It may throw anything:
     /// `LoadingError.authorisationFailed` says that only the user can help; every other error passes, and is the cause
@@ -42,7 +42,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     public typealias Refresh = @Sendable (Value?, AuthorisationContext) async throws -> Fresh
 
     private enum Outcome: Sendable {
-        /// Ask again: something changed.
+        /// The state has changed: ask again.
         case changed
         case failed(AuthorisationFault.Cause)
         case deadline
@@ -51,13 +51,15 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     private struct State {
         var machine: CredentialMachine<Value>
-        /// Credentials from outside, until a call says what time it is.
+        /// Credentials from outside.
+        ///
+        /// They take effect with the next call, which supplies the current time.
         var pending: Fresh?
-        /// The last credentials ever held; a refresh starts from them.
+        /// The last credentials; a refresh starts from them.
         var last: Value?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
         var lastWaiter: UInt64 = 0
-        /// The refresh in progress and its deadline; cancelled when the result is no longer awaited.
+        /// The refresh in progress and its deadline task; cancelled when the result is no longer needed.
         var tasks: [Task<Void, Never>] = []
 
         mutating func takeTasks() -> [Task<Void, Never>] {
@@ -67,12 +69,12 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
         mutating func takeWaiters() -> [CheckedContinuation<Outcome, Never>] {
             defer { waiters.removeAll() }
-            // In order of arrival, so that a run can be repeated exactly.
+            // In order of arrival, so that runs are reproducible.
             return waiters.sorted { $0.key < $1.key }.map(\.value)
         }
     }
 
-    /// Whose credentials they are, for events and errors.
+    /// The name of the credentials in events and errors.
     public let identifier: String
     /// How they are renewed.
     public let settings: RefreshSettings
@@ -83,10 +85,10 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// Makes credentials.
     ///
     /// - Parameters:
-    ///   - identifier: Whose they are, for events and errors.
-    ///   - initial: What is known already; nil lets the first call get them.
+    ///   - identifier: The name in events and errors.
+    ///   - initial: Known credentials; nil obtains them at the first call.
     ///   - settings: How they are renewed.
-    ///   - refresh: Makes new ones; nil when they cannot be renewed.
+    ///   - refresh: Obtains new credentials; nil when they cannot be renewed.
     public convenience init(
         identifier: String,
         initial: Fresh? = nil,
@@ -99,12 +101,12 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     /// Makes credentials.
     ///
     /// - Parameters:
-    ///   - identifier: Whose they are, for events and errors.
-    ///   - initial: What is known already; nil lets the first call get them.
+    ///   - identifier: The name in events and errors.
+    ///   - initial: Known credentials; nil obtains them at the first call.
     ///   - settings: How they are renewed.
-    ///   - onFresh: Receives what a refresh has made before it is used; not called for what came after ``forget()`` or
-    ///     ``replace(with:)``.
-    ///   - refresh: Makes new ones; nil when they cannot be renewed.
+    ///   - onFresh: Receives the result of a refresh before it is used. It is not called for results that arrive after
+    ///     ``forget()`` or ``replace(with:)``.
+    ///   - refresh: Obtains new credentials; nil when they cannot be renewed.
     init(
         identifier: String,
         initial: Fresh?,
@@ -125,17 +127,19 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     // MARK: - Calls
 
-    /// The credentials to use now; waits for a refresh when they have ended or were refused.
+    /// The credentials to use now.
     ///
-    /// - Throws: `LoadingError.authorisationFailed` when none can be had, `LoadingError.deadlineExceeded` when the call's
-    ///   deadline comes first, `LoadingError.cancelled` when its task is cancelled or the call given up. The refresh goes
-    ///   on in all cases.
+    /// Waits for a refresh when they have expired or were refused.
+    ///
+    /// - Throws: `LoadingError.authorisationFailed` when there are none, `LoadingError.deadlineExceeded` when the
+    ///   call's deadline comes first, `LoadingError.cancelled` when its task or scope is cancelled. The refresh
+    ///   continues in all cases.
     public func current(in context: AuthorisationContext) async throws(LoadingError) -> Versioned {
         let call = context.call
-        // A refresh that succeeds for one call may be refused for another at once: that one waits again, up to the
-        // limit on refreshes, which ends the loop.
+        // The credentials of a successful refresh may be refused for another call immediately. That call waits again,
+        // up to the limit on refreshes, which ends the loop.
         while true {
-            // Who was given up starts nothing: there may be nobody to wait for it, and the user may have signed out.
+            // A cancelled call starts no refresh: no other call may need it, and the user may have signed out.
             guard !call.isCancelled else { throw .cancelled(ErrorContext()) }
             switch request(at: call.time) {
             case .use(let value, let version, let refresh):
@@ -159,10 +163,10 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         }
     }
 
-    /// Learns that a server refused a version; returns whether ``current(in:)`` would give another.
+    /// Receives the refusal of a version; returns whether ``current(in:)`` would return another.
     public func refuse(version: Int) -> Bool {
         guard makeNew != nil else {
-            // What the program has brought meanwhile is in force from the next use on.
+            // Credentials that the program supplied meanwhile take effect with the next use.
             return locked.withLock { $0.pending != nil || version < ($0.machine.held?.version ?? 0) }
         }
         locked.withLock { $0.machine.refuse(version) }
@@ -171,13 +175,13 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 
     // MARK: - The app
 
-    /// Makes the next call get new credentials first.
+    /// Makes the next call obtain new credentials first.
     public func refresh() {
         guard makeNew != nil else { return }
         locked.withLock { $0.machine.invalidate() }
     }
 
-    /// Puts in credentials from outside: the user has signed in.
+    /// Replaces the credentials by ones from outside: the user has signed in.
     public func replace(with fresh: Fresh) {
         change { state in
             state.pending = fresh
@@ -185,7 +189,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         }
     }
 
-    /// Forgets the credentials and what a refresh would start from, and ends a refresh under way.
+    /// Forgets the credentials and what a refresh would start from, and cancels a refresh in progress.
     public func forget() {
         change { state in
             state.pending = nil
@@ -215,7 +219,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
                 state.last = pending.value
                 state.machine.replace(with: pending.value, end: pending.end, now: now, date: date)
             }
-            // Without a way to get new ones, what is there is used to its end and beyond.
+            // If they cannot be renewed, the existing credentials are used to their end and beyond.
             guard makeNew != nil else {
                 guard let held = state.machine.held else { return .fail(.signInRequired) }
                 return .use(held.value, version: held.version, starting: nil)
@@ -253,12 +257,13 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         return await call.withCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isWaiting = locked.withLock { state in
-                    // It may have ended between the question and this line.
+                    // The refresh may have ended since the caller checked.
                     guard state.machine.isRefreshing else { return false }
                     state.waiters[id] = continuation
                     return true
                 }
-                // A call is marked as given up before its handlers run: one that found nobody here is seen now.
+                // A call is marked as cancelled before its handlers run. A handler that ran before the waiter was added
+                // found nothing; the mark is seen here.
                 switch (isWaiting, call.isCancelled) {
                 case (true, true): giveUp(id)
                 case (true, false): break
@@ -270,17 +275,17 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends one wait, unless it has ended.
+    /// Ends one wait, unless it has ended already.
     private func giveUp(_ id: UInt64) {
         locked.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
     }
 
     // MARK: - The refresh
 
-    /// Starts the one refresh, and beside it what ends it at its deadline.
+    /// Starts the refresh, and a task that ends it at its deadline.
     ///
-    /// The tasks are owned by these credentials, which cancel them when they are deallocated. They are not children of one
-    /// group: a source that ignores its cancellation would keep the group, and the refresh with it, for ever.
+    /// These credentials own the tasks and cancel them when deallocated. The tasks are not children of one group: a
+    /// source that ignores its cancellation would keep the group, and with it the refresh, forever.
     private func start(_ refresh: Int, _ context: AuthorisationContext) {
         guard let makeNew else { return }
         let last = locked.withLock { $0.last }
@@ -292,7 +297,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         let work = Task(executorPreference: TaskExecutors.current) { [weak self] in
             do {
                 let fresh = try await makeNew(last, own)
-                // Checked after the last wait before it: after a sign-out no callback is called.
+                // Checked after the last suspension before it: after a sign-out no callback is called.
                 if let onFresh, self?.isAwaited(refresh) == true { await onFresh(fresh.value) }
                 self?.finish(.success(fresh), of: refresh, call, start)
             } catch {
@@ -313,7 +318,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
             return isAwaited
         }
         guard !isAwaited else { return }
-        // It has ended already, or other credentials were brought meanwhile.
+        // The refresh has ended already, or other credentials were supplied meanwhile.
         work.cancel()
         timer.cancel()
     }
@@ -357,7 +362,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
 }
 
 extension RefreshingCredentials: CustomStringConvertible, CustomReflectable {
-    /// Whose they are; never what they are.
+    /// The name of the credentials, never their values.
     public var description: String { "credentials of \(identifier)" }
 
     /// A mirror that shows no credentials.
@@ -370,12 +375,12 @@ extension RefreshingCredentials.Fresh: CustomReflectable {
 }
 
 extension RefreshingCredentials.Fresh: CustomStringConvertible {
-    /// When they end; never what they are.
+    /// When they expire; never their values.
     public var description: String { "credentials, end: \(end)" }
 }
 
 extension RefreshingCredentials.Versioned: CustomStringConvertible, CustomReflectable {
-    /// Their version; never what they are.
+    /// Their version; never their values.
     public var description: String { "credentials, version \(version)" }
 
     /// A mirror that shows no credentials.

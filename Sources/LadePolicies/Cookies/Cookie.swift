@@ -5,54 +5,54 @@
 #endif
 public import LadeCore
 
-/// A cookie as a jar keeps it (RFC 6265bis §5.5).
+/// A cookie as a jar stores it (RFC 6265bis §5.5).
 public struct Cookie: Sendable, Hashable {
     /// The name; may be empty.
     ///
-    /// Octets of a server that are no UTF-8 read as ISO-8859-1, and are sent back as they were received.
+    /// Octets from a server that are not UTF-8 are read as ISO-8859-1, and sent back as received.
     public var name: String {
         get { pair.name }
         set { pair.nameOctets = Array(newValue.utf8) }
     }
-    /// The value, which is a secret as a password is.
+    /// The value, which is a secret.
     public var value: Secret {
         get { pair.value }
         set { pair.valueOctets = Array(newValue.reveal().utf8) }
     }
-    /// The host it belongs to, in its normal form: in lower case, without a dot at either end.
+    /// The host that it belongs to, in normal form: lower case, no dot at either end.
     public var domain: String
-    /// Whether it is sent to that very host alone, and not to those below it.
+    /// Whether it is sent only to this host, and not to hosts below it.
     public var isHostOnly: Bool
-    /// The path it is sent below.
+    /// The path below which it is sent.
     public var path: String
-    /// When it ends; nil for the end of the session.
+    /// When it expires; nil for the end of the session.
     public var expires: Date?
-    /// Whether it is sent over https alone.
+    /// Whether it is sent only over https.
     public var isSecure: Bool
-    /// Whether the server wants it to be seen by HTTP alone.
+    /// Whether the server wants to hide it from scripts (`HttpOnly`).
     public var isHTTPOnly: Bool
     /// When it was first set.
     public internal(set) var created: Date
     /// When it was last sent or set.
     var lastAccess: Date
     var pair: CookiePair
-    /// The host that set it; empty for one of the app's own.
+    /// The host that set it; empty for a cookie of the app.
     var setter = ""
-    /// Its number among the cookies of its jar, by when they were first set.
+    /// Its position among the cookies of its jar, in the order in which they were first set.
     var order: UInt64 = 0
-    /// Its number among all uses of cookies of its jar.
+    /// Its position among all uses of cookies of its jar.
     var lastUse: UInt64 = 0
 
-    /// Makes a cookie of the app's own.
+    /// Makes a cookie in the app's name.
     ///
     /// - Parameters:
     ///   - name: Its name, without `=` and `;`.
     ///   - value: Its value.
-    ///   - domain: The host it belongs to.
-    ///   - isHostOnly: Whether hosts below that one do not get it; true by default.
-    ///   - path: The path it is sent below; all by default.
-    ///   - expires: When it ends; with the session by default.
-    ///   - isSecure: Whether it is sent over https alone; true by default.
+    ///   - domain: The host that it belongs to.
+    ///   - isHostOnly: Whether it is not sent to hosts below the domain; true by default.
+    ///   - path: The path below which it is sent; all paths by default.
+    ///   - expires: When it expires; with the session by default.
+    ///   - isSecure: Whether it is sent only over https; true by default.
     public init(
         name: String,
         value: Secret,
@@ -73,10 +73,10 @@ public struct Cookie: Sendable, Hashable {
         lastAccess = .distantPast
     }
 
-    /// Whether it has ended.
+    /// Whether it has expired.
     func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
 
-    /// What one cookie replaces another by; compared by octets.
+    /// The key by which a cookie replaces another; compared by octets.
     var identity: Identity {
         Identity(name: pair.nameOctets, domain: domain, isHostOnly: isHostOnly, path: Array(path.utf8))
     }

@@ -12,14 +12,16 @@
 #endif
 import LadeCore
 
-/// The file of a jar; an actor because writing blocks, and so that the newest state is written last.
+/// The file of a jar.
+///
+/// It is an actor because writing blocks, and because the newest state must be written last.
 actor CookieFile {
     private let path: String
     private var written = 0
 
     init(path: String) { self.path = path }
 
-    /// Writes the newest state, unless a writer before this one did.
+    /// Writes the newest state, unless an earlier call wrote it already.
     func write(_ snapshot: @Sendable () -> (version: Int, cookies: [Cookie])) throws(LoadingError) {
         let (version, cookies) = snapshot()
         guard version != written else { return }
@@ -38,11 +40,11 @@ actor CookieFile {
         written = version
     }
 
-    /// Writes a new file beside the old one and moves it there, so that a reader never sees half of it.
+    /// Writes a new file beside the old one and renames it, so that a reader never sees half of it.
     private func replace(with bytes: Data) throws(LoadingError) {
         let part = path + ".part"
         unlink(part)
-        // Created with its final rights: there is no moment at which others could open it.
+        // Created with its final permissions: other users can never open it.
         let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.fault(path, .write) }
         let isWritten = bytes.withUnsafeBytes { buffer in
@@ -65,7 +67,7 @@ actor CookieFile {
     }
 
     private static func writeSome(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        // The system's function; within this type its name would mean the method.
+        // The system's function; within this type the name would refer to the method.
         #if canImport(Glibc)
             Glibc.write(descriptor, bytes.baseAddress, bytes.count)
         #elseif canImport(Musl)
@@ -75,7 +77,7 @@ actor CookieFile {
         #endif
     }
 
-    /// What the file holds; nothing when there is none.
+    /// The contents of the file; empty when there is none.
     static func read(_ path: String) throws(LoadingError) -> [Cookie] {
         guard access(path, F_OK) == 0 else { return [] }
         let bytes: Data
@@ -101,7 +103,9 @@ actor CookieFile {
         var cookies: [Entry]
     }
 
-    /// A cookie as it is written; the only place where its value is a plain text.
+    /// A cookie as it is written.
+    ///
+    /// This is the only place where its value is plain text.
     private struct Entry: Codable {
         var name: String
         var value: String
@@ -114,7 +118,7 @@ actor CookieFile {
         var created: Double
         var lastAccess: Double
         var setter: String?
-        /// Name and value in base64, where they are no UTF-8.
+        /// Name and value in base64, when they are not UTF-8.
         var octets: [Data]?
 
         init(_ cookie: Cookie) {

@@ -5,47 +5,46 @@
 #endif
 public import LadeCore
 
-/// Sends the cookies of an account's jar and keeps what servers set; one link per account.
+/// Sends the cookies of an account's jar and stores those that servers set; one interceptor per account.
 ///
-/// An account without cookies has no such link. It stands below every link that sends a request again, so that each
-/// exchange sends what the one before it set: redirects, retries and replays after a refusal included.
-/// Source: policies PL-51.
+/// An account without cookies has no such interceptor. It stands below every interceptor that sends requests again, so
+/// that each exchange sends the cookies that the one before it set: redirects, retries and replays included.
 public struct CookieInterceptor: Interceptor {
     /// The cookies.
     public let jar: CookieJar
 
-    /// Makes the link for one account's jar.
+    /// Makes the interceptor for one account's jar.
     public init(jar: CookieJar) {
         self.jar = jar
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Adds `Cookie` on the way out and reads `Set-Cookie` on the way in.
+    /// Adds `Cookie` to the request and reads `Set-Cookie` of the response.
     ///
-    /// A `Cookie` field of the caller's own stays; of a name in both, the caller's wins. The file is
-    /// written within a second and not while the call waits. One that cannot be written does not fail a call: the jar keeps
-    /// what it has, and the next change or ``CookieJar/save()`` tries again.
+    /// A `Cookie` field of the caller stays; where both have a cookie of the same name, the caller's is sent. The file
+    /// is written within a second, and the call does not wait for it. A file that cannot be written does not fail a
+    /// call: the jar keeps its cookies, and the next change or ``CookieJar/save()`` tries again.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !request.leavesCookiesAlone else { return try await next(request) }
         var sent = request
         jar.add(to: &sent, at: next.call.time.date)
         do throws(LoadingError) {
             let response = try await next(sent)
-            // What comes from the cache set its cookies when it came from the network.
+            // An answer from the cache set its cookies when it came from the network.
             if response.source != .cache, response.headers.contains("Set-Cookie") {
                 store(response.headers, of: sent, next.call)
             }
             return response
         } catch {
-            // A head may have arrived before its body failed.
+            // The head may have arrived before the body failed.
             if error.context.headers.contains("Set-Cookie") { store(error.context.headers, of: sent, next.call) }
             throw error
         }
     }
 
-    // A function of its own: an interceptor waits for all below it, and every waiting call keeps its frame.
+    // A separate function: an interceptor waits for everything below it, and every waiting call keeps its frame.
     @inline(never)
     private func store(_ headers: Headers, of request: Request, _ call: Call) {
         if jar.take(headers, from: request.url, at: call.time.date) { jar.saveSoon(in: call.time) }
@@ -57,9 +56,10 @@ private enum CookielessTag: RequestTag {
 }
 
 extension Request {
-    /// Whether the cookies of the account are neither sent with the request nor stored from its answer.
+    /// Whether the request carries no cookies of the account, and none are stored from its answer.
     ///
-    /// Set for what authorisers send: a token endpoint gets the client's own credentials and nothing of the user's session.
+    /// Set for requests of authorisers: a token endpoint receives the client's credentials and nothing of the user's
+    /// session.
     var leavesCookiesAlone: Bool {
         get { self[CookielessTag.self] }
         set { self[CookielessTag.self] = newValue }

@@ -7,16 +7,18 @@ public import LadeCore
 
 /// The cookies of one account, in memory or in a file (RFC 6265bis).
 ///
-/// One jar belongs to one account: hand it to the ``CookieInterceptor`` of that account's chain and to no other. May be
-/// used from any thread. Expiry is measured in the time of the calls.
+/// One jar belongs to one account: pass it to the ``CookieInterceptor`` of that account's chain and to no other. It may
+/// be used from any thread. Expiry is measured in the time of the calls.
 public final class CookieJar: Sendable {
-    /// How much a jar holds; when it is full, expired cookies go first, then those used longest ago.
+    /// How many cookies a jar keeps.
     ///
-    /// In a domain that several hosts set cookies for, those of the host with the most of them go first.
+    /// When it is full, expired cookies are removed first, then those used longest ago.
+    ///
+    /// In a domain that several hosts set cookies for, those of the host with the most cookies are removed first.
     public struct Limits: Sendable, Hashable {
         /// The most cookies of one domain; 50 by default.
         public var perDomain = 50
-        /// The most cookies in all; 3,000 by default.
+        /// The most cookies in total; 3,000 by default.
         public var total = 3000
         /// The most bytes of a `Cookie` field; 16 KiB by default.
         ///
@@ -25,13 +27,13 @@ public final class CookieJar: Sendable {
 
         /// Makes the default limits.
         ///
-        /// A cookie has at most 4,096 bytes of name and value in any case.
+        /// Name and value of a cookie have at most 4,096 bytes together in any case.
         public init() {}
     }
 
     private let locked: Locked<CookieStorage>
     private let file: CookieFile?
-    // The task that writes the file in a moment; cancelled, it writes immediately.
+    // The task that writes the file after a delay. When cancelled, it writes immediately.
     private let saving = Locked<Task<Void, Never>?>(nil)
     /// How long changes are collected before they are written.
     static let saveDelay = Duration.seconds(1)
@@ -39,8 +41,8 @@ public final class CookieJar: Sendable {
     /// Makes an empty jar in memory.
     ///
     /// - Parameters:
-    ///   - limits: How much it holds.
-    ///   - isPublicSuffix: Whether a domain is shared by strangers, so that no cookie may be set for it.
+    ///   - limits: How many cookies it keeps.
+    ///   - isPublicSuffix: Whether a domain is shared by unrelated hosts, so that no cookie may be set for it.
     public convenience init(
         limits: Limits = Limits(),
         isPublicSuffix: @escaping @Sendable (String) -> Bool = PublicSuffixes.contains
@@ -48,16 +50,16 @@ public final class CookieJar: Sendable {
         self.init(storage: CookieStorage(limits: limits, isPublicSuffix: isPublicSuffix), file: nil)
     }
 
-    /// Makes a jar that keeps its cookies in a file, and reads what that holds.
+    /// Makes a jar that stores its cookies in a file, and reads the existing ones.
     ///
-    /// The file is written as a whole, by a new file that takes the old one's place, and can be read by its owner alone.
-    /// Session cookies are not kept.
+    /// The file is always replaced as a whole by a new one, and only its owner can read it. Session cookies are not
+    /// stored.
     ///
     /// - Parameters:
-    ///   - path: The file; it need not exist, its folder must.
-    ///   - limits: How much it holds.
-    ///   - isPublicSuffix: Whether a domain is shared by strangers, so that no cookie may be set for it.
-    /// - Throws: `LoadingError.file` when the file exists and is no cookie jar or cannot be read.
+    ///   - path: The file. It need not exist; its folder must.
+    ///   - limits: How many cookies it keeps.
+    ///   - isPublicSuffix: Whether a domain is shared by unrelated hosts, so that no cookie may be set for it.
+    /// - Throws: `LoadingError.file` when the file exists and is not a cookie jar, or cannot be read.
     public convenience init(
         file path: String,
         limits: Limits = Limits(),
@@ -81,11 +83,11 @@ public final class CookieJar: Sendable {
             .sorted { ($0.domain, $0.path, $0.name, $0.order) < ($1.domain, $1.path, $1.name, $1.order) }
     }
 
-    /// Puts a cookie of the app's own into the jar.
+    /// Adds a cookie of the app to the jar.
     ///
     /// - Parameters:
     ///   - cookie: The cookie.
-    ///   - date: Now, against which its end is measured.
+    ///   - date: The current date, which its expiry is compared with.
     public func insert(_ cookie: Cookie, at date: Date) {
         var cookie = cookie
         cookie.created = date
@@ -95,25 +97,25 @@ public final class CookieJar: Sendable {
 
     /// Removes the cookies that satisfy a predicate; all of them by default, as when a user signs out.
     ///
-    /// Call ``save()`` when the file is to know at once.
+    /// Call ``save()`` to update the file immediately.
     public func removeAll(where predicate: (Cookie) -> Bool = { _ in true }) {
-        // Chosen outside the lock: the predicate is the caller's.
+        // Evaluated outside the lock, because the predicate is the caller's code.
         let chosen = Set(cookies.filter(predicate).map(\.identity))
         locked.withLock { storage in storage.remove { chosen.contains($0.identity) } }
     }
 
-    /// Ends the session: removes the cookies that have no end of their own.
+    /// Ends the session: removes the cookies without an expiry date.
     public func removeSessionCookies() {
         removeAll { $0.expires == nil }
     }
 
-    /// Writes the file, if there is one and it is not up to date.
+    /// Writes the file, if there is one and it is out of date.
     ///
-    /// The interceptor does it by itself: within a second after an answer that changed what the file holds, once for all changes
-    /// of that second. A process that ends before then loses these changes, and never the file. Call it before the program
-    /// ends.
+    /// The interceptor does so by itself: within a second after an answer that changed the stored cookies, once for all
+    /// changes of that second. A process that ends before then loses these changes, but not the file. Call this method
+    /// before the program ends.
     ///
-    /// - Throws: `LoadingError.file` when it cannot be written; the jar goes on in memory.
+    /// - Throws: `LoadingError.file` when it cannot be written; the jar continues to work in memory.
     public func save() async throws(LoadingError) {
         guard let file else { return }
         try await file.write { [locked] in locked.withLock { ($0.version, $0.all) } }
@@ -125,21 +127,21 @@ public final class CookieJar: Sendable {
 
     // MARK: - The interceptor's part
 
-    /// The task that writes the file in a moment, if one is to.
+    /// The task that writes the file after a delay, if one is pending.
     var pendingSave: Task<Void, Never>? { saving.withLock { $0 } }
 
-    /// Has the file written in a moment, unless that is to happen already.
+    /// Schedules writing the file after a delay, unless it is scheduled already.
     func saveSoon(in time: any TimeSource) {
         guard let file else { return }
         let (locked, saving) = (locked, saving)
         saving.withLock { task in
             guard task == nil else { return }
             task = Task {
-                // Cancelled with the jar: then it is written at once.
+                // Cancelled when the jar is deallocated; the file is then written immediately.
                 try? await time.sleep(for: Self.saveDelay)
-                // From here on a change starts the next delay.
+                // From here on a change starts a new delay.
                 saving.withLock { $0 = nil }
-                // The app learns of a failure by `save()`.
+                // The app learns of a failure from `save()`.
                 try? await file.write { locked.withLock { ($0.version, $0.all) } }
             }
         }
@@ -148,7 +150,9 @@ public final class CookieJar: Sendable {
     /// Whether there is no cookie at all.
     private var isEmpty: Bool { locked.withLock { $0.count == 0 } }
 
-    /// Adds the cookies for its address to a request; those the request brings itself come first and win.
+    /// Adds the cookies for its address to a request.
+    ///
+    /// Cookies that the request contains already come first and take precedence.
     func add(to request: inout Request, at date: @autoclosure () -> Date) {
         guard !isEmpty else { return }
         let written = Array(request.headers.octets("Cookie").joined(separator: "; ".utf8))
@@ -163,7 +167,7 @@ public final class CookieJar: Sendable {
         request.headers.set("Cookie", secretOctets: Array(pairs.joined(separator: "; ".utf8)))
     }
 
-    /// Takes what an answer sets; returns whether a file is out of date.
+    /// Stores the cookies that an answer sets; returns whether a file is now out of date.
     func take(_ headers: Headers, from url: URL, at date: Date) -> Bool {
         let values = headers.octets("Set-Cookie").compactMap { SetCookie($0) }
         guard !values.isEmpty else { return false }

@@ -5,17 +5,17 @@
 #endif
 import LadeCore
 
-/// The cookies of one jar and the rules by which they come and go (RFC 6265bis §5.7, §5.8).
+/// The cookies of one jar, and the rules for storing and removing them (RFC 6265bis §5.7, §5.8).
 ///
-/// A value without clock and lock. No call looks at more than the cookies of one host and the domains above it, of which
-/// each has at most `Limits.perDomain`.
+/// A value without clock and lock. Each operation visits only the cookies of one host and the domains above it, and
+/// each domain has at most `Limits.perDomain`.
 struct CookieStorage: Sendable {
     typealias PublicSuffixRule = @Sendable (String) -> Bool
 
-    /// By domain, so that a request looks at those of its host and the domains above it alone.
+    /// By domain, so that a request visits only its host and the domains above it.
     private var domains: [Substring: [Cookie.Identity: Cookie]] = [:]
     private var secure = SecureCookieIndex()
-    // Cookies by their end and by their last use; what has changed since it was put in is passed over.
+    // Cookies by expiry and by last use; entries that are out of date are skipped.
     private var ends = LazyHeap<Date, Cookie.Identity>()
     private var uses = LazyHeap<UInt64, Cookie.Identity>()
     private var lastOrder: UInt64 = 0
@@ -54,7 +54,7 @@ struct CookieStorage: Sendable {
 
     // MARK: - Setting
 
-    /// Takes what a host set; returns whether it was accepted.
+    /// Stores a cookie that a host set; returns whether it was accepted.
     @discardableResult
     mutating func take(_ set: SetCookie, from url: URL, at now: Date) -> Bool {
         guard let origin = Origin(url), let cookie = cookie(set, from: origin, url, now) else { return false }
@@ -63,7 +63,7 @@ struct CookieStorage: Sendable {
         return true
     }
 
-    /// Takes the cookies of a file, in the order in which they were first set.
+    /// Adds the cookies of a file, in the order in which they were first set.
     mutating func load(_ cookies: [Cookie]) {
         let ordered = cookies.enumerated().map { index, cookie in
             var cookie = cookie
@@ -74,7 +74,7 @@ struct CookieStorage: Sendable {
         for cookie in ordered.sorted(by: { $0.lastAccess < $1.lastAccess }) { insert(cookie, at: cookie.lastAccess) }
     }
 
-    /// Takes a cookie.
+    /// Adds a cookie.
     mutating func insert(_ cookie: Cookie, at now: Date) {
         let identity = cookie.identity
         let old = self[identity]
@@ -108,7 +108,7 @@ struct CookieStorage: Sendable {
             domain = normal
         }
         if !domain.isEmpty, isPublicSuffix(domain) {
-            // Such a host may have cookies of its own, but none for those below it.
+            // Such a host may have cookies for itself, but none for hosts below it.
             guard domain == origin.host else { return nil }
             domain = ""
         }
@@ -158,8 +158,10 @@ struct CookieStorage: Sendable {
 
     private func count(in domain: Substring) -> Int { domains[domain]?.count ?? 0 }
 
-    /// The one of a full domain that goes: those that are not secure before others, and of these one that the host has set
-    /// which has set the most, so that no host drives out the cookies of another.
+    /// The cookie of a full domain to remove.
+    ///
+    /// Cookies that are not secure are removed before others, and among these the cookies of the host that has set the
+    /// most, so that no host displaces the cookies of another.
     private func victim(in domain: Substring) -> Cookie.Identity? {
         guard let some = domains[domain]?.values else { return nil }
         var counts: [String: Int] = [:]
@@ -180,7 +182,7 @@ struct CookieStorage: Sendable {
 
     /// The cookies for an address, longer paths first, then those that were set earlier (RFC 6265bis §5.8.3).
     ///
-    /// No more than fit into ``CookieJar/Limits/fieldBytes``.
+    /// At most as many as fit into ``CookieJar/Limits/fieldBytes``.
     mutating func matching(_ url: URL, at now: Date) -> [Cookie] {
         guard count > 0, let origin = Origin(url) else { return [] }
         let path = Self.path(of: url)
@@ -215,7 +217,7 @@ struct CookieStorage: Sendable {
         compactHeaps()
     }
 
-    /// Drops what is out of date once it is the larger part: a constant cost for each insertion.
+    /// Removes out-of-date entries once they are the majority, which is a constant cost per insertion.
     private mutating func compactHeaps() {
         let most = 2 * count + 64
         if uses.count > most {
@@ -228,7 +230,7 @@ struct CookieStorage: Sendable {
 
     // MARK: - Matching
 
-    /// A host and every domain above it, as slices: nothing is copied.
+    /// A host and every domain above it, as slices without copying.
     ///
     /// An IP address has none.
     static func domains(of host: String) -> [Substring] {
@@ -257,7 +259,9 @@ struct CookieStorage: Sendable {
             || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
     }
 
-    /// The path that cookies are compared with; what a server may read as another path is that path.
+    /// The path that cookies are compared with.
+    ///
+    /// Notations that a server may read as another path are resolved.
     static func path(of url: URL) -> String { url.normalPath }
 
     /// The folder of the address (RFC 6265bis §5.1.4).

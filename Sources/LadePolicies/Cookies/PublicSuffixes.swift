@@ -4,13 +4,14 @@ import LadeCore
     import CPSL
 #endif
 
-/// The names below which strangers have hosts, such as `com`, `co.uk` or `github.io`: no cookie may be set for them.
+/// The names below which unrelated parties have hosts, such as `com`, `co.uk` or `github.io`: no cookie may be set for
+/// them.
 ///
-/// On Linux it is the whole Public Suffix List as libpsl has it, the system's file if that is newer than the library. Elsewhere
-/// it is single labels and the busiest second levels; an app that talks to hosts of strangers there gives ``CookieJar`` a rule
-/// that knows the list.
+/// On Linux it is the whole Public Suffix List of libpsl; the system's file is used if it is newer than the library. On
+/// other platforms it is single labels and the most used second levels. An app that needs more there passes a complete
+/// rule to ``CookieJar``.
 public enum PublicSuffixes {
-    /// Whether a domain is shared by strangers, in any case and with or without a dot at its end.
+    /// Whether a domain is shared by unrelated parties; letter case and a dot at its end do not matter.
     public static func contains(_ domain: String) -> Bool {
         guard let host = NormalHost(domain) else { return true }
         guard host.kind == .name else { return false }
@@ -29,7 +30,7 @@ public enum PublicSuffixes {
         }
     #endif
 
-    /// What is known without the list.
+    /// The suffixes that are known without the list.
     private static func isUsual(_ domain: String) -> Bool {
         let labels = domain.split(separator: ".")
         guard labels.count == 2 else { return labels.count < 2 }

@@ -1,9 +1,9 @@
 import LadeCore
 
-/// Finds out whether a secure cookie would be shadowed, without looking at all cookies (RFC 6265bis §5.7 step 12).
+/// Finds out whether a cookie would shadow a secure one, without visiting all cookies (RFC 6265bis §5.7 step 12).
 ///
-/// Per name and domain it counts the paths of the secure cookies at that domain and below it. The work of a question is
-/// bounded by the labels of a host and the slashes of a path, however many cookies there are.
+/// Per name and domain it counts the paths of the secure cookies at that domain and below it. The cost of a query is
+/// bounded by the labels of a host and the slashes of a path, for any number of cookies.
 struct SecureCookieIndex: Sendable {
     private struct Key: Hashable {
         let name: [UInt8]
@@ -39,7 +39,7 @@ struct SecureCookieIndex: Sendable {
         if index[key]?.isEmpty == true { index[key] = nil }
     }
 
-    /// Whether a cookie that is set without TLS would be sent beside or before a secure one of the same name.
+    /// Whether a cookie set without TLS would be sent beside or before a secure one of the same name.
     func isShadowed(by cookie: Cookie) -> Bool {
         guard !below.isEmpty else { return false }
         let name = cookie.pair.nameOctets
@@ -52,7 +52,7 @@ struct SecureCookieIndex: Sendable {
             }
     }
 
-    /// The paths that a path is at or below.
+    /// The path itself and all paths above it.
     private static func prefixes(of path: [UInt8]) -> [ArraySlice<UInt8>] {
         var prefixes = [path[...]]
         for (index, byte) in path.enumerated() where byte == UInt8(ascii: "/") {
@@ -63,7 +63,9 @@ struct SecureCookieIndex: Sendable {
     }
 }
 
-/// A binary heap whose elements may be out of date: the user passes those over, and it never holds many more than are live.
+/// A binary heap whose elements may be out of date.
+///
+/// The user skips those; the heap never has many more elements than are current.
 struct LazyHeap<Key: Comparable & Sendable, Value: Sendable>: Sendable {
     private var elements: [(key: Key, value: Value)] = []
 

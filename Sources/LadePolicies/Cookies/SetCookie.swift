@@ -7,16 +7,16 @@ import LadeCore
 
 /// One `Set-Cookie` value, read octet by octet and as tolerantly as browsers do (RFC 6265bis §5.6).
 struct SetCookie: Equatable {
-    /// Name and value as octets, which are sent back as they were received.
+    /// Name and value as octets, which are sent back as received.
     var pair: CookiePair
     var domain = ""
     var path = ""
-    /// The last of several; `Max-Age` beats it.
+    /// The last of several; `Max-Age` takes precedence.
     var expires: Date?
     var maxAge: Int64?
     var isSecure = false
     var isHTTPOnly = false
-    /// Whether the last `SameSite` is `None`, which only secure cookies may say.
+    /// Whether the last `SameSite` is `None`, which only secure cookies may have.
     var isForAnySite = false
 
     var name: String { pair.name }
@@ -33,7 +33,7 @@ struct SetCookie: Equatable {
         var parts = octets.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
         let (name, value) = Self.pair(parts.popFirst() ?? [], nameIsOptional: true)
         guard !(name.isEmpty && value.isEmpty), name.count + value.count <= 4096 else { return nil }
-        // Without a name, the value alone must not be able to pass for a cookie with a prefix.
+        // Without a name, the value alone must not look like a cookie with a prefix.
         guard !(name.isEmpty && CookiePair.prefix(of: value) != nil) else { return nil }
         pair = CookiePair(name: Array(name), value: Array(value))
         for part in parts {
@@ -60,7 +60,7 @@ struct SetCookie: Equatable {
         case "httponly":
             isHTTPOnly = true
         case "samesite":
-            // It says from which sites a browser sends a cookie along; there are no sites here.
+            // It tells browsers from which sites to send a cookie; this client has no sites.
             isForAnySite = value.equalsIgnoringASCIICase("none")
         default:
             break
@@ -83,7 +83,7 @@ struct SetCookie: Equatable {
         return start[...last]
     }
 
-    /// Digits with an optional minus; more than fit count as the largest.
+    /// Digits with an optional minus; larger values saturate.
     private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = isNegative ? text.dropFirst() : text
@@ -102,7 +102,7 @@ struct SetCookie: Equatable {
     }
 }
 
-/// The name and the value of a cookie as octets: two names are one only when their octets are.
+/// The name and the value of a cookie as octets: two names are equal only when their octets are.
 struct CookiePair: Hashable, Sendable {
     var nameOctets: [UInt8]
     var valueOctets: [UInt8]
@@ -115,16 +115,16 @@ struct CookiePair: Hashable, Sendable {
     var name: String { Self.text(nameOctets[...]) }
     var value: Secret { Secret(Self.text(valueOctets[...])) }
 
-    /// What `Cookie` has of it (RFC 6265bis §5.8.3).
+    /// The pair as it is sent in `Cookie` (RFC 6265bis §5.8.3).
     var sent: [UInt8] { nameOctets.isEmpty ? valueOctets : nameOctets + [UInt8(ascii: "=")] + valueOctets }
 
-    /// The prefix that octets begin with and that promises something (RFC 6265bis §4.1.3), in lower case.
+    /// The prefix with a meaning (RFC 6265bis §4.1.3) that the octets begin with, in lower case.
     static func prefix(of octets: some Sequence<UInt8>) -> String? {
         let start = octets.prefix(9).map(\.lowercasedASCII)
         return ["__secure-", "__host-"].first { start.starts(with: $0.utf8) }
     }
 
-    /// UTF-8 where it can be and ISO-8859-1 otherwise.
+    /// UTF-8 where valid and ISO-8859-1 otherwise.
     static func text(_ octets: ArraySlice<UInt8>) -> String {
         if let text = String(validating: octets, as: UTF8.self) { return text }
         return octets.reduce(into: "") { $0.unicodeScalars.append(Unicode.Scalar($1)) }

@@ -1,20 +1,20 @@
 public import LadeCore
 
-/// The link that gives a call its deadline and opens its account book.
+/// Sets the deadline of a call and starts recording its time.
 ///
-/// It stands near the top of the chain and runs once per call. Every link below that waits does it by `Call.wait`, which
-/// observes the deadline and fails at once when a wait could not end before it; ``ExchangeDeadlineInterceptor``, near the
-/// bottom, bounds the exchanges. Source: policies PL-01 to PL-03.
+/// It stands near the top of the chain and runs once per call. Every interceptor below waits with `Call.wait`, which
+/// observes the deadline and fails immediately when a wait would end after it. ``ExchangeDeadlineInterceptor``, near
+/// the bottom, bounds the exchanges.
 public struct DeadlineInterceptor: Interceptor {
     /// How long calls may take.
     public let settings: DeadlineSettings
 
-    /// Makes the link.
+    /// Makes the interceptor.
     public init(_ settings: DeadlineSettings = DeadlineSettings()) {
         self.settings = settings
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
     /// Sets the deadline, unless the call has an earlier one, and passes the request on.

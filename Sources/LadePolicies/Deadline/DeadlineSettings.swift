@@ -1,8 +1,6 @@
 public import LadeCore
 
 /// How long calls may take.
-///
-/// Source: policies PL-01 to PL-04.
 public struct DeadlineSettings: Sendable, Hashable {
     /// The whole of a buffered call: every wait, attempt, redirect and the body; 60 s by default, nil for no limit.
     public var buffered: Duration? = .seconds(60)
@@ -19,7 +17,7 @@ public struct DeadlineSettings: Sendable, Hashable {
     /// Makes the default settings.
     public init() {}
 
-    /// What SPTDataLoader documents: no limit on a whole call unless the request has one, and 20 s for one attempt.
+    /// The defaults of SPTDataLoader: no limit on a whole call unless the request has one, and 20 s for one attempt.
     public static var dataLoader: DeadlineSettings {
         var settings = DeadlineSettings()
         settings.buffered = nil
@@ -41,7 +39,7 @@ public struct DeadlineSettings: Sendable, Hashable {
         }
     }
 
-    /// What bounds one exchange.
+    /// The limit of one exchange.
     func bound(for request: Request, remaining: Duration?) -> ExchangeBound {
         var own = request.timeouts.whole
         var setting: String?
@@ -52,11 +50,11 @@ public struct DeadlineSettings: Sendable, Hashable {
     }
 }
 
-/// How long one exchange may take, and on whose account.
+/// How long one exchange may take, and which limit that is.
 struct ExchangeBound: Sendable, Hashable {
     /// The limit; nil for none.
     var limit: Duration?
-    /// Whether passing it means that the call has passed its deadline.
+    /// Whether exceeding it means that the call has exceeded its deadline.
     var isDeadline: Bool
     /// The setting that the limit comes from; nil for `timeouts.whole` and for the deadline.
     var setting: String?

@@ -5,26 +5,26 @@
 #endif
 public import LadeCore
 
-/// The link that bounds each exchange by its own limit and by what the call has left.
+/// Limits each exchange by its own limit and by the time that the call has left.
 ///
-/// It stands below the rate limit, so that waiting for a slot is not counted as talking to the server. The transport keeps
-/// the time: the bound travels as `timeouts.whole`, and no task is made to watch a clock. The time of the exchange, with a
-/// streamed body up to its end, is booked in the account of the call. Source: policies PL-01 to PL-04.
+/// It stands below the rate limit, so that waiting for a slot does not count as time with the server. The transport
+/// enforces the limit: it travels as `timeouts.whole`, and no task is needed to watch a clock. The time of the
+/// exchange, including a streamed body up to its end, is recorded in the ledger of the call.
 public struct ExchangeDeadlineInterceptor: Interceptor {
     /// How long calls may take.
     public let settings: DeadlineSettings
 
-    /// Makes the link.
+    /// Makes the interceptor.
     public init(_ settings: DeadlineSettings = DeadlineSettings()) {
         self.settings = settings
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Passes the request on with its bound.
+    /// Passes the request on with its limit.
     ///
-    /// - Throws: `LoadingError.deadlineExceeded` when nothing is left, or when the exchange used up what was left.
+    /// - Throws: `LoadingError.deadlineExceeded` when no time is left, or when the exchange used up what was left.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let start = next.call.time.now
         let (bounded, bound) = try bounded(request, next.call, start)
@@ -35,7 +35,7 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
         }
     }
 
-    // Functions of their own: a link waits for all below it, and everybody who waits keeps its frame.
+    // Separate functions: an interceptor waits for everything below it, and every waiting call keeps its frame.
 
     @inline(never)
     private func bounded(
@@ -63,7 +63,7 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
         _ bound: ExchangeBound
     ) -> Response {
         var response = response
-        // The bound was for this exchange; whoever sends the request again is to get a new one.
+        // The limit was for this exchange; if the request is sent again, it gets a new one.
         if response.request.timeouts != request.timeouts { response.request.timeouts = request.timeouts }
         if response.body.bytes == nil, call.ledger != nil {
             response.body = response.body.wrapped { source in
@@ -96,7 +96,7 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
 }
 
 extension ExchangeBound {
-    /// The transport's time-out as what it was: the end of the call's time, or only of the exchange's.
+    /// The transport's time-out as the limit that it was: the call's deadline, or only the exchange's limit.
     func translated(_ error: LoadingError, _ request: Request, _ call: Call) -> LoadingError {
         guard case .timedOut(.whole, var context) = error else { return error }
         guard isDeadline else {
@@ -109,14 +109,14 @@ extension ExchangeBound {
     }
 }
 
-/// A streamed body whose end is booked and whose time-out is told as the deadline's.
+/// A streamed body whose end is recorded and whose time-out is reported as the deadline's.
 private final class DeadlineBody: ResponseBodySource {
     private let source: any ResponseBodySource
     private let request: Request
     private let call: Call
     private let start: Instant
     private let bound: ExchangeBound
-    // Guarded by its lock: whether the time has been booked.
+    // Guarded by its lock: whether the time has been recorded.
     private let isBooked = Locked(false)
 
     init(_ source: any ResponseBodySource, request: Request, call: Call, start: Instant, bound: ExchangeBound) {

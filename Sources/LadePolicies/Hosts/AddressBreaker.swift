@@ -2,27 +2,27 @@ import LadeCore
 
 /// How addresses are marked, and for how long.
 public struct HostMarking: Sendable, Hashable {
-    /// What is asked when every address of a list is marked.
+    /// What is used when every address of a list is marked.
     public enum Fallback: Sendable, Hashable {
-        /// The one marked longest ago (PL-32).
+        /// The address that was marked longest ago.
         case markedLongestAgo
-        /// The host itself, as the brief's resolver does.
+        /// The host itself, as SPTDataLoader's resolver does.
         case hostItself
     }
 
     /// How long the first mark lasts; 30 s by default.
     public var interval = Duration.seconds(30)
-    /// How long a mark lasts at most, however often the address failed; 5 min by default.
+    /// The longest duration of a mark, after any number of failures; 5 min by default.
     public var maximumInterval = Duration.seconds(300)
     /// How many suspicious failures in a row mark an address; 5 by default.
     public var failuresInRow = 5
-    /// What is asked when every address is marked.
+    /// What is used when every address is marked.
     public var fallback = Fallback.markedLongestAgo
 
     /// Makes the default settings.
     public init() {}
 
-    /// The settings of the brief's resolver: one hour for every mark, and the host itself when all are marked.
+    /// The settings of SPTDataLoader's resolver: one hour for every mark, and the host itself when all are marked.
     public static var reference: HostMarking {
         var marking = HostMarking()
         marking.interval = .seconds(3600)
@@ -32,15 +32,15 @@ public struct HostMarking: Sendable, Hashable {
     }
 }
 
-/// What is known of one address: a circuit breaker (policies PL-31).
+/// The state of one address: a circuit breaker.
 ///
-/// | state | what happens | next state |
+/// | state | event | next state |
 /// | --- | --- | --- |
 /// | closed | evidence that it is down, or a row of suspicious failures | open |
 /// | open | its time is over and a call picks the address | half-open, that call is the probe |
 /// | half-open | the probe says that it works | closed |
 /// | half-open | the probe fails | open, for twice as long |
-/// | half-open | the probe is given up | open, the next call is the probe |
+/// | half-open | the probe is cancelled | open, the next call is the probe |
 struct AddressBreaker: Equatable {
     enum State: Equatable {
         case closed(failuresInRow: Int)
@@ -48,7 +48,9 @@ struct AddressBreaker: Equatable {
         case halfOpen(since: Instant, probe: Int)
     }
 
-    /// A pick of the address; says later whether what came of it is still news.
+    /// A pick of the address.
+    ///
+    /// It tells later whether the result is still relevant.
     struct Ticket: Equatable, Sendable {
         var generation: Int
         var isProbe: Bool
@@ -61,14 +63,14 @@ struct AddressBreaker: Equatable {
     }
 
     private(set) var state = State.closed(failuresInRow: 0)
-    /// How many marks came in a row.
+    /// The number of marks in a row.
     private(set) var marks = 0
     /// Counts the changes of state.
     private var generation = 0
 
-    /// Whether calls pass the address by.
+    /// Whether calls avoid the address.
     ///
-    /// A mark that begins in the future is none: the clock was set back.
+    /// A mark that begins in the future does not count: the clock was set back.
     func isMarked(at now: Instant) -> Bool {
         switch state {
         case .closed: false
@@ -85,13 +87,13 @@ struct AddressBreaker: Equatable {
         }
     }
 
-    /// Whether a pick now finds out whether the address is back.
+    /// Whether a pick now becomes the probe.
     private func isDue(at now: Instant) -> Bool {
         guard case .open = state else { return false }
         return !isMarked(at: now)
     }
 
-    /// Takes the address for one exchange.
+    /// Picks the address for one exchange.
     mutating func pick(at now: Instant) -> Ticket {
         guard isDue(at: now) else { return Ticket(generation: generation, isProbe: false) }
         generation += 1
@@ -99,15 +101,15 @@ struct AddressBreaker: Equatable {
         return Ticket(generation: generation, isProbe: true)
     }
 
-    /// Takes in what came of an exchange.
+    /// Receives the result of an exchange.
     ///
     /// - Parameters:
-    ///   - evidence: What came of it.
-    ///   - ticket: What the pick gave.
+    ///   - evidence: What the result says about the address.
+    ///   - ticket: The value that the pick returned.
     ///   - now: When it ended.
     ///   - settings: How addresses are marked.
     ///   - jitter: A number in 0 ..< 1.
-    /// - Returns: What changed by it.
+    /// - Returns: The change that it caused.
     mutating func note(
         _ evidence: HostEvidence,
         of ticket: Ticket,
@@ -115,7 +117,7 @@ struct AddressBreaker: Equatable {
         _ settings: HostMarking,
         jitter: Double
     ) -> Change {
-        // What began before the last change of state says nothing about the address since.
+        // An exchange that began before the last change of state says nothing about the address since.
         guard ticket.generation == generation else { return .none }
         switch (state, evidence) {
         case (.closed, .works):
@@ -141,7 +143,7 @@ struct AddressBreaker: Equatable {
         }
     }
 
-    /// Marks it by hand, or by evidence: 30 s, 1 min, 2 min, 4 min, 5 min …, less up to a quarter of jitter.
+    /// Marks the address, by hand or by evidence: 30 s, 1 min, 2 min, 4 min, 5 min …, less up to a quarter of jitter.
     private mutating func mark(
         _ reason: String,
         at now: Instant,

@@ -1,15 +1,15 @@
 import LadeCore
 
-/// One place where a host can be reached: a name or a numeric address, and a port.
+/// An address at which a host can be reached: a name or a numeric address, and a port.
 public struct HostAddress: Sendable, Hashable {
     /// The host name or numeric address in its normal form: lower case, no dot at the end, IPv6 without brackets.
     public let host: String
     /// The port; nil for the port of the request's address.
     public let port: Int?
-    /// Whether it is a host of its own: asked under its own name, with its own credentials and cookies.
+    /// Whether it is a host of its own: requests to it use its own name, credentials and cookies.
     ///
-    /// False by default: then only the connection goes there, and `Host`, the TLS name, the certificate check, cookies,
-    /// cache key, authorisation and rate limit stay those of the host that the request names.
+    /// False by default: then only the connection uses this address. `Host`, the TLS name, the certificate check,
+    /// cookies, cache key, authorisation and rate limit stay those of the host that the request names.
     public let isHostOfItsOwn: Bool
 
     /// Makes an address.

@@ -5,17 +5,17 @@
 #endif
 public import LadeCore
 
-/// The lists of addresses under which hosts can be reached, and which of them work.
+/// The lists of addresses at which hosts can be reached, with the state of each address.
 ///
 /// ```swift
 /// let hosts = HostDirectory(["api.example.com": ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]])
 /// ```
 ///
-/// One directory serves a whole service; lists and marks may be changed from any thread while it does. An address that
-/// several hosts list is marked for all of them. Hosts are compared in one form: `API.Example.com.` has the list of
-/// `api.example.com`.
+/// One directory serves a whole service. Lists and marks may be changed from any thread while it is in use. An address
+/// that several hosts list is marked for all of them. Hosts are compared in normal form: `API.Example.com.` has the list
+/// of `api.example.com`.
 public final class HostDirectory: Sendable {
-    /// Where an exchange goes.
+    /// The address that an exchange uses.
     struct Choice: Sendable {
         var address: HostAddress
         var ticket: AddressBreaker.Ticket
@@ -33,9 +33,9 @@ public final class HostDirectory: Sendable {
 
     private struct State {
         var lists: [String: [HostAddress]] = [:]
-        /// What is known of the addresses of the lists, and of no others.
+        /// The states of the addresses on the lists, and of no others.
         var breakers: [Place: AddressBreaker] = [:]
-        /// How many entries of all lists name a place.
+        /// How many entries of all lists refer to an address.
         private var uses: [Place: Int] = [:]
 
         mutating func setList(_ list: [HostAddress], of host: String) {
@@ -49,7 +49,7 @@ public final class HostDirectory: Sendable {
             }
         }
 
-        /// Changes what is known of an address; nil when no list has it any more.
+        /// Changes the state of an address; nil when no list contains it any more.
         mutating func change<Result>(_ place: Place, _ body: (inout AddressBreaker) -> Result) -> Result? {
             guard uses[place] != nil else { return nil }
             return body(&breakers[place, default: AddressBreaker()])
@@ -63,7 +63,7 @@ public final class HostDirectory: Sendable {
     /// Makes a directory.
     ///
     /// - Parameters:
-    ///   - lists: The addresses of each host, the preferred first; the host itself may be among them.
+    ///   - lists: The addresses of each host, the preferred one first; the host itself may be among them.
     ///   - marking: How addresses are marked, and for how long.
     public init(_ lists: [String: [HostAddress]] = [:], marking: HostMarking = HostMarking()) {
         self.marking = marking
@@ -76,7 +76,7 @@ public final class HostDirectory: Sendable {
 
     /// Replaces the list of a host; an empty one removes it.
     ///
-    /// What is known of an address stays known as long as any list has it.
+    /// The state of an address is kept as long as any list contains it.
     public func setAddresses(_ addresses: [HostAddress], for host: String) {
         locked.withLock { $0.setList(addresses, of: HostAddress.normal(host)) }
     }
@@ -90,8 +90,8 @@ public final class HostDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - instant: Now, in the time of the service.
-    /// - Returns: The address, which is not taken: no probe begins.
+    ///   - instant: The current instant, in the time of the service.
+    /// - Returns: The address. It is not picked: no probe begins.
     public func address(for host: String, at instant: Instant = SystemTime().now) -> HostAddress {
         let host = HostAddress.normal(host)
         return locked.withLock { preferred(host, at: instant, $0) } ?? HostAddress(host)
@@ -99,46 +99,46 @@ public final class HostDirectory: Sendable {
 
     // MARK: - Marks by hand
 
-    /// Marks an address as not to be used; one that no list has is ignored.
+    /// Marks an address as unusable; one that no list contains is ignored.
     ///
     /// - Parameters:
-    ///   - address: The address, as it is listed.
-    ///   - duration: How long; the first interval of ``HostMarking`` unless given.
-    ///   - instant: Since when, in the time of the service.
+    ///   - address: The address, as listed.
+    ///   - duration: How long; the first interval of ``HostMarking`` by default.
+    ///   - instant: The start of the mark, in the time of the service.
     public func mark(_ address: HostAddress, for duration: Duration? = nil, at instant: Instant = SystemTime().now) {
         let place = Place(address)
         locked.withLock { _ = $0.change(place) { $0.mark(at: instant, for: duration ?? marking.interval) } }
     }
 
-    /// Takes the mark off an address: the next call may use it.
+    /// Removes the mark from an address: the next call may use it.
     public func unmark(_ address: HostAddress) {
         locked.withLock { _ = $0.breakers[Place(address)]?.clear() }
     }
 
-    /// Whether calls pass an address by.
+    /// Whether calls avoid an address.
     public func isMarked(_ address: HostAddress, at instant: Instant = SystemTime().now) -> Bool {
         locked.withLock { $0.breakers[Place(address)]?.isMarked(at: instant) ?? false }
     }
 
-    // MARK: - The interceptor's part
+    // MARK: - For the interceptor
 
-    /// Whether there is no list at all: the usual case, in which the interceptor does nothing.
+    /// Whether there is no list: the usual case, in which the interceptor does nothing.
     var isEmpty: Bool { locked.withLock { $0.lists.isEmpty } }
 
-    /// How many addresses something is known of.
+    /// How many addresses have a state.
     var knownAddressCount: Int { locked.withLock { $0.breakers.count } }
 
-    /// Takes the address for one exchange; nil when the host has no list.
+    /// Picks the address for one exchange; nil when the host has no list.
     func choose(_ host: String, at now: Instant) -> Choice? {
         locked.withLock { state in
             guard let address = preferred(host, at: now, state) else { return nil }
-            // The fallback may be the host itself, which need not be in its list: it has no mark to probe.
+            // The fallback may be the host itself, which need not be on its list: it has no mark to probe.
             let ticket = state.change(Place(address)) { $0.pick(at: now) }
             return Choice(address: address, ticket: ticket ?? AddressBreaker.Ticket(generation: 0, isProbe: false))
         }
     }
 
-    /// Takes in what came of an exchange.
+    /// Receives the result of an exchange.
     func note(_ evidence: HostEvidence, of choice: Choice, at now: Instant, jitter: Double) -> AddressBreaker.Change {
         locked.withLock { state in
             state.change(Place(choice.address)) {
@@ -147,7 +147,7 @@ public final class HostDirectory: Sendable {
         }
     }
 
-    /// The first address that is not marked; with all marked, the fallback.
+    /// The first address without a mark; the fallback when all are marked.
     private func preferred(_ host: String, at now: Instant, _ state: State) -> HostAddress? {
         guard let list = state.lists[host] else { return nil }
         let breakers = list.map { state.breakers[Place($0)] ?? AddressBreaker() }

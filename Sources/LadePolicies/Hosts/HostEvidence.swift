@@ -1,28 +1,28 @@
 public import LadeCore
 
-/// What an exchange says about the address it went to (policies PL-31).
+/// What the result of an exchange says about its address.
 public enum HostEvidence: Sendable, Hashable {
     /// The address works.
     case works
-    /// It does not, for the reason given: it is marked at once.
+    /// The address does not work, for the given reason: it is marked immediately.
     case down(reason: String)
-    /// It failed in a way that says little by itself; a row of them marks it.
+    /// A failure that says little by itself; several in a row mark the address.
     case suspicious(reason: String)
-    /// Nothing: the call was given up, or the fault lies elsewhere.
+    /// Nothing: the call was cancelled, or the cause lies elsewhere.
     case none
 
-    /// What an answer says.
+    /// The evidence of an answer.
     public init(_ response: Response) {
         switch response.status.code {
         case 502, 503, 504:
-            // A server that says when to come back is up, and busy: that is for the gate of the rate limit.
+            // A server that says when to come back works and is busy: the rate limiter handles that.
             self = response.headers.contains("Retry-After") ? .none : .down(reason: "status \(response.status)")
         case 500, 505...599: self = .suspicious(reason: "status \(response.status)")
         default: self = .works
         }
     }
 
-    /// What an error says.
+    /// The evidence of an error.
     public init(_ error: LoadingError) {
         switch error {
         case .nameNotResolved: self = .down(reason: "its name could not be resolved")
@@ -32,14 +32,15 @@ public enum HostEvidence: Sendable, Hashable {
         case .connectionLost(.nothing, _, _): self = .down(reason: "the connection was lost")
         case .connectionLost, .timedOut, .malformedResponse, .incompleteBody, .headTooLarge:
             self = .suspicious(reason: "broken answers")
-        // The address had what was left of the call's time. A call that passed its deadline elsewhere never asked it.
+        // The address had the remaining time of the call. If the call passed its deadline elsewhere, it never used the
+        // address.
         case .deadlineExceeded(let report, _) where report.endedExchange:
             self = .suspicious(reason: "no answer before the deadline")
         default: self = .none
         }
     }
 
-    /// Whether it speaks against the address.
+    /// Whether it counts against the address.
     var isFailure: Bool {
         switch self {
         case .down, .suspicious: true

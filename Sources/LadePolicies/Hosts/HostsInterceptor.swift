@@ -5,24 +5,24 @@
 #endif
 public import LadeCore
 
-/// Sends each attempt to the best address of its host, and learns from what comes of it.
+/// Sends each attempt to the best address of its host, and learns from the result.
 ///
-/// The request keeps its address: only `LadeCore.Request.destination` is set, so `Host`, TLS name, certificate check,
-/// credentials and keys stay those of the host. A request that has a destination already goes there. Stands below the
-/// retries, so that each attempt picks anew. Source: policies PL-30 to PL-34.
+/// The request keeps its address: only `LadeCore.Request.destination` is set. `Host`, TLS name, certificate check,
+/// credentials and keys stay those of the host. A request with a destination keeps it. The interceptor stands below the
+/// retries, so that each attempt picks an address again.
 public struct HostsInterceptor: Interceptor {
     /// The lists.
     public let directory: HostDirectory
 
-    /// Makes the link.
+    /// Makes the interceptor.
     public init(directory: HostDirectory) {
         self.directory = directory
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Picks an address, sends the request there and notes how it went.
+    /// Picks an address, sends the request there and records the result.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !directory.isEmpty, request.destination == nil else { return try await next(request) }
         return try await sent(request, next)
@@ -52,7 +52,7 @@ public struct HostsInterceptor: Interceptor {
             return aimed
         }
         aimed.url = url
-        // They were made for the other host; authorisers and cookies below look at the new name.
+        // They were made for the other host; authorisers and cookies below use the new name.
         aimed.headers.removeCredentials()
         aimed.headers.remove("Host")
         return aimed

@@ -1,10 +1,11 @@
-/// Elements in the order of their ranks, found by their identity: a binary heap with the place of each element beside it.
+/// Elements in the order of their ranks, found by identity: a binary heap together with the position of each element.
 ///
-/// Adding, removing and changing a rank cost a logarithm of the count, the first costs nothing. Equal ranks have no order.
+/// Adding, removing and changing a rank take logarithmic time; reading the first takes constant time. Equal ranks have
+/// no order.
 struct PriorityIndex<Element: Hashable & Sendable, Rank: Comparable & Sendable>: Sendable {
     private var heap: [(element: Element, rank: Rank)] = []
     private var places: [Element: Int] = [:]
-    /// How many comparisons of ranks were made so far; tests bound it.
+    /// How many comparisons of ranks were made so far; tests limit it.
     private(set) var comparisons = 0
 
     var count: Int { heap.count }
@@ -17,7 +18,7 @@ struct PriorityIndex<Element: Hashable & Sendable, Rank: Comparable & Sendable>:
     /// The rank of an element; nil when it is not there.
     subscript(element: Element) -> Rank? { places[element].map { heap[$0].rank } }
 
-    /// Adds an element, or gives it another rank.
+    /// Adds an element, or changes its rank.
     mutating func set(_ element: Element, _ rank: Rank) {
         if let place = places[element] {
             heap[place].rank = rank
@@ -45,7 +46,7 @@ struct PriorityIndex<Element: Hashable & Sendable, Rank: Comparable & Sendable>:
         if !rise(place) { sink(place) }
     }
 
-    /// Moves an element towards the first place; returns whether it moved.
+    /// Moves an element towards the root; returns whether it moved.
     @discardableResult
     private mutating func rise(_ place: Int) -> Bool {
         var place = place

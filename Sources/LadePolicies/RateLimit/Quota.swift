@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-/// What a server says is left of its quota.
+/// The remaining quota that a server announces.
 ///
 /// | fields | source |
 /// | --- | --- |
@@ -14,14 +14,14 @@ import LadeCore
 /// | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | earlier IETF drafts |
 /// | `X-RateLimit-…`, with the seconds or the date of the reset | many services |
 struct QuotaReading: Sendable, Hashable {
-    /// The calls that are left.
+    /// The number of calls left.
     var remaining: Int
-    /// When there are new ones, from now on.
+    /// The time until the quota is renewed.
     var reset: Duration
-    /// The time per call over a whole window, when the server told both its length and its quota.
+    /// The time per call over a whole window, when the server announced both its length and its quota.
     var windowInterval: Duration?
 
-    /// Reads the fields of an answer; nil when there are none that can be used.
+    /// Reads the fields of an answer; nil when there are no usable ones.
     init?(_ headers: Headers, now: Date) {
         // Most answers have none of them.
         guard headers.containsName(startingWith: "ratelimit") || headers.containsName(startingWith: "x-ratelimit")
@@ -42,12 +42,12 @@ struct QuotaReading: Sendable, Hashable {
     private init?(remaining: Double, reset: Double, limit: Double? = nil, window: Double? = nil) {
         guard remaining.isFinite, remaining >= 0, reset.isFinite else { return nil }
         self.remaining = Int(min(remaining, 1e12))
-        // A month is the longest window in use; what is longer is a misread date.
+        // A month is the longest window in use; a longer one is a misread date.
         self.reset = .seconds(min(max(0, reset), 31 * 86_400))
         if let limit, let window, limit >= 1, window > 0 { windowInterval = .seconds(min(window, 1e9) / limit) }
     }
 
-    /// The reading with no time in it longer than a limit.
+    /// The reading with its times limited.
     func bounded(by limit: Duration) -> QuotaReading {
         var copy = self
         copy.reset = min(reset, limit)
@@ -64,7 +64,7 @@ struct QuotaReading: Sendable, Hashable {
             guard let name = member.item?.value.text, let remaining = member.parameters["r"]?.number else { continue }
             let policy = policies?.members.first { $0.item?.value.text == name }?.parameters
             let window = policy?["w"]?.number
-            // Without a time the whole window is the careful guess.
+            // Without a time, the whole window is the cautious guess.
             guard let reset = member.parameters["t"]?.number ?? window else { continue }
             let quota = policy?["q"]?.number
             guard let reading = QuotaReading(remaining: remaining, reset: reset, limit: quota, window: window) else {
@@ -88,7 +88,7 @@ struct QuotaReading: Sendable, Hashable {
         guard let remaining = number(headers[prefix + "-Remaining"]), var reset = number(headers[prefix + "-Reset"])
         else { return nil }
         if reset >= 1e9 {
-            // A date: seconds since 1970 are beyond 10⁹ since 2001, milliseconds beyond 10¹².
+            // A date: since 2001 its seconds exceed 10⁹, and its milliseconds 10¹².
             let date = reset >= 1e12 ? reset / 1000 : reset
             let server = headers["Date"].flatMap { try? HTTPDate($0, now: now) }?.date ?? now
             reset = date - server.timeIntervalSince1970
@@ -103,39 +103,39 @@ struct QuotaReading: Sendable, Hashable {
     }
 }
 
-/// How an announced quota is spent: what is left, evenly over what is left of the window.
+/// How an announced quota is spent: the remaining calls, evenly over the remaining window.
 ///
-/// The last call falls before the reset, not onto it, where it would be the next window's. Worked example: 3 calls left
-/// and 12 s to go → one after 3, 6 and 9 s; none left → nothing until the reset.
+/// The last call comes before the reset, not on it, where it would belong to the next window. Example: with 3 calls
+/// left and 12 s to go, calls start after 3, 6 and 9 s; with none left, nothing starts until the reset.
 struct QuotaPace: Sendable {
-    /// The interval after a reset of which nothing is known yet, until the first answer of the new window.
+    /// The interval after a reset, until the first answer of the new window.
     private static let unknownInterval: Int64 = 1_000_000_000
 
     /// When the next call may start.
     private(set) var next: Instant
     /// The time from one call to the next.
     private var interval: Int64 = 0
-    /// The earliest reset that was told in this window.
+    /// The earliest reset that was announced in this window.
     ///
-    /// Servers tell whole seconds, cut off or rounded up: the reset is not later than the earliest that was told plus the
-    /// second that may have been cut off. Calls are spread up to the former, so that none that is left is lost, and those
-    /// that find none left wait for the latter.
+    /// Servers announce whole seconds, rounded up or down. The real reset is therefore at most one second after the
+    /// earliest announced one. Calls are spread up to the announced reset, so that all remaining calls are used. When
+    /// none is left, calls wait for the latest possible reset.
     private var earliest: Instant
-    /// The reset is not after this.
+    /// The latest possible reset.
     private(set) var high: Instant
-    /// The calls that may start before the next reading; nil when that is not known.
+    /// The calls that may start before the next reading; nil when unknown.
     private var allowance: Int?
     /// The interval at the beginning of a window, before its first reading.
     private var resting: Int64?
     private var lastStart: Instant?
-    /// The pace that was last told to the sinks.
+    /// The pace that was last reported to the event sinks.
     private var announced: Double?
 
     init(_ now: Instant) {
         (next, earliest, high) = (now, now, now)
     }
 
-    /// When the call may start that has so many before it.
+    /// When a call may start that has this many before it.
     func start(after ahead: Int) -> Instant {
         let (steps, overflow) = interval.multipliedReportingOverflow(by: Int64(ahead))
         return overflow ? Instant(nanoseconds: .max) : next.advanced(nanoseconds: steps)
@@ -150,15 +150,15 @@ struct QuotaPace: Sendable {
         if left <= 1 { exhaust(now) }
     }
 
-    /// Takes back a start that was not used.
+    /// Returns a start that was not used.
     mutating func giveBack() {
         next = next.advanced(nanoseconds: -interval)
         if let left = allowance { allowance = left + 1 }
     }
 
-    /// Takes a reading; `inFlight` calls that the server may not have counted yet are taken for spent.
+    /// Applies a reading; `inFlight` calls that the server may not have counted yet count as spent.
     ///
-    /// - Returns: The new pace in calls per second when it differs from the last that was told by a tenth.
+    /// - Returns: The new pace in calls per second when it differs from the last reported one by a tenth.
     mutating func observe(_ reading: QuotaReading, inFlight: Int, now: Instant) -> Double? {
         let told = now.advanced(by: reading.reset)
         let difference = earliest.duration(to: told)
@@ -174,7 +174,7 @@ struct QuotaPace: Sendable {
             if reading.windowInterval == nil, !isSameWindow || interval > resting ?? 0, interval > 0 {
                 resting = interval
             }
-            // Never later than the reset, which brings new calls.
+            // Never later than the reset, which renews the quota.
             next = min((lastStart ?? now).advanced(nanoseconds: interval), max(high, now))
             rate = interval > 0 ? 1e9 / Double(interval) : .infinity
         } else {
@@ -185,7 +185,7 @@ struct QuotaPace: Sendable {
         return rate
     }
 
-    /// Nothing is left before the reset.
+    /// No call is left before the reset.
     private mutating func exhaust(_ now: Instant) {
         allowance = nil
         interval = resting ?? Self.unknownInterval
@@ -194,7 +194,7 @@ struct QuotaPace: Sendable {
 }
 
 extension Instant {
-    /// The instant so many nanoseconds later; saturates.
+    /// The instant this many nanoseconds later; saturates.
     func advanced(nanoseconds count: Int64) -> Instant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(count)
         return Instant(nanoseconds: overflow ? (count < 0 ? .min : .max) : sum)

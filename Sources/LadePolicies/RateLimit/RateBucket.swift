@@ -1,19 +1,20 @@
 import LadeCore
 
-/// The limits of one service and where it stands with them: a pure value.
+/// The limits of one service and how far they are used: a pure value.
 ///
-/// The rate is kept as one instant (the generic cell rate algorithm): `paidUntil` is the time up to which the starts so
-/// far have used the rate up. A start is allowed once that is no more than burst − 1 intervals ahead, and moves it on by
+/// The rate is stored as one instant (the generic cell rate algorithm): `paidUntil` is the time up to which the starts
+/// so far have used the rate up. A start is allowed once that is at most burst − 1 intervals ahead, and advances it by
 /// one. At 10 per second and burst 1: starts at 0, 0.1, 0.2 …; burst 3: at 0, 0, 0, 0.1, 0.2 …
 ///
-/// Waiting calls stand in lanes, one per account. The next to start is the first of all lanes that are not held.
+/// Waiting calls are queued in lanes, one per account. The next to start is the first of all lanes that are not held.
 struct RateBucket: Sendable {
-    /// How late a waiting call may come without the next ones coming later for it.
+    /// How late a waiting call may start without delaying the next ones.
     ///
-    /// Timers fire about a millisecond late. Without this a rate of 10 would lose 1 % to that, one of 100 a tenth.
+    /// Timers fire about a millisecond late. Without this allowance a rate of 10 would lose 1 %, and one of 100 a
+    /// tenth.
     static let lateness: Int64 = 10_000_000
 
-    /// What a call waits for that may not start now.
+    /// What keeps a call from starting now.
     enum Obstacle {
         case gate
         case rate
@@ -29,24 +30,24 @@ struct RateBucket: Sendable {
     }
 
     private(set) var rate: Rate?
-    /// The exchanges that may run at a time; nil for no limit.
+    /// The exchanges that may run at the same time; nil for no limit.
     var concurrency: Int?
     private(set) var inFlight = 0
     private(set) var paidUntil = Instant(nanoseconds: .min)
-    /// What the server wants of all accounts.
+    /// The server-requested delay for all accounts.
     private(set) var gate = RateGate()
     var pace: QuotaPace?
     private(set) var lanes: [String: RateLane] = [:]
-    /// How many wait.
+    /// How many calls wait.
     private(set) var waiting = 0
     private var readyCounts = WaitCounts()
-    /// The lanes with waiting calls, by their first, and those that are held, by the end of that.
+    /// The lanes with waiting calls, by their first call; and the held lanes, by the end of the hold.
     private var ready = PriorityIndex<String, WaitPlace>()
     private var held = PriorityIndex<String, Instant>()
     private var deadlines = PriorityIndex<UInt64, Instant>()
     private var leaders = PriorityIndex<UInt64, LeaderRank>()
     private var laneSweepAt = 16
-    /// The waiting call whose task keeps the timer, and the priority of that task.
+    /// The waiting call whose task runs the timer, and the priority of that task.
     private(set) var leader: LeaderRank?
     /// When the timer fires.
     var armed: Instant?
@@ -58,7 +59,7 @@ struct RateBucket: Sendable {
 
     var isFull: Bool { concurrency.map { inFlight >= $0 } ?? false }
 
-    /// The comparisons made to keep everything in order so far; tests bound them.
+    /// The comparisons made so far to keep everything in order; tests limit them.
     var comparisons: Int {
         ready.comparisons + held.comparisons + deadlines.comparisons + leaders.comparisons
             + lanes.values.reduce(0) { $0 + $1.queue.comparisons }
@@ -66,9 +67,9 @@ struct RateBucket: Sendable {
 
     // MARK: - When
 
-    /// When the call may start that has so many before it, as far as the service is concerned; nil when that is not known.
+    /// When a call may start that has this many before it, as far as the service is concerned; nil when unknown.
     ///
-    /// Limits on the number of exchanges are left aside.
+    /// Limits on the number of concurrent exchanges are not considered.
     func start(after ahead: Int, now: Instant) -> Instant? {
         var start = gate.start(after: ahead, now: now, isSpaced: rate != nil)
         if let rate {
@@ -81,17 +82,17 @@ struct RateBucket: Sendable {
         return pace.map { max(start, $0.start(after: ahead)) } ?? start
     }
 
-    /// When a newcomer would start; nil when that is not known.
+    /// When a new call would start; nil when unknown.
     func start(of priority: Request.Priority, in account: String, now: Instant) -> Instant? {
         guard let start = start(after: readyCounts.ahead(of: priority), now: now) else { return nil }
         guard let lane = lanes[account] else { return start }
         return max(start, lane.start(after: lane.counts.ahead(of: priority), now: now))
     }
 
-    /// The first of the calls that may start as far as their accounts are concerned.
+    /// The first of the calls that their accounts allow to start.
     var head: WaitPlace? { ready.first?.rank }
 
-    /// When the timer is to fire next; nil without one that is needed.
+    /// When the timer must fire next; nil when none is needed.
     func nextTimer(now: Instant, isCrowded: Bool) -> Instant? {
         var next: Instant?
         if !isFull, !isCrowded, let start = start(after: 0, now: now) {
@@ -106,7 +107,7 @@ struct RateBucket: Sendable {
 
     // MARK: - Coming and going
 
-    /// Reserves a slot for a newcomer, or says what it has to wait for, and how long as far as that is known.
+    /// Reserves a slot for a new call, or returns what it has to wait for, and how long if known.
     mutating func arrive(
         _ priority: Request.Priority,
         _ account: String,
@@ -118,7 +119,7 @@ struct RateBucket: Sendable {
         let isFree = !isFull && !isCrowded
         let hasNoneAhead =
             readyCounts.ahead(of: priority) == 0 && (lanes[account]?.counts.ahead(of: priority) ?? 0) == 0
-        // A newcomer never passes calls that wait for a slot that is free by now and have not been resumed yet.
+        // A new call never overtakes calls that wait for a slot that is free now and have not been resumed yet.
         if isFree, hasNoneAhead, let start, start <= now {
             reserve(account, due: now, now: now, blur: blur)
             return nil
@@ -146,13 +147,15 @@ struct RateBucket: Sendable {
         dropLane(account)
     }
 
-    /// Gives a waiting call another priority; it keeps its place by arrival.
+    /// Changes the priority of a waiting call; its order of arrival stays.
     mutating func move(_ place: WaitPlace, to priority: Request.Priority, _ account: String, now: Instant) {
         take(place, account, now)
         add(WaitPlace(priority: priority, id: place.id), account, now)
     }
 
-    /// Chooses the waiting call whose task keeps the timer: another one than before when it has a higher priority.
+    /// Chooses the waiting call whose task runs the timer.
+    ///
+    /// It changes when another call has a higher priority.
     ///
     /// - Returns: The new leader; nil when it stays the same, or there is none.
     mutating func chooseLeader() -> UInt64? {
@@ -184,10 +187,10 @@ struct RateBucket: Sendable {
     /// Reserves the slot of a call that starts now.
     ///
     /// - Parameters:
-    ///   - account: The account that it is for.
-    ///   - due: When it would have started had its timer been on time; now for one that had none.
+    ///   - account: The account of the call.
+    ///   - due: When it would have started if its timer had been on time; now for a call without one.
     ///   - now: The time.
-    ///   - blur: Where in `0 ..< 1` of its room the next start after a delay falls.
+    ///   - blur: A number in `0 ..< 1` that places the next start after a delay.
     mutating func reserve(_ account: String, due: Instant, now: Instant, blur: Double) {
         inFlight += 1
         if let interval = rate?.interval {
@@ -203,7 +206,7 @@ struct RateBucket: Sendable {
         arrange(account, now)
     }
 
-    /// Takes back a slot that was reserved and not used.
+    /// Returns a slot that was reserved and not used.
     mutating func giveBack(_ account: String, now: Instant) {
         pace?.giveBack()
         lanes[account]?.pace?.giveBack()
@@ -221,13 +224,16 @@ struct RateBucket: Sendable {
 
     // MARK: - Changes
 
-    /// Changes the rate; what is owed stays owed, counted in starts.
+    /// Changes the rate.
+    ///
+    /// Starts that are used up already stay used up.
     ///
     /// At 1 per second with the next start in 0.5 s, a change to 10 per second makes that 0.05 s.
     mutating func setRate(_ new: Rate?, now: Instant) {
         defer { rate = new }
         guard let old = rate?.interval, let interval = new?.interval, paidUntil > now else {
-            // After a hold, or without any rate before, the count starts afresh: at the end of the gate if it is closed.
+            // After a hold, or without a previous rate, counting starts anew: at the end of a server-requested delay,
+            // if there is one.
             if rate?.interval == nil { paidUntil = gate.end ?? Instant(nanoseconds: .min) }
             return
         }
@@ -237,13 +243,13 @@ struct RateBucket: Sendable {
         paidUntil = open.advanced(nanoseconds: Int64(min(owed * Double(interval), 4e18)))
     }
 
-    /// Closes the gate of the service; a gate that is closed for longer stays as it is.
+    /// Starts a server-requested delay for the service; a longer one stays.
     ///
-    /// - Returns: Whether that changed anything.
+    /// - Returns: Whether anything changed.
     mutating func close(until end: Instant, spread: Duration, blur: Double) -> Bool {
         guard gate.close(until: end) else { return false }
         guard let rate, let interval = rate.interval else { return true }
-        // After a gate calls go one by one, whatever the burst: the server has just had too many.
+        // After a delay calls start one by one, regardless of the burst: the server has just had too many.
         let burst = interval.multipliedReportingOverflow(by: Int64(rate.burst - 1)).partialValue
         paidUntil = max(paidUntil, end.advanced(nanoseconds: burst))
         let room = min(interval, spread.wholeNanoseconds)
@@ -251,23 +257,23 @@ struct RateBucket: Sendable {
         return true
     }
 
-    /// Closes the gate of one account; a gate that is closed for longer stays as it is.
+    /// Starts a server-requested delay for one account; a longer one stays.
     ///
-    /// - Returns: Whether that changed anything.
+    /// - Returns: Whether anything changed.
     mutating func close(_ account: String, until end: Instant, now: Instant) -> Bool {
         makeLane(account, now)
         defer { arrange(account, now) }
         return lanes[account]?.gate.close(until: end) ?? false
     }
 
-    /// Takes what a server announced to an account, or to all when that is nil.
+    /// Applies the quota that a server announced to an account, or to all accounts when that is nil.
     ///
     /// - Parameters:
-    ///   - reading: What it announced.
+    ///   - reading: The announced quota.
     ///   - account: The account.
-    ///   - isRunning: Whether the exchange that brought the reading still counts as running here.
+    ///   - isRunning: Whether the exchange that brought the reading still counts as running.
     ///   - now: The time.
-    /// - Returns: The new pace in calls per second; nil when it is not worth telling.
+    /// - Returns: The new pace in calls per second; nil when it need not be reported.
     mutating func observe(_ reading: QuotaReading, _ account: String?, isRunning: Bool, now: Instant) -> Double? {
         // The server has counted the call that it answers.
         let own = isRunning ? 1 : 0
@@ -284,7 +290,7 @@ struct RateBucket: Sendable {
         return told
     }
 
-    /// Forgets what a server announced, to one account or to all.
+    /// Forgets the quota announced to one account or to all.
     mutating func clearQuota(_ account: String?, now: Instant) {
         if account == nil { pace = nil }
         for name in account.map({ [$0] }) ?? Array(lanes.keys) {
@@ -294,7 +300,7 @@ struct RateBucket: Sendable {
         }
     }
 
-    /// Lets the lanes go on whose time has come, and prepares the starts of calls that waited for a delay to end.
+    /// Releases the lanes whose hold has ended, and spreads the calls that waited for a delay to end.
     mutating func advance(now: Instant, spread: Duration, blur: Double) {
         gate.open(now: now, waiting: rate?.interval == nil ? waiting : nil, spread: spread, blur: blur)
         while let (account, end) = held.first, end <= now {
@@ -304,7 +310,7 @@ struct RateBucket: Sendable {
         }
     }
 
-    /// Whether forgetting it changes nothing.
+    /// Whether forgetting the service changes nothing.
     func isIdle(now: Instant) -> Bool {
         inFlight == 0 && waiting == 0 && paidUntil <= now && !gate.isClosed(at: now)
             && (pace.map { $0.high <= now } ?? true) && lanes.values.allSatisfy { $0.isIdle(now: now) }
@@ -322,14 +328,14 @@ struct RateBucket: Sendable {
         lanes[account] = RateLane()
     }
 
-    /// Forgets a lane that holds nothing.
+    /// Removes a lane without state.
     private mutating func dropLane(_ account: String) {
         guard let lane = lanes[account], lane.queue.isEmpty, lane.inFlight == 0, lane.pace == nil, lane.gate.end == nil
         else { return }
         lanes[account] = nil
     }
 
-    /// Puts a lane where it belongs: among those that are ready, among those that are held, or nowhere.
+    /// Moves a lane to the right index: ready, held, or none.
     private mutating func arrange(_ account: String, _ now: Instant) {
         guard
             let (first, hold, counts, wasReady) = lanes[account].map({

@@ -1,36 +1,36 @@
 import LadeCore
 
-/// A server-requested delay: no call starts before its end, and those that waited for it are spread out.
+/// A server-requested delay: no call starts before its end, and the calls that waited for it are spread out.
 struct RateGate: Sendable {
-    /// Until when the server wants no calls.
+    /// The end of the delay.
     private(set) var end: Instant?
-    /// The first start after the delay, blurred.
+    /// The first start after the delay, with jitter.
     var notBefore: Instant?
-    /// The mean time between the starts of calls that waited for the end, where no rate spaces them.
+    /// The mean time between the starts of the calls that waited for the end, where no rate spaces them.
     private var releaseInterval: Int64?
-    /// How many of those that waited are still to start; later ones are not held for them.
+    /// How many of the calls that waited have not started yet; later calls are not held for them.
     private var releasesLeft = 0
     private var awaitsRelease = false
 
-    /// Whether the server wants no calls now.
+    /// Whether the delay has not ended.
     func isClosed(at now: Instant) -> Bool { end.map { $0 > now } ?? false }
 
-    /// No call starts before this; nil without a delay.
+    /// No call starts before this instant; nil without a delay.
     var hold: Instant? {
         guard let notBefore else { return end }
         return end.map { max($0, notBefore) } ?? notBefore
     }
 
-    /// When the call may start that has so many before it.
+    /// When a call may start that has this many before it.
     func start(after ahead: Int, now: Instant, isSpaced: Bool) -> Instant {
         let start = max(now, hold ?? now)
         guard !isSpaced, let releaseInterval else { return start }
         return start.advanced(nanoseconds: releaseInterval * Int64(min(ahead, releasesLeft)))
     }
 
-    /// Closes the gate; one that is closed for longer stays as it is.
+    /// Starts a delay; a longer one stays.
     ///
-    /// - Returns: Whether that changed anything.
+    /// - Returns: Whether anything changed.
     mutating func close(until end: Instant) -> Bool {
         guard self.end.map({ end > $0 }) ?? true else { return false }
         self.end = end
@@ -38,13 +38,13 @@ struct RateGate: Sendable {
         return true
     }
 
-    /// Prepares the starts of the calls that waited, when the delay is over.
+    /// Spreads the starts of the calls that waited, after the end of the delay.
     ///
     /// - Parameters:
     ///   - now: The time.
     ///   - waiting: How many wait; nil where a rate spaces them.
     ///   - spread: The time over which they are spread.
-    ///   - blur: Where in `0 ..< 1` of its room the first start falls.
+    ///   - blur: A number in `0 ..< 1` that places the first start.
     mutating func open(now: Instant, waiting: Int?, spread: Duration, blur: Double) {
         guard awaitsRelease, let end, end <= now else { return }
         awaitsRelease = false
@@ -55,7 +55,7 @@ struct RateGate: Sendable {
         notBefore = now.advanced(nanoseconds: Int64(Double(interval) * blur))
     }
 
-    /// Takes notice of a start.
+    /// Records a start.
     mutating func started(now: Instant, waiting: Int, blur: Double) {
         if let end, end <= now { self.end = nil }
         notBefore = nil

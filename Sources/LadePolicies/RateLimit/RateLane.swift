@@ -1,6 +1,6 @@
 import LadeCore
 
-/// The place of a waiting call: high priority first, then the order of arrival.
+/// The queue position of a waiting call: high priority first, then order of arrival.
 struct WaitPlace: Sendable, Comparable {
     var priority: Request.Priority
     var id: UInt64
@@ -10,8 +10,9 @@ struct WaitPlace: Sendable, Comparable {
     }
 }
 
-/// Which waiting call's task keeps the timer: the one with the highest task priority, of several the last to arrive, which
-/// keeps it longest.
+/// Determines which waiting call's task runs the timer: the one with the highest task priority.
+///
+/// Of equal ones it is the last to arrive, because it waits longest.
 struct LeaderRank: Sendable, Comparable {
     var taskPriority: UInt8
     var id: UInt64
@@ -44,7 +45,7 @@ struct WaitCounts: Sendable {
         }
     }
 
-    /// How many go before a newcomer of this priority.
+    /// How many calls start before a new one of this priority.
     func ahead(of priority: Request.Priority) -> Int {
         switch priority {
         case .low: low + normal + high
@@ -60,32 +61,32 @@ struct WaitCounts: Sendable {
     }
 }
 
-/// The calls of one account that wait for a service, and what the server wants of that account alone.
+/// The calls of one account that wait for a service, and the server-requested delay of that account.
 ///
-/// A lane that is held does not hold the others: its calls are passed by those of other accounts.
+/// A held lane does not hold the others: calls of other accounts overtake its calls.
 struct RateLane: Sendable {
     var pace: QuotaPace?
     var gate = RateGate()
     var queue = PriorityIndex<UInt64, WaitPlace>()
     var counts = WaitCounts()
-    /// Whether its calls count among those that may start as far as the account is concerned.
+    /// Whether the account allows its calls to start.
     var isReady = false
-    /// The exchanges of the account that are running, as far as they began while there was a lane.
+    /// The running exchanges of the account that began since the lane exists.
     var inFlight = 0
 
-    /// No call of the account starts before this.
+    /// No call of the account starts before this instant.
     var hold: Instant? {
         guard let next = pace?.next else { return gate.hold }
         return gate.hold.map { max($0, next) } ?? next
     }
 
-    /// When the call of the account may start that has so many of the account before it.
+    /// When a call of the account may start that has this many of the account before it.
     func start(after ahead: Int, now: Instant) -> Instant {
         let start = gate.start(after: ahead, now: now, isSpaced: false)
         return pace.map { max(start, $0.start(after: ahead)) } ?? start
     }
 
-    /// Whether forgetting it changes nothing.
+    /// Whether forgetting the lane changes nothing.
     func isIdle(now: Instant) -> Bool {
         queue.isEmpty && inFlight == 0 && !gate.isClosed(at: now) && (pace.map { $0.high <= now } ?? true)
     }

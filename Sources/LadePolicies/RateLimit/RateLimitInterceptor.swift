@@ -6,26 +6,26 @@
 public import LadeCore
 import Synchronization
 
-/// The link that waits for a slot of the ``RateLimiter`` before each exchange, and tells it what servers say.
+/// Waits for a slot of the ``RateLimiter`` before each exchange, and reports the limits that servers announce to it.
 ///
-/// The last wait before the wire: it stands below retry, hosts and authorisation, so that every exchange has a slot of its
-/// own, and takes its key from the address that was asked for, not from the one that is dialled. The slot of a streamed
-/// answer is handed back when its body ends. Source: policies PL-20 to PL-25.
+/// This is the last wait before the transport. The interceptor stands below retry, hosts and authorisation, so that
+/// every exchange has its own slot. The key comes from the address of the request, not from the one that is dialled.
+/// The slot of a streamed answer is returned when its body ends.
 public struct RateLimitInterceptor: Interceptor {
-    /// Who gives the slots.
+    /// The limiter that grants the slots.
     public let limiter: RateLimiter
 
-    /// Makes the link.
+    /// Makes the interceptor.
     public init(_ limiter: RateLimiter) {
         self.limiter = limiter
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Waits for a slot, passes the request on, and observes the answer.
+    /// Waits for a slot, passes the request on, and reads the limits of the answer.
     ///
-    /// - Throws: What ``RateLimiter/start(_:call:)`` throws, and what the links below do.
+    /// - Throws: The errors of ``RateLimiter/start(_:call:)`` and of the interceptors below.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let slot: RateLimiter.Reservation
         // Most calls need not wait: no function that could is called for them.
@@ -45,7 +45,7 @@ public struct RateLimitInterceptor: Interceptor {
         }
     }
 
-    // Functions of their own: a link waits for all below it, and everybody who waits keeps its frame.
+    // Separate functions: an interceptor waits for everything below it, and every waiting call keeps its frame.
 
     @inline(never)
     private func entry(_ request: Request, _ call: Call) throws(LoadingError) -> RateLimiter.Entry {
@@ -77,7 +77,7 @@ public struct RateLimitInterceptor: Interceptor {
         _ request: Request,
         _ call: Call
     ) -> LoadingError {
-        // A head may have come before the body broke.
+        // The head may have arrived before the body failed.
         if let status = error.context.status {
             limiter.observe(status, error.context.headers, of: request, call: call, isRunning: slot.key != nil)
         }
@@ -86,7 +86,7 @@ public struct RateLimitInterceptor: Interceptor {
     }
 }
 
-/// A streamed body that hands its slot back when it ends.
+/// A streamed body that returns its slot when it ends.
 private final class SlotBody: ResponseBodySource {
     private let source: any ResponseBodySource
     private let slot: RateLimiter.Reservation

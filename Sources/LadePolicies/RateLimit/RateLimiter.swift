@@ -5,9 +5,9 @@
 #endif
 public import LadeCore
 
-/// Sees to it that services are not asked more often than they want, by the program's word or by theirs.
+/// Limits how often services are called, by the program's settings and by what the servers ask for.
 ///
-/// Whoever holds the limiter may change it at any time:
+/// The limits may be changed at any time:
 ///
 /// ```swift
 /// let url = URL(string: "https://api.example.com/search")!
@@ -15,11 +15,12 @@ public import LadeCore
 /// service.rateLimiter.closeGate(of: url, for: .seconds(30))
 /// ```
 ///
-/// A call asks for a slot before its exchange starts and reserves it there and then, in order of arrival within its
-/// priority; what happens to other calls later does not take it away. A call that waits holds no thread; one that is
-/// cancelled gives its place or slot back. Gates are closed by time and opened by nothing else.
+/// A call reserves a slot before its exchange starts, in order of arrival within its priority. Later calls do not take
+/// a reserved slot away. A waiting call holds no thread; a cancelled one returns its queue position or slot. A *gate*
+/// is a delay during which no call to a service starts. A server requests it with `Retry-After`, or the program closes
+/// it with ``closeGate(of:for:)``; it ends only when its time has passed.
 ///
-/// Services are told apart by ``ServiceKey``. Source: policies PL-20 to PL-25, `service-loader.md` §9.
+/// Services are distinguished by ``ServiceKey``.
 public final class RateLimiter: Sendable {
     /// Leave to carry out one exchange, handed back once: by ``finish(_:isUnused:)``, or when it is released.
     public struct Slot: ~Copyable, Sendable {
@@ -55,9 +56,9 @@ public final class RateLimiter: Sendable {
     /// Makes a limiter.
     ///
     /// - Parameters:
-    ///   - limits: What it starts with.
-    ///   - time: Where its waits come from; the same as that of the calls.
-    ///   - random: Where the blur after a gate comes from.
+    ///   - limits: The initial limits.
+    ///   - time: The time source of its waits; the same as that of the calls.
+    ///   - random: The source of the jitter after a gate.
     /// - Throws: `LoadingError.invalidSetting` for a negative rate, a burst or a number of exchanges below one.
     public init(
         _ limits: RateLimits = RateLimits(),
@@ -78,11 +79,11 @@ public final class RateLimiter: Sendable {
 
     // MARK: - Rates
 
-    /// Sets the rate of a service; those who wait go by it at once.
+    /// Sets the rate of a service, effective immediately for waiting calls too.
     ///
     /// - Parameters:
     ///   - perSecond: Starts per second; zero holds every call until the rate is changed.
-    ///   - burst: How many may start at once after a pause.
+    ///   - burst: How many may start together after a time without calls.
     ///   - key: The service.
     /// - Throws: `LoadingError.invalidSetting` for a negative rate or a burst below one.
     public func setRate(_ perSecond: Double, burst: Int = 1, for key: ServiceKey) throws(LoadingError) {
@@ -99,7 +100,7 @@ public final class RateLimiter: Sendable {
         try setRate(perSecond, burst: burst, for: key(of: url))
     }
 
-    /// Takes the rate of its own from a service, which then has the default.
+    /// Removes the specific rate of a service, which then has the default.
     public func removeRate(for key: ServiceKey) {
         let now = time.now
         wake(state.withLock { $0.setRate(nil, of: key, now: now) })
@@ -117,17 +118,17 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.setDefaultRate(rate, now: now) })
     }
 
-    /// The rate of a service, its own or the default; nil for no limit.
+    /// The rate of a service, specific or default; nil for no limit.
     public func rate(for key: ServiceKey) -> Rate? { state.withLock { $0.rate(of: key) } }
 
-    /// The rate of the service that an address belongs to, its own or the default; nil for no limit.
+    /// The rate of the service that an address belongs to, specific or default; nil for no limit.
     public func rate(for url: URL) -> Rate? { rate(for: key(of: url)) }
 
     // MARK: - Gates, caps, priorities
 
-    /// Closes the gate of a service: nothing is sent to it for a while.
+    /// Closes the gate of a service: no call to it starts for a while.
     ///
-    /// A gate that is closed for longer stays so. The time is cut at ``RateLimits/gateLimit``.
+    /// A gate that is closed for longer stays so. The time is limited to ``RateLimits/gateLimit``.
     public func closeGate(of key: ServiceKey, for pause: Duration) {
         _ = close(key, nil, for: pause)
     }
@@ -137,11 +138,11 @@ public final class RateLimiter: Sendable {
 
     /// Forgets the quota that a service has announced; those who wait for it start.
     ///
-    /// The next answer that announces one is heeded again.
+    /// The next announced quota takes effect again.
     ///
     /// - Parameters:
     ///   - key: The service.
-    ///   - account: The account whose quota it is; nil for those of all accounts.
+    ///   - account: The account with the quota; nil for all accounts.
     public func clearQuota(of key: ServiceKey, account: String? = nil) {
         let now = time.now
         wake(state.withLock { $0.clearQuota(key, account, now: now) })
@@ -175,9 +176,9 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.setTotalConcurrency(count, now: now) })
     }
 
-    /// Changes the priority of a call that waits, as when a prefetched page scrolls into view.
+    /// Changes the priority of a waiting call, as when a prefetched page scrolls into view.
     ///
-    /// Among those of its new priority it takes the place of its arrival. A call that does not wait is not affected.
+    /// Among the calls of its new priority, its order of arrival counts. A call that does not wait is not affected.
     public func setPriority(_ priority: Request.Priority, of call: Call.ID) {
         let now = time.now
         wake(state.withLock { $0.setPriority(priority, of: call, now: now) })
@@ -204,12 +205,12 @@ public final class RateLimiter: Sendable {
     /// How many calls wait.
     public var waitingCount: Int { state.withLock(\.waitingCount) }
 
-    /// How many services it remembers.
+    /// How many services have a state.
     public var keyCount: Int { state.withLock(\.buckets.count) }
 
     // MARK: - Slots
 
-    /// Reserves a slot for an exchange, waiting for it if need be.
+    /// Reserves a slot for an exchange, waiting for it if necessary.
     ///
     /// - Parameters:
     ///   - request: What is to be sent.
@@ -226,7 +227,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// What a call gets without waiting.
+    /// The result of asking for a slot without waiting.
     enum Entry {
         /// It may go.
         case slot(Reservation)
@@ -234,7 +235,7 @@ public final class RateLimiter: Sendable {
         case waiting(UInt64, ServiceKey, WaitReason)
     }
 
-    /// Reserves a slot that is free, or a place in the queue.
+    /// Reserves a free slot, or a queue position.
     @inline(never)
     func startNow(_ request: Request, call: Call) throws(LoadingError) -> Entry {
         guard !state.withLock({ $0.isUnlimited }) else { return .slot(Reservation(key: nil, account: "")) }
@@ -258,7 +259,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Hands a slot back.
+    /// Returns a slot.
     ///
     /// - Parameters:
     ///   - slot: The slot.
@@ -275,22 +276,21 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.finish(reservation, key, isUnused: isUnused, now: now) })
     }
 
-    /// Takes what a server says about its limits with an answer.
+    /// Reads the limits that a server announces with an answer.
     ///
-    /// A 429 or 503 with `Retry-After` closes the gate of the service; an announced quota is spent evenly. Source:
-    /// policies PL-22, PL-23.
+    /// A 429 or 503 with `Retry-After` closes the gate of the service; an announced quota is spent evenly.
     public func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call) {
         observe(status, headers, of: request, call: call, isRunning: false)
     }
 
-    /// Takes what a server says about its limits with an answer.
+    /// Reads the limits that a server announces with an answer.
     ///
     /// - Parameters:
     ///   - status: The status of the answer.
     ///   - headers: Its header section.
-    ///   - request: What was asked.
+    ///   - request: The request that was answered.
     ///   - call: The call.
-    ///   - isRunning: Whether the slot of the exchange has not been handed back yet.
+    ///   - isRunning: Whether the slot of the exchange has not been returned yet.
     func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call, isRunning: Bool) {
         if gateStatuses.contains(status), let pause = headers.pause(now: call.time.date) {
             let key = keyRule(request)
@@ -308,10 +308,10 @@ public final class RateLimiter: Sendable {
 
     // MARK: - Waiting
 
-    // Ten thousand calls may wait here: what they keep while they do is these functions' frames, so there are few, and
-    // what needs room but need not wait is in functions of its own.
+    // Ten thousand calls may wait here, and each keeps the frames of these functions. So there are few, and anything
+    // that needs stack space but need not wait is in a separate function.
 
-    /// Waits for the slot of a place in the queue.
+    /// Waits for the slot of a queue position.
     func wait(
         _ id: UInt64,
         _ key: ServiceKey,
@@ -347,7 +347,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// Keeps the timer of a service until there is other news.
+    /// Runs the timer of a service until the waiter receives other news.
     private func lead(_ id: UInt64, _ key: ServiceKey) async -> RateWake {
         var news = RateWake.lead
         while case .lead = news {
@@ -364,7 +364,7 @@ public final class RateLimiter: Sendable {
     private func nextNews(of id: UInt64) async -> RateWake {
         await withTaskCancellationHandler {
             await withResumption { continuation in
-                // A handler that ran before this has removed the waiter, which settle sees.
+                // A handler that ran before this has removed the waiter; `settle` detects that.
                 if let news = state.withLock({ $0.settle(id, continuation) }) { continuation.resume(returning: news) }
             }
         } onCancel: {
@@ -377,7 +377,8 @@ public final class RateLimiter: Sendable {
         wake(state.withLock { $0.cancel(id, now: now) })
     }
 
-    /// Sleeps to the next slot of a service and starts whoever is due, until its leader is told otherwise.
+    /// Sleeps until the next slot of a service and starts the calls that are due, until another call becomes the
+    /// leader.
     private func keepTimer(of key: ServiceKey, leader: UInt64) async {
         while let timer = nextTimer(of: key, leader: leader) {
             do throws(LoadingError) {

@@ -1,6 +1,6 @@
 import LadeCore
 
-// What changes the limits while calls wait: the program, and what servers say.
+// Changes of the limits while calls wait, by the program and by servers.
 extension RateLimiterState {
     mutating func setRate(_ rate: Rate?, of key: ServiceKey, now: Instant) -> Wakes {
         rates[key] = rate
@@ -58,7 +58,7 @@ extension RateLimiterState {
         let blur = nextBlur()
         guard change(key, { $0.close(until: end, spread: spread, blur: blur) }) ?? false else { return nil }
         if wasClosed, pause <= limits.pauseLimit {
-            // Many answers of one moment close a gate a little more each: only the calls that this makes late are looked at.
+            // Many concurrent answers extend a gate a little each: only the calls that become late by it are visited.
             refuseLate(key, before: end, now, &wakes)
         } else {
             recheck(key, now, &wakes)
@@ -66,7 +66,7 @@ extension RateLimiterState {
         return (pause, wakes)
     }
 
-    /// Takes what a server announced; returns the new pace when it is worth telling.
+    /// Applies the quota that a server announced; returns the new pace when it must be reported.
     mutating func observe(
         _ reading: QuotaReading,
         _ key: ServiceKey,
@@ -83,7 +83,7 @@ extension RateLimiterState {
         return (told, wakes)
     }
 
-    /// Forgets what servers announced.
+    /// Forgets announced quotas.
     mutating func clearQuota(_ key: ServiceKey, _ account: String?, now: Instant) -> Wakes {
         change(key) { $0.clearQuota(account, now: now) }
         var wakes: Wakes = []
@@ -106,7 +106,7 @@ extension RateLimiterState {
         return wakes
     }
 
-    /// Lets those calls go that have a deadline before the end of a delay.
+    /// Dismisses the calls whose deadline is before the end of a delay.
     private mutating func refuseLate(_ key: ServiceKey, before end: Instant, _ now: Instant, _ wakes: inout Wakes) {
         while let (id, deadline) = buckets[key]?.firstDeadline, deadline < end {
             dismiss(id, .refused(.gate(key: key.description), now.duration(to: end)), now, &wakes)
@@ -114,7 +114,7 @@ extension RateLimiterState {
         rearm(key, now, &wakes)
     }
 
-    /// Lets those calls go that can no longer start in time.
+    /// Dismisses the calls that can no longer start in time.
     private mutating func recheck(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
         var (ahead, aheadInLanes) = (0, [String: Int]())
         for id in everyWaiter(of: key) {
@@ -131,7 +131,7 @@ extension RateLimiterState {
                 dismiss(id, .refused(reason, now.duration(to: start)), now, &wakes)
             } else {
                 aheadInLanes[waiter.lane] = inLane + 1
-                // A call of a lane that is held is passed by the others.
+                // Other calls overtake those of a held lane.
                 if lane.isReady { ahead += 1 }
             }
         }

@@ -5,21 +5,22 @@
 #endif
 import LadeCore
 
-/// The limits of all services and everybody who waits for them: a state machine without tasks.
+/// The limits of all services and the calls that wait for them: a state machine without tasks.
 ///
-/// Every change returns whom to wake; the caller wakes them after it has left the lock. Nobody's thread is held and no
-/// task runs for the limiter itself: of those who wait for a service one, the *leader*, keeps its alarm.
+/// Every change returns the waiters to resume; the caller resumes them after it has released the lock. No thread is
+/// blocked and no task runs for the limiter itself: one of the calls that wait for a service, the *leader*, runs its
+/// timer.
 struct RateLimiterState {
     typealias Continuation = Resumption<RateWake>
     typealias Wakes = [(Continuation, RateWake)]
 
-    /// What comes of asking for a slot.
+    /// The result of asking for a slot.
     enum Arrival {
-        /// Start now; `isTracked` says whether ``finish(_:isUnused:now:)`` is to be called.
+        /// The exchange starts now; `isTracked` says whether ``finish(_:isUnused:now:)`` must be called.
         case started(isTracked: Bool)
         /// Wait under this number.
         case waiting(UInt64, WaitReason)
-        /// As the wakes of the same names.
+        /// As the cases of `RateWake` with these names.
         case refused(WaitReason, Duration)
         case paused(Duration)
         /// As many calls as may wait for the service wait already; how long this one would have, and their number.
@@ -28,7 +29,7 @@ struct RateLimiterState {
 
     struct Waiter {
         let key: ServiceKey
-        /// The lane it waits in.
+        /// The lane of the waiter.
         let lane: String
         let call: Call.ID
         let deadline: Instant?
@@ -46,11 +47,11 @@ struct RateLimiterState {
     var totalConcurrency: Int?
     private(set) var buckets: [ServiceKey: RateBucket] = [:]
     var waiters: [UInt64: Waiter] = [:]
-    /// How many wait.
+    /// How many calls wait.
     private(set) var waitingCount = 0
-    /// The waiting calls by their identity; calls of tests share one.
+    /// The waiting calls by identity; calls of tests may share one.
     private var waitersOfCalls: [Call.ID: Set<UInt64>] = [:]
-    /// How many waiting calls were looked at one by one so far.
+    /// How many waiting calls were visited one by one so far.
     private var scanned = 0
     private var lastID: UInt64 = 0
     private var inFlight = 0
@@ -59,7 +60,7 @@ struct RateLimiterState {
     private var sweepAt: Int
     /// Whether calls of different accounts may wait for different things.
     private let keepsAccountsApart: Bool
-    /// A small generator of its own (SplitMix64), so that no other lock is taken under the limiter's.
+    /// A separate generator (SplitMix64), so that no other lock is taken under the limiter's.
     private var blurState: UInt64
 
     init(_ limits: RateLimits, seed: UInt64) {
@@ -75,13 +76,13 @@ struct RateLimiterState {
 
     // MARK: - Looking
 
-    /// Whether there is nothing that could hold any call.
+    /// Whether no limit can hold any call.
     var isUnlimited: Bool {
         buckets.isEmpty && defaultRate == nil && rates.isEmpty && concurrency == nil && totalConcurrency == nil
             && concurrencies.isEmpty
     }
 
-    /// The comparisons made to keep waiting calls in order, and the calls looked at one by one; tests bound them.
+    /// The comparisons made to keep waiting calls in order, and the calls visited one by one; tests limit them.
     var work: Int { buckets.values.reduce(crowded.comparisons + scanned) { $0 + $1.comparisons } }
 
     func rate(of key: ServiceKey) -> Rate? { rates[key] ?? defaultRate }
@@ -91,7 +92,7 @@ struct RateLimiterState {
         return bucket.start(of: .normal, in: lane(of: account), now: now).map { now.duration(to: $0) }
     }
 
-    /// Where calls of an account wait.
+    /// The lane for calls of an account.
     func lane(of account: String) -> String { keepsAccountsApart ? account : "" }
 
     // MARK: - Coming and going
@@ -123,7 +124,7 @@ struct RateLimiterState {
         }
         let reason = arrival.reason.reason(key)
         if arrival.reason == .gate, arrival.wait > limits.pauseLimit { return (.paused(arrival.wait), []) }
-        // Waits for an unknown time end at the deadline.
+        // Waits of unknown length end at the deadline.
         if let start = arrival.start, let deadline, start > deadline { return (.refused(reason, arrival.wait), []) }
         if let limit = limits.waitingLimit, let waiting = buckets[key]?.waiting, waiting >= max(0, limit) {
             return (.full(arrival.wait, limit), [])
@@ -134,7 +135,7 @@ struct RateLimiterState {
         waitersOfCalls[call.id, default: []].insert(place.id)
         waitingCount += 1
         change(key) { $0.enqueue(place, lane, deadline: deadline, taskPriority: taskPriority, now: now) }
-        // The newcomer's continuation is not here yet: it finds the order to lead when it comes.
+        // The new call has no continuation yet: it finds the instruction to lead when it suspends.
         var wakes: Wakes = []
         rearm(key, now, &wakes)
         return (.waiting(place.id, reason), wakes)
@@ -158,7 +159,7 @@ struct RateLimiterState {
         guard let waiter = waiters[id], waiter.isQueued else { return [] }
         var wakes: Wakes = []
         dismiss(id, .cancelled, now, &wakes)
-        // Those behind come earlier now, but the slot that is next is as far away as before.
+        // The calls behind it start earlier now, but the next slot is as far away as before.
         rearm(waiter.key, now, &wakes)
         return wakes
     }
@@ -181,7 +182,7 @@ struct RateLimiterState {
 
     // MARK: - Timers
 
-    /// When the leader is to look again; nil when it keeps no timer any more.
+    /// When the leader must check again; nil when it no longer runs the timer.
     mutating func timer(of key: ServiceKey, leader: UInt64, now: Instant) -> Instant? {
         guard buckets[key]?.leader?.id == leader else { return nil }
         let next = nextTimer(key, now)
@@ -189,7 +190,7 @@ struct RateLimiterState {
         return next
     }
 
-    /// Starts every call whose time has come, when a timer that was set for `due` has fired.
+    /// Starts every call that is due, after a timer that was set for `due` has fired.
     mutating func fire(_ key: ServiceKey, due: Instant, now: Instant) -> Wakes {
         var wakes: Wakes = []
         pump(key, now, due: min(due, now), &wakes)
@@ -198,13 +199,13 @@ struct RateLimiterState {
 
     private mutating func nextTimer(_ key: ServiceKey, _ now: Instant) -> Instant? {
         guard hasWaiters(key) else { return nil }
-        // Without a timer it has to be found when there is room again.
+        // Without a timer, the service must be found when the total number allows another exchange.
         let isCrowded = isCrowded
         if isCrowded { crowd(key) }
         return buckets[key]?.nextTimer(now: now, isCrowded: isCrowded)
     }
 
-    /// Sees to it that a waiter keeps the timer, and that it fires early enough.
+    /// Ensures that a waiter runs the timer, and that it fires early enough.
     ///
     /// The timer runs in the leader's task: a waiting call with a higher priority than the leader's takes it over.
     mutating func rearm(_ key: ServiceKey, _ now: Instant, _ wakes: inout Wakes) {
@@ -257,18 +258,18 @@ struct RateLimiterState {
         change(key) { $0.reserve(lane, due: due, now: now, blur: blur) }
     }
 
-    /// Notes that a service's next call waits for the total number of exchanges to fall.
+    /// Records that a service's next call waits for the total number of exchanges to fall.
     private mutating func crowd(_ key: ServiceKey) {
         if let head = buckets[key]?.head { crowded.set(key, head) } else { crowded.remove(key) }
     }
 
     mutating func releaseCrowd(_ now: Instant, _ wakes: inout Wakes) {
         let spread = limits.releaseSpread
-        // The most urgent first, then the one that has waited longest, whichever service it is for.
+        // The most urgent call first, then the one that has waited longest, across all services.
         while !isCrowded, let (key, place) = crowded.first {
             let blur = nextBlur()
             change(key) { $0.advance(now: now, spread: spread, blur: blur) }
-            // Its next call may be another one by now.
+            // Its next call may have changed.
             guard buckets[key]?.head == place else {
                 crowd(key)
                 continue
@@ -278,7 +279,7 @@ struct RateLimiterState {
                 grant(place.id, key, now, due: now, &wakes)
                 crowd(key)
             }
-            // What keeps its next call now is not the total.
+            // The total no longer holds its next call; something else does.
             rearm(key, now, &wakes)
         }
     }
@@ -304,7 +305,7 @@ struct RateLimiterState {
         RateBucket(rate: rate(of: key), concurrency: concurrencies[key] ?? concurrency)
     }
 
-    /// Remembers a service, and forgets idle ones when there are many.
+    /// Adds the state of a service, and removes idle ones when there are many.
     mutating func add(_ bucket: RateBucket, _ key: ServiceKey, _ now: Instant) {
         if buckets.count >= sweepAt {
             buckets = buckets.filter { !$0.value.isIdle(now: now) }
@@ -322,17 +323,19 @@ struct RateLimiterState {
 
     private func hasWaiters(_ key: ServiceKey) -> Bool { buckets[key].map { $0.waiting > 0 } ?? false }
 
-    /// The waiting calls of a call's identity.
+    /// The waiting calls with a call's identity.
     func waiters(of call: Call.ID) -> Set<UInt64> { waitersOfCalls[call] ?? [] }
 
-    /// Every waiter of a service, in the order in which they will start; for rare changes, as it looks at all of them.
+    /// Every waiter of a service, in starting order.
+    ///
+    /// It visits all of them, so it is for rare changes.
     mutating func everyWaiter(of key: ServiceKey) -> [UInt64] {
         guard let bucket = buckets[key] else { return [] }
         scanned += bucket.waiting
         return bucket.lanes.values.flatMap { $0.queue.elements }.compactMap { waiters[$0]?.place }.sorted().map(\.id)
     }
 
-    /// Removes a waiter from the queue with the news why.
+    /// Removes a waiter from the queue and notifies it of the reason.
     mutating func dismiss(_ id: UInt64, _ news: RateWake, _ now: Instant, _ wakes: inout Wakes) {
         guard let waiter = waiters[id], waiter.isQueued else { return }
         waiters[id]?.isQueued = false

@@ -1,16 +1,16 @@
 import LadeCore
 
-/// What a waiting call is told.
+/// The news that resumes a waiting call.
 enum RateWake: Sendable {
-    /// Its slot is reserved: go.
+    /// Its slot is reserved: the exchange may start.
     case granted
-    /// Its task is to keep the alarm of its service, until it is told something else.
+    /// Its task must run the timer of its service, until it receives other news.
     case lead
-    /// It cannot start in time; how long it would have waited in all.
+    /// It cannot start in time; the value is the total wait that would have been necessary.
     indirect case refused(WaitReason, Duration)
-    /// The server wants a longer pause than anybody waits.
+    /// The server requests a longer delay than any call waits.
     indirect case paused(Duration)
-    /// Its deadline is here.
+    /// Its deadline has passed.
     case expired
     /// Its task was cancelled.
     case cancelled

@@ -9,13 +9,13 @@ import LadeCore
 enum RedirectDecision: Sendable {
     /// It is the answer of the call.
     case deliver
-    /// The request to send instead; `isRepeat` tells that its address was asked before in this call.
+    /// Send this request instead; `isRepeat` says that its address was requested before in this call.
     case follow(Request, isRepeat: Bool)
-    /// The call fails.
+    /// Fail the call.
     case refuse(RedirectFault)
 }
 
-/// The redirects of one call: what was asked, and what each answer leads to.
+/// The redirects of one call: what was requested, and where each answer leads.
 ///
 /// | status | POST becomes | others |
 /// | --- | --- | --- |
@@ -25,7 +25,7 @@ enum RedirectDecision: Sendable {
 struct RedirectTrail {
     private let policy: RedirectPolicy
     private var hops = 0
-    /// Method and address, without fragment, of everything asked since a server last set a cookie.
+    /// Method and address, without fragment, of every request since a server last set a cookie.
     private var asked: Set<String> = []
     /// The same since the start of the call.
     private var everAsked: Set<String> = []
@@ -41,7 +41,7 @@ struct RedirectTrail {
         guard limit > 0 else { return .deliver }
         guard hops < limit else { return .refuse(.tooMany(limit: limit)) }
         guard let target = Self.target(location, from: request.url) else {
-            // What stands behind the question mark may be a secret.
+            // The query may contain a secret.
             let shown = location.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
             let target = Redaction(request).unparsable(String(decoding: shown, as: UTF8.self))
             return .refuse(.invalidTarget(target.escapedForDisplay(limit: 120)))
@@ -50,7 +50,7 @@ struct RedirectTrail {
         let next = makeRequest(target, status, request)
         guard next.body?.isReplayable ?? true else { return .refuse(.bodyNotReplayable) }
 
-        // An address that sets a cookie and leads back to itself is a usual way to see whether cookies are kept.
+        // Many servers test cookies with an address that sets one and redirects to itself.
         if headers.contains("Set-Cookie") { asked.removeAll() } else { note(request) }
         let key = Self.key(next)
         guard !asked.contains(key) else {
@@ -74,7 +74,8 @@ struct RedirectTrail {
         "\(request.method) \(request.url.absoluteString.prefix { $0 != "#" })"
     }
 
-    /// The address a `Location` means: resolved against the one asked, whose fragment it inherits (RFC 9110 §10.2.2).
+    /// The target of a `Location`: resolved against the requested address, whose fragment it inherits (RFC 9110
+    /// §10.2.2).
     static func target(_ location: some Sequence<UInt8>, from base: URL) -> URL? {
         guard let resolved = URL(reference: location, against: base) else { return nil }
         let text = resolved.absoluteString
@@ -89,7 +90,7 @@ struct RedirectTrail {
             (1...65_535).contains(origin.port)
         else { return .invalidTarget(shown) }
         let asked = Origin(request.url)
-        // A user name in a reference from elsewhere is an error (RFC 9110 §4.2.4): it mostly hides what the host is.
+        // A user name in an address from another party is an error (RFC 9110 §4.2.4): it usually disguises the host.
         guard !AddressParts(target.absoluteString).hasUserInformation else { return .invalidTarget(shown) }
         let wasSecure = asked?.isSecure == true
         return wasSecure && !origin.isSecure && !policy.allowsInsecure ? .insecure(url: shown) : nil
@@ -111,7 +112,7 @@ struct RedirectTrail {
         return next
     }
 
-    /// What describes a body that is no longer there (RFC 9110 §15.4).
+    /// The fields that describe a body which was removed (RFC 9110 §15.4).
     private static let contentFields = [
         "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location", "Content-Digest",
         "Content-Disposition", "Content-Range", "Repr-Digest", "Digest", "Last-Modified", "Transfer-Encoding",

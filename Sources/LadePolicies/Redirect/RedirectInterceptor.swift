@@ -5,21 +5,20 @@
 #endif
 public import LadeCore
 
-/// Follows redirects: each hop runs through the links below, with its own cookies, cache key and credentials.
-///
-/// Source: policies PL-50, PL-46; RFC 9110 §15.4, §10.2.2.
+/// Follows redirects: each hop passes through the interceptors below, with its own cookies, cache key and credentials
+/// (RFC 9110 §15.4, §10.2.2).
 public struct RedirectInterceptor: Interceptor {
     /// How redirects are followed.
     public let policy: RedirectPolicy
     private let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
 
-    /// Makes the link.
+    /// Makes the interceptor.
     ///
     /// - Parameters:
     ///   - policy: How redirects are followed.
-    ///   - budget: What an address that is asked a second time in one call withdraws from (PL-14); an empty budget refuses
-    ///     the redirect as a loop. A redirect to somewhere new costs nothing. Nil for no such limit.
+    ///   - budget: The retry budget that a repeated address in one call withdraws from; an empty budget refuses the
+    ///     redirect as a loop. A redirect to a new address costs nothing. Nil for no such limit.
     ///   - keyRule: Which requests share a budget.
     public init(
         policy: RedirectPolicy = RedirectPolicy(),
@@ -31,15 +30,15 @@ public struct RedirectInterceptor: Interceptor {
         self.keyRule = keyRule
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Sends the request and whatever its answers lead to.
+    /// Sends the request and follows the redirects of its answers.
     ///
     /// - Throws: `LoadingError.redirectRefused` with status and headers of the redirect that is not followed.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let response = try await next(request)
-        // Most answers are none: no trail is kept for them, and no room for one.
+        // Most answers are not redirects: they need no trail.
         guard response.status.statusClass == .redirection else { return response }
         return try await followed(request, response, next)
     }
@@ -53,7 +52,8 @@ public struct RedirectInterceptor: Interceptor {
         var trail = RedirectTrail(policy)
         var request = request
         while true {
-            // What authorisers have added since is a secret, too, and a server may put it into its target.
+            // Credentials that authorisers have added since are secrets too, and a server may repeat them in its
+            // target.
             request.keepSecrets(of: response.request)
             switch trail.decide(response.status, response.headers, to: request) {
             case .deliver:

@@ -2,15 +2,15 @@
 public struct RedirectPolicy: Sendable {
     /// How many redirects a call follows, 10 by default.
     ///
-    /// `Request.redirectLimit` overrides it; 0 follows none, and the 3xx is the answer.
+    /// `Request.redirectLimit` overrides it; 0 follows none and returns the 3xx answer.
     public var limit = 10
     /// Whether a redirect may lead from https to http; false by default.
     public var allowsInsecure = false
     /// Origins that a request's own credentials may follow to from any other; none by default.
     ///
-    /// Elsewhere `Authorization`, `Proxy-Authorization`, `Cookie` and every field that is known as a credential are
-    /// dropped as soon as scheme, host or port change. What authorisers and the cookie jar add is not concerned: they
-    /// look at each hop anew.
+    /// For all other origins, `Authorization`, `Proxy-Authorization`, `Cookie` and every field known as a credential
+    /// are removed when scheme, host or port change. Credentials that authorisers and the cookie jar add are not
+    /// affected: those check each hop.
     public var credentialOrigins: Set<Origin> = []
 
     /// Makes the default policy.

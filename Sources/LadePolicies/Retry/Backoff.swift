@@ -1,8 +1,8 @@
 public import LadeCore
 
-/// How long to pause before each further attempt.
+/// The delays before further attempts.
 ///
-/// A value; the randomness comes from the call. Each call takes its delays from a sequence of its own.
+/// A value; the randomness comes from the call. Each call has its own sequence of delays.
 public struct Backoff: Sendable, Hashable {
     enum Shape: Sendable, Hashable {
         case fullJitter(base: Duration, maximum: Duration)
@@ -12,10 +12,10 @@ public struct Backoff: Sendable, Hashable {
 
     let shape: Shape
 
-    /// Uniform between zero and a bound that doubles with each try: base × 2ⁿ before the n-th further try.
+    /// Uniform between zero and a bound that doubles with each attempt: base × 2ⁿ before the n-th further attempt.
     ///
-    /// With the defaults: n = 1 → up to 1 s, 2 → up to 2 s, 5 → up to 16 s, 6 and more → up to 20 s. Clients that failed
-    /// together come back spread over the whole interval. Source: policies PL-10.
+    /// With the defaults: n = 1 → up to 1 s, 2 → up to 2 s, 5 → up to 16 s, 6 and more → up to 20 s. Clients that
+    /// failed together are spread over the whole interval.
     public static func fullJitter(
         base: Duration = .milliseconds(500),
         maximum: Duration = .seconds(20)
@@ -23,7 +23,7 @@ public struct Backoff: Sendable, Hashable {
         Backoff(shape: .fullJitter(base: max(.zero, base), maximum: max(.zero, maximum)))
     }
 
-    /// The intervals of an ``ExponentialTimer``, the first one blurred too.
+    /// The intervals of an ``ExponentialTimer``, with jitter on the first one too.
     public static func exponentialTimer(
         initial: Duration = .seconds(1),
         maximum: Duration = .seconds(60),
@@ -35,10 +35,10 @@ public struct Backoff: Sendable, Hashable {
         )
     }
 
-    /// No pause at all.
+    /// No delay.
     public static var none: Backoff { Backoff(shape: .none) }
 
-    /// Starts the delays of one call.
+    /// Starts the sequence of delays of one call.
     public func makeDelays() -> Delays { Delays(shape: shape) }
 
     /// The delays of one call, in order.
@@ -48,12 +48,12 @@ public struct Backoff: Sendable, Hashable {
 
         init(shape: Shape) { self.shape = shape }
 
-        /// The delay before the next further try.
+        /// The delay before the next attempt.
         public mutating func next(_ random: some RandomSource) -> Duration {
             count += 1
             switch shape {
             case .fullJitter(let base, let maximum):
-                // 2⁶² half seconds are beyond any maximum.
+                // 2⁶² half seconds exceed any maximum.
                 let bound = base.inSeconds * Double(UInt64(1) << UInt64(min(count, 62)))
                 return random.duration(below: .seconds(min(bound, maximum.inSeconds)))
             case .timer(var timer):

@@ -7,10 +7,10 @@
 #endif
 public import LadeCore
 
-/// A jittered exponential timer: each interval is the last one times a growth factor, blurred.
+/// An exponential timer with jitter: each interval is the last one times a growth factor, with random variation.
 ///
-/// The interval that was blurred is the one that grows next, so two timers drift apart, and the more the longer they run.
-/// An initial interval of zero stays zero for ever: do not start there.
+/// The varied interval is the base of the next one, so two timers drift apart more and more. An initial interval of
+/// zero stays zero forever: do not use it.
 ///
 /// ```swift
 /// var timer = ExponentialTimer(initial: .seconds(1), maximum: .seconds(60))
@@ -19,23 +19,23 @@ public import LadeCore
 /// timer.takeAndAdvance(random)  // about 7.39 s
 /// ```
 ///
-/// Source: `service-loader.md` §10. Unlike its model the timer is never negative, and at the maximum it is blurred
-/// downwards, so that clients that have reached it do not gather there (D-25).
+/// It follows SPTDataLoader's exponential timer, with two differences: an interval is never negative, and at the
+/// maximum it varies only downwards, so that clients do not synchronise there.
 public struct ExponentialTimer: Sendable, Hashable {
-    /// The jitter unless another is given: the standard deviation of an interval as a part of it.
+    /// The default jitter: the standard deviation of an interval as a fraction of it.
     public static let defaultJitter = 0.11304999836
-    /// The growth unless another is given: e.
+    /// The default growth: e.
     public static let defaultGrowth = 2.718281828459045
 
     /// The first interval.
     public let initial: Duration
     /// The longest interval.
     public let maximum: Duration
-    /// What the intervals are multiplied by.
+    /// The factor from one interval to the next.
     public let growth: Double
-    /// The standard deviation of an interval as a part of it; below 0.0001 there is none.
+    /// The standard deviation of an interval as a fraction of it; below 0.0001 there is no variation.
     public let jitter: Double
-    /// The interval that is taken next.
+    /// The next interval.
     public private(set) var current: Duration
 
     /// Makes a timer whose first interval is exactly `initial`.
@@ -52,19 +52,19 @@ public struct ExponentialTimer: Sendable, Hashable {
         current = self.initial
     }
 
-    /// Gives the current interval and computes the next.
+    /// Returns the current interval and computes the next.
     public mutating func takeAndAdvance(_ random: some RandomSource) -> Duration {
         let taken = current
         current = blurred(min(current.inSeconds * growth, maximum.inSeconds), random)
         return taken
     }
 
-    /// Starts again with exactly the initial interval.
+    /// Restarts with exactly the initial interval.
     public mutating func reset() {
         current = initial
     }
 
-    /// Blurs the interval that is taken next.
+    /// Varies the next interval.
     mutating func blur(_ random: some RandomSource) {
         current = blurred(min(current, maximum).inSeconds, random)
     }
@@ -73,14 +73,15 @@ public struct ExponentialTimer: Sendable, Hashable {
         guard jitter >= 0.0001, mean > 0 else { return .seconds(max(0, mean)) }
         let limit = maximum.inSeconds
         var value = Self.normal(mean: mean, deviation: jitter * mean, random)
-        // What would pass the maximum is mirrored at it, what would be negative at zero.
+        // A value above the maximum is mirrored at it, and a negative one at zero.
         if value > limit { value = 2 * limit - value }
         return .seconds(min(abs(value), limit))
     }
 
-    /// A draw from the normal distribution by the ratio of uniforms (Kinderman and Monahan, ACM TOMS 3, 1977).
+    /// A sample of the normal distribution by the ratio of uniforms (Kinderman and Monahan, ACM TOMS 3, 1977).
     ///
-    /// The constant is 4 / √(2e); three of four pairs are accepted, so twenty rejections in a row do not happen.
+    /// The constant is 4 / √(2e). Three of four pairs are accepted, so twenty rejections in a row practically never
+    /// happen.
     private static func normal(mean: Double, deviation: Double, _ random: some RandomSource) -> Double {
         for _ in 0..<20 {
             let numerator = random.unit()

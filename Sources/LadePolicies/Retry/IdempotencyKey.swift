@@ -1,12 +1,12 @@
 public import LadeCore
 
-/// How a request says that carrying it out twice is to have the effect of carrying it out once.
+/// Declares that processing the request twice must have the effect of processing it once.
 ///
-/// The server must know the field; the draft of the IETF calls it `Idempotency-Key`. Source: policies PL-16.
+/// The server must know the field; the IETF draft calls it `Idempotency-Key`.
 public enum IdempotencyKey: Sendable, Hashable {
-    /// A key of the library's, new for each call and the same on each of its attempts.
+    /// A key made by the library, new for each call and the same on each of its attempts.
     case generated
-    /// A key of the app's, sent as it is written here.
+    /// A key of the app, sent as written.
     case value(String)
 }
 
@@ -19,9 +19,9 @@ private enum AttemptsTag: RequestTag {
 }
 
 extension Request {
-    /// The key that lets a server recognise a repetition; nil, the default, for none.
+    /// The key that lets a server recognise a repeated request; nil, the default, for none.
     ///
-    /// With a key any method is repeated after a failure. A field of that name among the headers does the same.
+    /// With a key any method is retried after a failure. A header field of that name has the same effect.
     public var idempotencyKey: IdempotencyKey? {
         get { self[IdempotencyTag.self] }
         set { self[IdempotencyTag.self] = newValue }
@@ -29,7 +29,7 @@ extension Request {
 }
 
 extension Response {
-    /// How many attempts it took to get this answer.
+    /// The number of attempts that it took to get this answer.
     public internal(set) var attempts: Int {
         get { request[AttemptsTag.self] }
         set { request[AttemptsTag.self] = newValue }
@@ -46,10 +46,10 @@ struct IdempotencyKeys: Sendable {
         low = random.next()
     }
 
-    /// A key in the quotes that the field's grammar wants (a structured string, RFC 9651 §3.3.3).
+    /// A key in quotes, as the field's grammar requires (a structured string, RFC 9651 §3.3.3).
     ///
-    /// Made from the number of the call, so that every hop of a redirected call has the same; a call without a number of
-    /// its own gets a new one each time.
+    /// Made from the number of the call, so that every hop of a redirected call has the same key. A call without a
+    /// number gets a new one each time.
     func key(for call: Call) -> String {
         var (first, second) = (high, low)
         if call.id.number == 0 {

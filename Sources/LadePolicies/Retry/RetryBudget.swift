@@ -38,7 +38,7 @@ public final class RetryBudget: Sendable {
         var uses: UInt64 = 0
     }
 
-    /// What it was made from.
+    /// The size of the budgets and the costs.
     public let settings: Settings
     // Guarded by its lock.
     private let state = Locked(State())
@@ -51,7 +51,7 @@ public final class RetryBudget: Sendable {
     /// Takes tokens for one more retry.
     ///
     /// - Parameters:
-    ///   - key: The service that is asked again.
+    ///   - key: The service that the request is sent to again.
     ///   - cost: How many tokens; ``Settings/retryCost`` when nil.
     /// - Returns: Whether they were there; when not, nothing is taken and the retry must not be made.
     public func withdraw(for key: ServiceKey, cost: Int? = nil) -> Bool {

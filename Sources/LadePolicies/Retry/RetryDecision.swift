@@ -1,21 +1,21 @@
 public import LadeCore
 
-/// The rule by which an attempt is repeated or not.
+/// The rule that decides whether an attempt is retried.
 @nonexhaustive
 public enum RetryRule: Sendable, Hashable {
     /// The status says that a later attempt may succeed.
     case status(Status)
-    /// The failure was one of the way, not of the request.
+    /// The connection failed, not the request.
     case transportFailure
-    /// The request never left, so sending it is no repetition.
+    /// The request was never sent, so sending it is not a repetition.
     case neverSent
-    /// The server certainly did not process the request, so sending it again is no repetition.
+    /// The server certainly did not process the request, so sending it again is not a repetition.
     case neverProcessed
     /// The status will be the same next time.
     case finalStatus(Status)
     /// The failure will be the same next time.
     case finalFailure
-    /// The caller said that this status is an answer.
+    /// The caller accepts this status as an answer.
     case acceptedStatus(Status)
     /// The program's ``RetryHook`` wants another attempt that the policy would not make.
     case hookWantsIt
@@ -25,13 +25,13 @@ public enum RetryRule: Sendable, Hashable {
     case limitReached(Int)
     /// The method is not idempotent, and there is no idempotency key.
     case notIdempotent(Method)
-    /// The body was touched and cannot be sent again.
+    /// The body was read and cannot be sent again.
     case bodyNotReplayable
     /// The retry budget of the service is empty.
     case budgetEmpty
-    /// The server asks for a longer pause than is allowed.
+    /// The server requests a longer delay than is allowed.
     case pauseTooLong(Duration)
-    /// The pause could not end before the deadline of the call.
+    /// The delay would end after the deadline of the call.
     case deadline
 }
 
@@ -52,29 +52,29 @@ extension RetryRule: CustomStringConvertible {
         case .notIdempotent(let method): "\(method) is not idempotent"
         case .bodyNotReplayable: "the body cannot be sent again"
         case .budgetEmpty: "the retry budget is empty"
-        case .pauseTooLong(let pause): "the server asks for a pause of \(pause.shortText)"
+        case .pauseTooLong(let pause): "the server asks for a delay of \(pause.shortText)"
         case .deadline: "the deadline comes first"
         }
     }
 }
 
-/// What is done about the end of an attempt.
+/// What to do at the end of an attempt.
 public struct RetryDecision: Sendable, Hashable {
-    /// What is done.
+    /// What to do.
     public enum Action: Sendable, Hashable {
-        /// The answer goes up: there is nothing to repeat.
+        /// Return the answer: there is nothing to retry.
         case accept
-        /// Another attempt follows after the pause.
+        /// Make another attempt after the delay.
         case retry(after: Duration)
-        /// The answer or error goes up: it will not be repeated.
+        /// Return the answer or error: it will not be retried.
         case giveUp
-        /// The call fails because the server wants it to wait longer than is allowed.
+        /// Fail the call, because the server requests a longer delay than is allowed.
         case refusePause(Duration)
-        /// The call fails because this pause could not end before its deadline.
+        /// Fail the call, because this delay would end after its deadline.
         case exceedDeadline(Duration)
     }
 
-    /// What is done.
+    /// What to do.
     public var action: Action
     /// The rule that decided.
     public var rule: RetryRule

@@ -6,21 +6,21 @@
 public import LadeCore
 import Synchronization
 
-/// The link that repeats failed attempts: back-off with jitter, `Retry-After` as a floor, a budget per service.
+/// Retries failed attempts: back-off with jitter, `Retry-After` as the minimum, a budget per service.
 ///
-/// What is repeated is decided by a ``RetryPolicy``. The link stands below the cache and above hosts, authorisation and
-/// rate limit, so each attempt picks its address, credentials and slot anew. Bodies of `buffered` requests are collected
-/// below it, so a body that breaks is repeated like a head that failed; a `streamed` answer is the caller's once its head
-/// was handed over. Source: policies PL-10 to PL-17.
+/// A ``RetryPolicy`` decides what is retried. The interceptor stands below the cache and above hosts, authorisation and
+/// rate limit, so that each attempt gets its own address, credentials and slot. Bodies of `buffered` requests are
+/// collected below it, so a body that fails is retried like a head that failed. A `streamed` answer belongs to the
+/// caller once its head was delivered.
 public struct RetryInterceptor: Interceptor {
-    /// What decides.
+    /// The policy that decides what is retried.
     public let policy: RetryPolicy
-    /// What limits all repeating of a service; nil for no such limit.
+    /// The retry budget of each service; nil for no such limit.
     public let budget: RetryBudget?
     private let keyRule: ServiceKey.Rule
     private let keys: IdempotencyKeys
 
-    /// Makes the link.
+    /// Makes the interceptor.
     ///
     /// - Parameters:
     ///   - policy: What decides.
@@ -39,14 +39,14 @@ public struct RetryInterceptor: Interceptor {
         keys = IdempotencyKeys(random)
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Sends the request until it succeeds, fails for good, or may not be repeated.
+    /// Sends the request until it succeeds, fails for good, or may not be retried.
     ///
-    /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.rateLimited` when the server asks
-    ///   for a longer pause than allowed; `LoadingError.deadlineExceeded` when the pause could not end in time;
-    ///   `LoadingError.cancelled` as soon as the task is cancelled.
+    /// - Throws: The last attempt's error, with the number of attempts; `LoadingError.rateLimited` when the server
+    ///   requests a longer delay than allowed; `LoadingError.deadlineExceeded` when the delay would end after the
+    ///   deadline; `LoadingError.cancelled` as soon as the task is cancelled.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let (request, hasKey, spent) = prepared(request, next.call)
         next.call.record(.attemptStarted(next.call.attempt))
@@ -55,7 +55,7 @@ public struct RetryInterceptor: Interceptor {
             budget?.refund(for: keyRule(request), 0)
             return counted(response, next.call.attempt)
         }
-        // Apart, so that the many calls that succeed at once carry nothing of what repeating takes.
+        // A separate function, so that calls that succeed at the first attempt do not carry the state of retries.
         return try await repeated(request, after: first, hasKey, spent, next)
     }
 
@@ -145,7 +145,7 @@ public struct RetryInterceptor: Interceptor {
         return (prepared, hasKey, mark)
     }
 
-    /// Whether a body that can be sent once was asked for.
+    /// Whether a body that can be sent only once was read.
     private final class TouchMark: Sendable {
         private let flag = Atomic(false)
         var isTouched: Bool { flag.load(ordering: .acquiring) }
@@ -170,7 +170,7 @@ public struct RetryInterceptor: Interceptor {
         }
     }
 
-    /// Whether the service gave an answer, if not the one that was wished for: it works.
+    /// Whether the service answered, even if with an error: then it works.
     private static func isAnswered(_ rule: RetryRule) -> Bool {
         switch rule {
         case .acceptedStatus, .finalStatus: true
@@ -223,7 +223,7 @@ public struct RetryInterceptor: Interceptor {
         return response
     }
 
-    /// The error with the request, the number of attempts, and what the last answer was.
+    /// The error with the request, the number of attempts, and the last answer.
     private static func described(
         _ error: LoadingError,
         _ request: Request,
@@ -246,7 +246,7 @@ public struct RetryInterceptor: Interceptor {
         return error
     }
 
-    /// The most bytes of a refused answer's body that an error of this link keeps: 64 KiB.
+    /// The most bytes of a refused answer's body that an error of this interceptor keeps: 64 KiB.
     private static let errorBodyLimit = 64 << 10
 }
 
@@ -258,10 +258,10 @@ struct AnyRandom: RandomSource {
 }
 
 extension Headers {
-    /// How long `Retry-After` asks to wait, measured against the answer's own `Date`; nil without a valid field.
+    /// The delay that `Retry-After` requests, measured against the answer's own `Date`; nil without a valid field.
     func pause(now: Date) -> Duration? {
         guard let text = self["Retry-After"] else { return nil }
-        // A field that cannot be read asks for nothing (service-loader.md §7.3).
+        // A malformed field requests nothing.
         guard let field = try? RetryAfter(text, now: now) else { return nil }
         let serverDate = self["Date"].flatMap { try? HTTPDate($0, now: now) }?.date
         return field.delay(serverDate: serverDate, now: now)

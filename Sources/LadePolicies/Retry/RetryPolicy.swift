@@ -1,10 +1,10 @@
 public import LadeCore
 
-/// Decides whether an attempt is repeated, and when.
+/// Decides whether an attempt is retried, and when.
 ///
-/// Pure: everything it needs comes in an ``Attempt``.
+/// A pure value: everything it needs is in an ``Attempt``.
 ///
-/// | what | repeated |
+/// | result | retried |
 /// | --- | --- |
 /// | status 408 425 429 500 502 503 504 | yes |
 /// | status 413 | with `Retry-After` |
@@ -12,24 +12,23 @@ public import LadeCore
 /// | time-out, no connection, name not resolved, connection lost, body cut short | yes |
 /// | certificate or pin, malformed answer, too large, cancelled, anything else | no |
 ///
-/// All of that only for idempotent methods (RFC 9110 §9.2.2), requests with an idempotency key, or when
-/// ``methods`` says so; a request that certainly never left, or that the server certainly did not process, is sent again
-/// whatever its method. Source: policies PL-10 to
-/// PL-13, `service-loader.md` §8, D-04, D-23, D-43.
+/// This applies to idempotent methods (RFC 9110 §9.2.2), to requests with an idempotency key, and to all methods if
+/// ``methods`` says so. A request that certainly was not sent, or that the server certainly did not process, is sent
+/// again with any method.
 public struct RetryPolicy: Sendable, Hashable {
-    /// Which methods are repeated.
+    /// Which methods are retried.
     public enum Methods: Sendable, Hashable {
         /// The idempotent ones, and any with an idempotency key.
         case idempotent
-        /// All of them: the service takes every request twice without harm.
+        /// All of them: the service processes every request twice without harm.
         case all
     }
 
-    /// How many further tries follow the first unless the request says otherwise; 2 by default.
+    /// How many attempts may follow the first, unless the request says otherwise; 2 by default.
     public var limit = 2
-    /// The pauses between attempts; full jitter by default.
+    /// The delays between attempts; full jitter by default.
     public var backoff = Backoff.fullJitter()
-    /// How many of the first further tries follow without a pause; none by default.
+    /// How many of the first further attempts follow without a delay; none by default.
     public var immediateTries = 0
     /// The statuses after which a later attempt may succeed.
     public var statuses: StatusSet = [408, 425, 429, 500, 502, 503, 504]
@@ -37,9 +36,9 @@ public struct RetryPolicy: Sendable, Hashable {
     public var statusesWithPause: StatusSet = [413]
     /// Which methods are repeated; the idempotent ones by default.
     public var methods = Methods.idempotent
-    /// The longest pause a server may ask for.
+    /// The longest delay that a server may request.
     ///
-    /// 60 s by default. A call that is asked for more fails at once.
+    /// 60 s by default. A call fails immediately when the server requests more.
     public var pauseLimit = Duration.seconds(60)
     /// The program's own word on single attempts; nil, the default, leaves all of them to the policy.
     public var hook: RetryHook?
@@ -49,10 +48,11 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Makes the default policy.
     public init() {}
 
-    /// What SPTDataLoader documents: no further try unless the request asks for it, the first at once, then those of the
-    /// exponential timer from 1 s to 60 s; pauses of up to an hour are respected.
+    /// The behaviour that SPTDataLoader documents: no retries unless the request asks for them, the first immediately,
+    /// the others after delays of the exponential timer from 1 s to 60 s; server-requested delays of up to an hour are
+    /// respected.
     ///
-    /// Its faults are not reproduced: statuses and methods are those of the default policy.
+    /// Its known defects are not reproduced: statuses and methods are those of the default policy.
     public static var dataLoader: RetryPolicy {
         var policy = RetryPolicy()
         policy.limit = 0
@@ -62,29 +62,29 @@ public struct RetryPolicy: Sendable, Hashable {
         return policy
     }
 
-    /// Everything that is known when an attempt has ended.
+    /// The facts at the end of an attempt.
     public struct Attempt: Sendable {
         /// How it ended.
         public enum Outcome: Sendable {
-            /// With an answer, and the pause its `Retry-After` asks for.
+            /// With an answer, and the delay that its `Retry-After` requests.
             case answer(Status, pause: Duration?)
             /// With an error.
             case failure(LoadingError)
         }
 
-        /// What was sent.
+        /// The request that was sent.
         public var request: Request
         /// How it ended.
         public var outcome: Outcome
-        /// Its number, from 1 on.
+        /// Its number, from 1.
         public var number = 1
         /// Whether the request carries an idempotency key.
         public var hasIdempotencyKey = false
-        /// Whether a body that cannot be sent again was touched.
+        /// Whether a body that cannot be sent again was read.
         public var isBodySpent = false
-        /// The pause that the back-off would make.
+        /// The delay of the back-off.
         public var delay = Duration.zero
-        /// How long the call may still take; nil for as long as it likes.
+        /// How long the call may still take; nil for no limit.
         public var remaining: Duration?
 
         /// Describes the end of an attempt.
@@ -94,7 +94,9 @@ public struct RetryPolicy: Sendable, Hashable {
         }
     }
 
-    /// Decides about one attempt; the retry budget is asked after that.
+    /// Decides about one attempt.
+    ///
+    /// The retry budget is checked afterwards.
     public func decision(_ attempt: Attempt) -> RetryDecision {
         var rule: RetryRule
         var pause: Duration?

@@ -5,23 +5,25 @@
 #endif
 public import LadeCore
 
-/// Proof of a password without sending it (RFC 7616): MD5 and SHA-256, with `-sess`, `qop=auth`, `userhash`, UTF-8.
+/// Proves the possession of a password without sending it (RFC 7616): MD5 and SHA-256, `-sess`, `qop=auth`, `userhash`,
+/// UTF-8.
 ///
-/// The first request goes out bare; the server's challenge is answered by the replay and remembered per origin, so that
-/// later requests answer at once. Of several challenges the strongest hash is taken.
+/// The first request is sent without credentials. The replay answers the server's challenge, which is remembered per
+/// origin, so that later requests answer it immediately. Of several challenges the one with the strongest hash is
+/// answered.
 public final class DigestAuthoriser: Authoriser {
     private struct Session {
         var challenge: DigestChallenge
         var version: Int
         var count = 0
-        /// The client's nonce of the session's first request, which the key of a `-sess` algorithm covers.
+        /// The client's nonce in the first request of the session, which the key of a `-sess` algorithm covers.
         ///
-        /// All requests of such a session send it: a server that kept the key of the first and one that computes it anew
-        /// for each then agree (RFC 7616 §3.4.2).
+        /// All requests of such a session send the same client nonce. It is then right both for servers that keep the
+        /// first key and for servers that compute the key for each request (RFC 7616 §3.4.2).
         var clientNonce: String?
     }
 
-    /// What it is called in events and errors; `Digest` by default.
+    /// The name in events and errors; `Digest` by default.
     public let identifier: String
     private let user: String
     private let password: Secret
@@ -32,9 +34,9 @@ public final class DigestAuthoriser: Authoriser {
     ///
     /// - Parameters:
     ///   - user: The user name.
-    ///   - password: The password; it never leaves the machine.
-    ///   - scope: Where the proof may go.
-    ///   - identifier: What it is called in events and errors.
+    ///   - password: The password; it is never sent.
+    ///   - scope: Where the proof may be sent.
+    ///   - identifier: The name in events and errors.
     public init(user: String, password: Secret, scope: CredentialScope, identifier: String = "Digest") {
         self.identifier = identifier
         self.user = user
@@ -45,7 +47,7 @@ public final class DigestAuthoriser: Authoriser {
     /// True: it waits for nothing.
     public var observesScope: Bool { true }
 
-    /// Whether the request goes where the proof may go.
+    /// Whether the scope of the proof contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 
     /// Adds `Authorization` when a challenge of the origin is known.
@@ -58,7 +60,7 @@ public final class DigestAuthoriser: Authoriser {
         let random = context.call.random
         let fresh = [random.next(), random.next()].map { String($0, radix: 16) }.joined()
         let session: Session? = sessions.withLock { sessions in
-            // The count is the server's way to notice a replay: no two requests may have the same.
+            // The server detects replays by the count: no two requests may have the same.
             sessions[origin]?.count += 1
             if sessions[origin]?.challenge.algorithm.isSession == true, sessions[origin]?.clientNonce == nil {
                 sessions[origin]?.clientNonce = fresh
@@ -82,7 +84,9 @@ public final class DigestAuthoriser: Authoriser {
         return request
     }
 
-    /// Remembers the challenge; answering it helps unless this very password was refused.
+    /// Remembers the challenge.
+    ///
+    /// Returns true unless this password was refused.
     public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         guard let origin = Origin(request.url), let challenge = DigestChallenge.best(in: response.headers) else {
             return false
@@ -92,14 +96,14 @@ public final class DigestAuthoriser: Authoriser {
             let known = sessions[origin]
             if let known, let answered, answered < known.version { return true }
             let isFirst = answered == nil
-            // A nonce that served before has ended, though some servers do not call it stale.
+            // A nonce that was accepted before has expired, though some servers do not mark the challenge as stale.
             let hasServed = (known?.count ?? 0) > 1 && challenge.nonce != known?.challenge.nonce
             guard isFirst || challenge.isStale || hasServed || challenge.realm != known?.challenge.realm else {
-                // Right challenge, wrong proof: nothing else can be said next time.
+                // The challenge was right and the proof wrong: the next answer would be the same.
                 sessions[origin] = nil
                 return false
             }
-            // Others may have been challenged at the same time: their nonce does as well.
+            // Other requests may have been challenged at the same time: their nonce is as good.
             if isFirst, let known, known.challenge.realm == challenge.realm, !challenge.isStale { return true }
             sessions[origin] = Session(challenge: challenge, version: (known?.version ?? 0) + 1)
             return true
@@ -117,7 +121,7 @@ public final class DigestAuthoriser: Authoriser {
 }
 
 extension DigestAuthoriser: CustomStringConvertible, CustomReflectable {
-    /// What it is called.
+    /// The name in events and errors.
     public var description: String { identifier }
 
     /// A mirror that shows neither password nor challenges.

@@ -1,8 +1,8 @@
 import LadeCore
 
-/// A challenge of the Digest scheme that can be answered (RFC 7616 §3.3).
+/// A challenge of the Digest scheme that this client can answer (RFC 7616 §3.3).
 struct DigestChallenge: Equatable, Sendable {
-    /// The hash, and whether it covers the session's nonces too.
+    /// The hash function, and whether the hash covers the session's nonces too.
     struct Algorithm: Equatable, Sendable {
         enum Hash: Equatable, Sendable {
             case md5
@@ -11,10 +11,10 @@ struct DigestChallenge: Equatable, Sendable {
 
         var hash: Hash
         var isSession: Bool
-        /// As it is named in the answer; nil when the challenge named none.
+        /// The name as the answer repeats it; nil when the challenge had none.
         var name: String?
 
-        /// The algorithm of that name; MD5 without one, nil for one that is not known.
+        /// The algorithm of that name; MD5 for nil; fails for an unknown name.
         init?(_ name: String?) {
             self.name = name
             switch name?.lowercased() {
@@ -38,12 +38,12 @@ struct DigestChallenge: Equatable, Sendable {
     var nonce: String
     var opaque: String?
     var algorithm: Algorithm
-    /// Whether the answer proves freshness by a count and a nonce of its own; false for servers of before 1999.
+    /// Whether the answer contains a count and a client nonce; false for servers that predate RFC 2617.
     var hasQuality: Bool
     var isStale: Bool
     var hashesUser: Bool
 
-    /// Reads a challenge; nil for another scheme and for one that asks for what is not known.
+    /// Reads a challenge; fails for another scheme and for one with unsupported requirements.
     init?(_ challenge: AuthenticationChallenge) {
         guard challenge.scheme == "digest", let realm = challenge["realm"], let nonce = challenge["nonce"],
             let algorithm = Algorithm(challenge["algorithm"])
@@ -61,7 +61,7 @@ struct DigestChallenge: Equatable, Sendable {
         hashesUser = challenge["userhash"]?.lowercased() == "true"
     }
 
-    /// The best challenge of an answer: the strongest hash, then the first.
+    /// The best challenge of an answer: the first of those with the strongest hash.
     static func best(in headers: Headers) -> DigestChallenge? {
         let all = AuthenticationChallenge.all(in: headers).compactMap(DigestChallenge.init)
         return all.first { $0.algorithm.hash == .sha256 } ?? all.first
@@ -74,8 +74,8 @@ struct DigestChallenge: Equatable, Sendable {
     ///   - password: The password.
     ///   - method: The method.
     ///   - target: The request target as it is sent.
-    ///   - count: How often the nonce was used, this time included.
-    ///   - clientNonce: The client's own nonce.
+    ///   - count: How many times the nonce was used, including this time.
+    ///   - clientNonce: The nonce of the client.
     /// - Returns: The value, with the proof in place of the password.
     func answer(
         user: String,
@@ -106,7 +106,7 @@ struct DigestChallenge: Equatable, Sendable {
 
     private func userPart(_ user: String) -> String {
         if hashesUser { return "username=\(algorithm.digest("\(user):\(realm)").quoted)" }
-        // Names beyond ASCII have a form of their own (RFC 7616 §3.4).
+        // Names beyond ASCII use another parameter (RFC 7616 §3.4).
         return user.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
             ? "username=\(user.quoted)" : "username*=UTF-8''\(user.formEncoded)"
     }

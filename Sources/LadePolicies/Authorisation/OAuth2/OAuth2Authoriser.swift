@@ -2,8 +2,8 @@ public import LadeCore
 
 /// Access tokens of an OAuth 2 server, renewed as needed (RFC 6749, RFC 6750).
 ///
-/// Claims requests to its scope, adds `Authorization`, holds them while a token is got, and gets a new one when a token
-/// ends or is refused: one at a time, however many calls wait (policies PL-41 to PL-45; `service-loader.md` §12.5).
+/// It claims requests in its scope and adds `Authorization`. Requests wait while a token is obtained. When a token
+/// expires or is refused, a single refresh obtains the next one for all waiting calls.
 ///
 /// ```swift
 /// var settings = OAuth2Settings(tokenEndpoint: tokenURL, grant: .refreshToken(secret), clientID: "app")
@@ -12,9 +12,9 @@ public import LadeCore
 /// }
 /// ```
 public struct OAuth2Authoriser: Authoriser {
-    /// What it is called in events and errors; `OAuth` by default.
+    /// The name in events and errors; `OAuth` by default.
     public let identifier: String
-    /// The tokens and how they are renewed.
+    /// The current tokens, and how they are renewed.
     public let credentials: RefreshingCredentials<OAuth2Tokens>
     private let scope: CredentialScope
     private let source: TokenSource
@@ -22,13 +22,13 @@ public struct OAuth2Authoriser: Authoriser {
     /// Makes an authoriser.
     ///
     /// - Parameters:
-    ///   - settings: Where tokens come from, and by what right.
-    ///   - scope: Where they may go.
-    ///   - transport: The way to the token endpoint; nil takes the links below the authorisation, which add no
-    ///     credentials. Never an authorised chain: a refresh would wait for itself.
-    ///   - identifier: What it is called in events and errors.
-    ///   - onTokens: Receives each new set of tokens before it is used, to keep them for the next run; not called with
-    ///     tokens that arrive after ``forget()`` or ``RefreshingCredentials/replace(with:)``.
+    ///   - settings: The token endpoint and the grant.
+    ///   - scope: Where the tokens may be sent.
+    ///   - transport: How to reach the token endpoint; nil uses the interceptors below the authorisation, which add no
+    ///     credentials. Never pass an authorised chain: a refresh would wait for itself.
+    ///   - identifier: The name in events and errors.
+    ///   - onTokens: Receives each new set of tokens before it is used, to store it for the next run. It is not called
+    ///     with tokens that arrive after ``forget()`` or ``RefreshingCredentials/replace(with:)``.
     public init(
         _ settings: OAuth2Settings,
         scope: CredentialScope,
@@ -54,10 +54,10 @@ public struct OAuth2Authoriser: Authoriser {
     /// True: the wait for a token ends with the call.
     public var observesScope: Bool { true }
 
-    /// Whether the request goes where the tokens may go.
+    /// Whether the scope of the tokens contains the request.
     public func claims(_ request: Request) -> Bool { scope.contains(request) }
 
-    /// Adds `Authorization`, after a refresh when there is no token that holds.
+    /// Adds `Authorization`, after a refresh when there is no valid token.
     public func authorise(
         _ request: Request,
         in context: AuthorisationContext
@@ -71,18 +71,18 @@ public struct OAuth2Authoriser: Authoriser {
         return request
     }
 
-    /// Gives up the token that was refused.
+    /// Invalidates the refused token.
     public func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
         credentials.refuse(version: request.credentialVersion(of: identifier) ?? 0)
     }
 
-    /// Gets another token before the next use.
+    /// Obtains another token before the next use.
     public func refresh() { credentials.refresh() }
 
     /// Forgets every token and does not use the refresh token or password of the settings again.
     ///
-    /// From then on requests fail with the cause `signInRequired`, until ``RefreshingCredentials/replace(with:)`` brings
-    /// new tokens. A client that acts for itself (client credentials) gets another token.
+    /// From then on requests fail with the cause `signInRequired`, until ``RefreshingCredentials/replace(with:)``
+    /// supplies new tokens. A client that acts for itself (client credentials) obtains another token.
     public func forget() {
         source.isSignedOut.withLock { $0 = true }
         credentials.forget()

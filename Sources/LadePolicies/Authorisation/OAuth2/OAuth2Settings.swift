@@ -5,11 +5,11 @@
 #endif
 public import LadeCore
 
-/// How an OAuth 2 client gets its tokens (RFC 6749).
+/// How an OAuth 2 client obtains its tokens (RFC 6749).
 public struct OAuth2Settings: Sendable {
-    /// What the client has to show for a token.
+    /// What the client exchanges for a token.
     public enum Grant: Sendable, Hashable {
-        /// Only itself (§4.4).
+        /// Only its own identity (§4.4).
         case clientCredentials
         /// A refresh token (§6), from an earlier sign-in. The server may replace it.
         case refreshToken(Secret)
@@ -17,33 +17,33 @@ public struct OAuth2Settings: Sendable {
         case password(user: String, password: Secret)
     }
 
-    /// How the client proves who it is to the token endpoint (§2.3).
+    /// How the client authenticates at the token endpoint (§2.3).
     public enum ClientProof: Sendable, Hashable {
-        /// It is a public client: it only says who it is.
+        /// A public client, which only sends its identifier.
         case none
-        /// A secret, by Basic.
+        /// A secret, sent by Basic authentication.
         case basic(Secret)
-        /// A secret, in the form.
+        /// A secret, sent in the form.
         case form(Secret)
     }
 
-    /// Where tokens come from; https unless ``allowsInsecureEndpoint``.
+    /// The token endpoint; https unless ``allowsInsecureEndpoint``.
     public var tokenEndpoint: URL
-    /// What the client has to show.
+    /// What the client exchanges for a token.
     public var grant: Grant
-    /// Who the client is; nil where the server does not ask.
+    /// The client's identifier; nil where the server needs none.
     public var clientID: String?
-    /// How the client proves it.
+    /// How the client authenticates.
     public var clientProof = ClientProof.none
-    /// What the token is to allow; empty leaves it to the server.
+    /// The scopes to request; empty leaves them to the server.
     public var scopes: [String] = []
-    /// Further fields of the form, as `audience`.
+    /// Additional form fields, such as `audience`.
     public var parameters: [(name: String, value: Secret)] = []
-    /// Tokens that are known from an earlier run; nil gets some at the first call.
+    /// Tokens of an earlier run; nil obtains tokens at the first call.
     public var tokens: OAuth2Tokens?
     /// How tokens are renewed.
     public var refresh = RefreshSettings()
-    /// Whether the token endpoint may be asked over plain HTTP; false by default.
+    /// Whether the token endpoint may be used over plain HTTP; false by default.
     public var allowsInsecureEndpoint = false
 
     /// Makes settings.
@@ -65,15 +65,15 @@ extension OAuth2Settings: CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// What a token endpoint gave (RFC 6749 §5.1).
+/// The answer of a token endpoint (RFC 6749 §5.1).
 public struct OAuth2Tokens: Sendable, Hashable {
     /// The token for requests.
     public var accessToken: Secret
-    /// Its type as it stands in `Authorization`; `Bearer` in nearly all cases.
+    /// The type as written in `Authorization`; `Bearer` in nearly all cases.
     public var tokenType: String
-    /// When it ends.
+    /// When the access token expires.
     public var end: CredentialEnd
-    /// What gets the next one; nil when the server gave none.
+    /// The token for the next refresh; nil when the server sent none.
     public var refreshToken: Secret?
 
     /// Makes tokens, for example from an earlier run of the program.

@@ -5,15 +5,17 @@
 #endif
 import LadeCore
 
-/// What an answer of a token endpoint means (RFC 6749 §5.1, §5.2).
+/// The meaning of a token endpoint's answer (RFC 6749 §5.1, §5.2).
 enum TokenAnswer {
     case tokens(OAuth2Tokens)
-    /// The endpoint says why not: `invalid_grant`, `invalid_client` …
+    /// The endpoint refused with an error code: `invalid_grant`, `invalid_client` …
     case refused(code: String)
-    /// Nothing that can be understood.
+    /// An answer that cannot be interpreted.
     case unusable(reason: String)
 
-    /// Why a token could not be had; holds nothing of the answer but its error code.
+    /// Why no token was obtained.
+    ///
+    /// It contains nothing of the answer but its error code.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -39,7 +41,8 @@ enum TokenAnswer {
             tokenType = try container.decodeIfPresent(String.self, forKey: .tokenType)
             refreshToken = try container.decodeIfPresent(String.self, forKey: .refreshToken)
             error = try container.decodeIfPresent(String.self, forKey: .error)
-            // Some servers write the number as a text. What is neither is no number, and the token has no known end.
+            // Some servers write the number as a string. Anything else counts as absent, and the end of the token is
+            // unknown.
             if let number = try? container.decodeIfPresent(Double.self, forKey: .expiresIn) {
                 seconds = number
             } else {
@@ -54,7 +57,7 @@ enum TokenAnswer {
         do {
             fields = try JSONDecoder().decode(Fields.self, from: body)
         } catch {
-            // The decoder's own words may quote the tokens.
+            // The decoder's error message may quote the tokens.
             self = .unusable(reason: "its answer with status \(status) is not understood")
             return
         }
@@ -69,7 +72,7 @@ enum TokenAnswer {
 
     private static func tokens(_ token: String, _ fields: Fields) -> OAuth2Tokens {
         let type = fields.tokenType ?? "Bearer"
-        // A life of nothing means that the server does not say: such a token would never be used.
+        // Zero means that the server does not say: a token with that life would never be used.
         let life = fields.seconds.flatMap { $0 > 0 ? Duration.seconds(min($0, 1e9)) : nil }
         return OAuth2Tokens(
             accessToken: Secret(token),

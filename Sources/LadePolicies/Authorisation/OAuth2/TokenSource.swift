@@ -5,26 +5,26 @@
 #endif
 import LadeCore
 
-/// Asks a token endpoint.
+/// Obtains tokens from a token endpoint.
 struct TokenSource: Sendable {
     let settings: OAuth2Settings
     let identifier: String
     let transport: (any Transport)?
-    /// Set when the user signs out: what the user gave is not used again.
+    /// Set when the user signs out: the user's credentials are not used again.
     let isSignedOut = Locked(false)
 
     private static let answerLimit = 1 << 20
 
-    /// Tokens by the refresh token of the last ones where there is one, else by the grant.
+    /// Tokens by the last refresh token where there is one, else by the grant.
     func tokens(after last: OAuth2Tokens?, _ context: AuthorisationContext) async throws(LoadingError) -> OAuth2Tokens {
         if let refreshToken = last?.refreshToken {
             switch try await ask(.refreshToken(refreshToken), context) {
             case .tokens(var tokens):
-                // A server that gives no new one means the old one to go on.
+                // A server that sends no new refresh token expects the old one to be used again.
                 tokens.refreshToken = tokens.refreshToken ?? refreshToken
                 return tokens
             case .refused("invalid_grant") where hasOtherGrant:
-                // The refresh token has ended; what the app gave at first may still do.
+                // The refresh token has expired; the app's original grant may still work.
                 break
             case let other:
                 throw failure(other)
@@ -39,14 +39,17 @@ struct TokenSource: Sendable {
         return tokens
     }
 
-    /// Whether the grant can be used again: a refresh token that was replaced would look like a thief's.
+    /// Whether the grant can be used again.
+    ///
+    /// A refresh token that was replaced must not be: servers take its use for theft.
     private var hasOtherGrant: Bool {
         if case .refreshToken = settings.grant { false } else { true }
     }
 
     private func failure(_ answer: TokenAnswer) -> LoadingError {
         switch answer {
-        // Only this says that what the user gave has ended (RFC 6749 §5.2). A client has no user to ask.
+        // Only this code says that the user's grant has expired (RFC 6749 §5.2). A client that acts for itself has no
+        // user.
         case .refused("invalid_grant") where settings.grant != .clientCredentials:
             return .authorisationFailed(.init(authoriser: identifier, cause: .signInRequired), ErrorContext())
         case .refused(let code):
@@ -68,7 +71,7 @@ struct TokenSource: Sendable {
         }
         let response = try await context.using(transport).send(request, call: context.call)
         let status = response.status
-        // A server in trouble says nothing about the grant, whatever stands in its body.
+        // The body of a server error says nothing about the grant.
         guard status.code != 429, status.statusClass != .serverError else {
             response.body.cancel()
             var context = ErrorContext(request)
@@ -98,7 +101,7 @@ struct TokenSource: Sendable {
         case .form(let secret):
             fields += [("client_id", settings.clientID ?? ""), ("client_secret", secret.reveal())]
         case .basic(let secret):
-            // Both are form-encoded first, so that a colon in one does not cut the other (RFC 6749 §2.3.1).
+            // Both are form-encoded first, so that a colon in one does not end the user name (RFC 6749 §2.3.1).
             let encoded = Secret(secret.reveal().formEncoded)
             let user = (settings.clientID ?? "").formEncoded
             request.headers.set("Authorization", secret: BasicAuthoriser.field(user: user, password: encoded))
