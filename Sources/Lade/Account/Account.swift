@@ -1,42 +1,42 @@
 public import LadePolicies
 import Synchronization
 
-/// The user level: who the calls are made for.
+/// The user level: the user that calls are made for.
 ///
-/// It lives from signing in to signing out. Everything that is one user's hangs on it: credentials, cookies, cached
-/// answers. It keeps its service, and its loaders keep it. Source: brief `sptdataloader.txt`, `service-loader.md` §4.
+/// An account exists from signing in to signing out. It owns everything that belongs to one user: credentials, cookies,
+/// cached answers. It keeps its service alive, and its loaders keep the account alive.
 public final class Account: Sendable {
-    /// What an account is made from.
+    /// The configuration of an account.
     public struct Settings: Sendable {
-        /// What tells its cached answers, announced quotas and cookies from those of others; empty for the signed-out
-        /// account.
+        /// Distinguishes the account's cached answers, announced quotas and cookies from those of others; empty for the
+        /// signed-out account.
         ///
-        /// An account with authorisers, decorators or credential holders that has none gets a generated one, which differs
-        /// from run to run.
+        /// An account with authorisers, decorators or credential holders and without an identifier gets a generated
+        /// one, which is different in every run.
         public var identifier = ""
-        /// Who authorises its requests, in their order.
+        /// The authorisers of its requests, in order.
         public var authorisers: [any Authoriser] = []
-        /// Where its cookies are kept; in memory, as long as the account, by default.
+        /// Where its cookies are stored; by default in memory, for the life of the account.
         public var cookies = Cookies.memory
-        /// Who changes each of its requests before it is sent, after the decorators of the service.
+        /// The decorators of its requests, which run after those of the service.
         public var decorators: [any RequestDecorator] = []
-        /// Who forgets credentials when the user signs out, besides its decorators.
+        /// Objects that forget credentials when the user signs out, besides the decorators.
         public var credentialHolders: [any CredentialHolder] = []
 
-        /// Makes the settings of nobody in particular.
+        /// Makes the settings of the signed-out account.
         public init() {}
 
-        /// Whether its requests may carry what only one user has.
+        /// Whether its requests may carry credentials of a user.
         var hasCredentials: Bool { !authorisers.isEmpty || !decorators.isEmpty || !credentialHolders.isEmpty }
     }
 
-    /// Where cookies are kept.
+    /// Where cookies are stored.
     public enum Cookies: Sendable {
-        /// Nowhere: none are kept and none are sent.
+        /// Nowhere: no cookies are stored or sent.
         case off
-        /// In memory, as long as the account.
+        /// In memory, for the life of the account.
         case memory
-        /// In a jar of the app's own, as one that is kept in a file.
+        /// In a jar of the app, for example one with a file.
         case jar(CookieJar)
 
         func makeJar() -> CookieJar? {
@@ -50,11 +50,11 @@ public final class Account: Sendable {
 
     /// The service that carries out its calls.
     public let service: Service
-    /// What the account was made from.
+    /// The configuration of the account.
     public let settings: Settings
-    /// Its cookies; nil when none are kept.
+    /// The jar of its cookies; nil when none are stored.
     public let cookieJar: CookieJar?
-    /// The chain each of its calls goes through; print it to see the links.
+    /// The chain that each of its calls goes through; print it to see the interceptors.
     public let chain: Chain
     let group: WorkGroup
     private let offline = Atomic(false)
@@ -68,31 +68,31 @@ public final class Account: Sendable {
     }
 
     deinit {
-        // Its loaders hold it, so there is nothing left to cancel.
+        // The loaders keep the group alive, so no call remains to be cancelled.
         group.dissolve()
     }
 
-    /// What tells its cached answers, announced quotas and cookies from those of others; empty for the signed-out account.
+    /// Distinguishes the account's cached answers, announced quotas and cookies from those of others; empty for the
+    /// signed-out account.
     public var identifier: String { settings.identifier }
 
-    /// Whether its calls are answered from what is stored, and never by a server; false by default.
+    /// Whether its calls are answered only from stored answers, and never by a server; false by default.
     ///
-    /// Calls under way go on as they began. What is not stored fails with `LoadingError.notStored`. Source:
-    /// `service-loader.md` §4.
+    /// Calls in progress are not affected. A call without a stored answer fails with `LoadingError.notStored`.
     public var isOffline: Bool {
         get { offline.load(ordering: .acquiring) }
         set { offline.store(newValue, ordering: .releasing) }
     }
 
-    /// Makes a loader for a screen, a job, a scope.
+    /// Makes a loader, for example for a screen or a job.
     public func makeLoader() -> Loader {
         Loader(account: self)
     }
 
-    /// Ends the account: its work ends as cancelled, later calls do so at once, and its credentials and cookies are
+    /// Ends the account: calls in progress are cancelled, later calls fail immediately, and credentials and cookies are
     /// forgotten.
     ///
-    /// Does nothing the second time. Returns when every holder has forgotten.
+    /// A second call has no effect. Returns when every credential holder has forgotten its credentials.
     public func signOut() async {
         group.close()
         for authoriser in settings.authorisers { authoriser.forget() }
@@ -104,8 +104,8 @@ public final class Account: Sendable {
     }
 }
 
-/// What keeps credentials of a user, and can forget them.
+/// Stores credentials of a user, and can forget them.
 public protocol CredentialHolder: Sendable {
-    /// Forgets them: nothing made from them is sent from now on.
+    /// Forgets the credentials: nothing made from them is sent afterwards.
     func forgetCredentials() async
 }

@@ -1,15 +1,15 @@
-/// Collects the bodies of buffered requests, so that links above can repeat a failure within the body.
+/// Collects the bodies of buffered requests, so that interceptors above can retry a failure within the body.
 ///
-/// The library's own transports collect by themselves, which saves a thread switch; this link stands in for those that
-/// do not.
+/// The library's own transports collect bodies themselves, which saves a thread switch. This interceptor does it for
+/// other transports.
 public struct BufferingInterceptor: Interceptor {
-    /// Makes the link.
+    /// Makes the interceptor.
     public init() {}
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Passes the request on and collects what comes back, up to the request's limit.
+    /// Passes the request on and collects the body of the response, up to the request's limit.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         var response = try await next(request)
         guard case .buffered(let limit) = request.delivery, response.body.bytes == nil else { return response }

@@ -3,23 +3,22 @@ public struct DecorationInterceptor: Interceptor {
     /// The decorators of the service, in order.
     public let decorators: [any RequestDecorator]
 
-    /// Makes the link.
+    /// Makes the interceptor.
     public init(_ decorators: [any RequestDecorator]) {
         self.decorators = decorators
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
     /// Passes the decorated request on.
     ///
-    /// - Throws: What a decorator throws; an error that is no `LoadingError` becomes
-    ///   `LoadingError.decorationFailed`.
+    /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.decorationFailed`.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let own = request[EndpointDecorators.self]
         guard !decorators.isEmpty || !own.isEmpty else { return try await next(request) }
         var acting = decorators + own
-        // A server chose this address, on another origin than the app did.
+        // A server chose this address, and it has another origin than the app's.
         if request[LeadsToOtherOrigin.self] { acting.removeAll(where: \.addsCredentials) }
         let decorated = try await next.call.inTask { [acting] (_) async throws(LoadingError) in
             try await Self.decorated(request, by: acting)

@@ -1,28 +1,29 @@
-/// What changes requests before they are sent: adds credentials, signs, stamps.
+/// Changes requests before they are sent: adds credentials, signatures, timestamps.
 ///
-/// A service has a list and an endpoint has one; they run in that order, once per call, each getting what the one before
-/// made. The first gets the request with user agent and language already in it. Redirects and retries do not run them
-/// again; a link among ``Service/Settings/attemptInterceptors`` or an authoriser sees each exchange. Source: brief
-/// `bbc-httpclient.txt`, `client-decorators-processors.md` §6.
+/// A service has a list of decorators, and so has an endpoint. They run in that order, once per call; each receives the
+/// request from the one before. The first receives a request that already has the user agent and languages. Decorators
+/// do not run again for redirects and retries. To change each exchange, use an interceptor in
+/// ``Service/Settings/attemptInterceptors``, or an authoriser.
 public protocol RequestDecorator: Sendable {
-    /// Makes the request that is sent in place of the one given.
+    /// Returns the request to send instead of the given one.
     ///
-    /// - Throws: Anything, and nothing is sent: the call fails with a `LoadingError` as it is, and with
-    ///   `LoadingError.decorationFailed` for any other error.
+    /// - Throws: Any error; nothing is sent then. The call fails with the error if it is a `LoadingError`, and with
+    ///   `LoadingError.decorationFailed` otherwise.
     func decorate(_ request: Request) async throws -> Request
 
-    /// Whether what it adds may be a credential; true unless said otherwise.
+    /// Whether the decorator may add credentials; true by default.
     ///
-    /// A next page on another origin than the first is not decorated by it: its address is the server's choice, not the app's.
+    /// If true, the decorator does not run for a next page on another origin than the first page's, because the server
+    /// chose that address and not the app.
     var addsCredentials: Bool { get }
 }
 
 extension RequestDecorator {
-    /// True: what is not known to be harmless stays on the origin that the app chose.
+    /// True: unless a decorator is known to be harmless, it runs only for origins that the app chose.
     public var addsCredentials: Bool { true }
 }
 
-/// Whether a request goes to an origin that a server chose, and not the app.
+/// Whether a request goes to an origin that a server chose.
 enum LeadsToOtherOrigin: RequestTag {
     static let defaultValue = false
 }
@@ -32,18 +33,18 @@ enum EndpointDecorators: RequestTag {
     static var defaultValue: [any RequestDecorator] { [] }
 }
 
-/// A decorator made of a closure.
+/// A decorator that runs a closure.
 public struct ClosureDecorator: RequestDecorator {
     private let body: @Sendable (Request) async throws -> Request
-    /// Whether what it adds may be a credential.
+    /// Whether the closure may add credentials.
     public let addsCredentials: Bool
 
-    /// Makes a decorator of a closure.
+    /// Makes a decorator from a closure.
     ///
     /// - Parameters:
-    ///   - addsCredentials: Whether what it adds may be a credential, and stays away from origins that servers choose; true
-    ///     by default.
-    ///   - body: Makes the request that is sent in place of the one given.
+    ///   - addsCredentials: Whether the closure may add credentials; if true, it does not run for origins that servers
+    ///     choose. True by default.
+    ///   - body: Returns the request to send instead of the given one.
     public init(
         addsCredentials: Bool = true,
         _ body: @escaping @Sendable (Request) async throws -> Request

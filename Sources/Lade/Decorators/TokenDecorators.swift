@@ -1,9 +1,8 @@
 public import LadePolicies
 
-/// Adds an OAuth access token and the name of its issuer, once both are set.
+/// Adds an OAuth access token and the name of its issuer, if both are set.
 ///
-/// The token can be changed at any time, from any thread; requests that are sent afterwards have the new one. Source:
-/// brief `bbc-httpclient.txt`, `client-decorators-processors.md` §6.2.
+/// The token can be changed at any time, from any thread. Requests that are sent afterwards carry the new one.
 public final class OAuthDecorator: RequestDecorator, CredentialHolder {
     private struct State {
         var provider: String?
@@ -17,10 +16,10 @@ public final class OAuthDecorator: RequestDecorator, CredentialHolder {
     /// Makes a decorator.
     ///
     /// - Parameters:
-    ///   - authenticationProvider: The issuer of the tokens, as `IdP`; sent as `X-Authentication-Provider`.
+    ///   - authenticationProvider: The issuer of the tokens, such as `IdP`; sent as `X-Authentication-Provider`.
     ///   - accessToken: The token; sent as `Authorization: Bearer …`.
     ///   - replacesAuthorization: Whether an `Authorization` that the caller has set is replaced; false by default.
-    ///   - scope: Where the token may go; by default wherever the app itself sends a request.
+    ///   - scope: Where the token may be sent; by default everywhere that the app itself sends requests to.
     public init(
         authenticationProvider: String? = nil,
         accessToken: Secret? = nil,
@@ -62,10 +61,9 @@ public final class OAuthDecorator: RequestDecorator, CredentialHolder {
     }
 }
 
-/// Adds a SAML token in the name of a client, once there is one.
+/// Adds a SAML token in the name of a client, if a token is set.
 ///
-/// The token can be changed at any time, from any thread. Source: brief `bbc-httpclient.txt`,
-/// `client-decorators-processors.md` §6.2.
+/// The token can be changed at any time, from any thread.
 public final class SAMLDecorator: RequestDecorator, CredentialHolder {
     private let clientID: String
     private let replacesAuthorization: Bool
@@ -75,10 +73,10 @@ public final class SAMLDecorator: RequestDecorator, CredentialHolder {
     /// Makes a decorator.
     ///
     /// - Parameters:
-    ///   - clientID: The name of the client, as `iplayer`.
-    ///   - token: The token, if there is one yet.
+    ///   - clientID: The name of the client, such as `iplayer`.
+    ///   - token: The token; nil if there is none yet.
     ///   - replacesAuthorization: Whether an `Authorization` that the caller has set is replaced; false by default.
-    ///   - scope: Where the token may go; by default wherever the app itself sends a request.
+    ///   - scope: Where the token may be sent; by default everywhere that the app itself sends requests to.
     public init(
         clientID: String,
         token: Secret? = nil,
@@ -118,13 +116,15 @@ extension CredentialScope {
     }
 }
 
-/// Whether the `Authorization` of a request was made by a decorator, so that a later one may replace it.
+/// Whether a decorator set the `Authorization` of a request, so that a later decorator may replace it.
 private enum DecoratedAuthorization: RequestTag {
     static let defaultValue = false
 }
 
 extension Request {
-    /// Sets `Authorization`, but not over one that the caller has set unless asked to (client D-02).
+    /// Sets `Authorization`.
+    ///
+    /// One that the caller has set is kept, unless `replacing` is true.
     ///
     /// - Returns: Whether it was set.
     fileprivate mutating func setAuthorization(_ value: String, replacing: Bool) -> Bool {

@@ -4,13 +4,13 @@
     public import Foundation
 #endif
 
-/// A downloaded file that is not what its server says it is.
+/// A downloaded file differs from the digest that its server announced.
 public struct DigestMismatch: Error, Sendable, Hashable, CustomStringConvertible {
     /// The field that names the digest.
     public let field: String
-    /// The SHA-256 that the server names.
+    /// The SHA-256 that the server announced.
     public let expected: Data
-    /// The SHA-256 of what arrived.
+    /// The SHA-256 of the downloaded bytes.
     public let actual: Data
 
     /// One plain clause.
@@ -20,10 +20,10 @@ public struct DigestMismatch: Error, Sendable, Hashable, CustomStringConvertible
 }
 
 extension Response {
-    /// The SHA-256 that the server names for the whole file, and the field it stands in.
+    /// The SHA-256 that the server announced for the whole file, and the field that contains it.
     ///
-    /// `Repr-Digest` and the older `Digest` speak of the representation, `Content-Digest` of what this answer carries
-    /// (RFC 9530 §2, §3; RFC 3230 §4.3.2).
+    /// `Repr-Digest` and the older `Digest` describe the whole representation; `Content-Digest` describes the content
+    /// of this answer (RFC 9530 §2, §3; RFC 3230 §4.3.2).
     var fileDigest: (field: String, hash: Data)? {
         if let hash = Self.digest(inDictionary: headers.all("Repr-Digest")) { return ("Repr-Digest", hash) }
         if status != 206, let hash = Self.digest(inDictionary: headers.all("Content-Digest")) {
@@ -38,7 +38,7 @@ extension Response {
     }
 
     private static func digest(inDictionary lines: [String]) -> Data? {
-        // A field that cannot be read counts as if it were not there (RFC 9530 §2).
+        // A malformed field is ignored (RFC 9530 §2).
         guard !lines.isEmpty, let members = try? StructuredField.Dictionary(parsing: lines) else { return nil }
         guard case .byteSequence(let hash) = members["sha-256"]?.item?.value else { return nil }
         return Data(hash)

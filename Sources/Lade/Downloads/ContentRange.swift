@@ -1,13 +1,13 @@
-/// The part of a representation that an answer carries: `bytes 5-10/11` (RFC 9110 §14.4).
+/// The part of a representation that an answer contains: `bytes 5-10/11` (RFC 9110 §14.4).
 struct ContentRange: Sendable, Hashable {
     /// The position of the first byte.
     let first: Int64
     /// The position of the last byte.
     let last: Int64
-    /// The length of the whole; nil when the server does not know it.
+    /// The length of the whole representation; nil when the server does not know it.
     let whole: Int64?
 
-    /// Reads the field; nil for what names no range of bytes, or an impossible one.
+    /// Reads the field; nil for an impossible range, or another unit than bytes.
     init?(_ field: String) {
         let parts = field.split(separator: " ", omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
@@ -26,21 +26,21 @@ struct ContentRange: Sendable, Hashable {
         self.whole = whole
     }
 
-    /// The length of the whole that a 416 tells of: `bytes */11`; nil for anything else.
+    /// The length of the whole representation in a 416 answer: `bytes */11`; nil for anything else.
     static func unsatisfiedLength(_ field: String) -> Int64? {
         let parts = field.split(separator: " ", omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bytes", parts[1].hasPrefix("*/") else { return nil }
         return position(parts[1].dropFirst(2))
     }
 
-    /// Digits alone: `Int64` would take a sign.
+    /// Accepts only digits: `Int64` would accept a sign.
     static func position(_ text: Substring) -> Int64? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
     }
 }
 
 extension Response {
-    /// What `Content-Length` says of the body that arrives; nil where it says nothing of it.
+    /// The length of the arriving body by `Content-Length`; nil where the field does not apply to it.
     var bodyLength: Int64? {
         guard request.method != .head, !headers.contains("Content-Encoding") else { return nil }
         return headers["Content-Length"].flatMap { ContentRange.position($0[...]) }

@@ -4,19 +4,19 @@
     public import Foundation
 #endif
 
-/// A file that was downloaded.
+/// A downloaded file.
 public struct Download: Sendable {
     /// How a file is downloaded.
     public struct Options: Sendable {
-        /// Whether what an earlier download has left is resumed; true by default.
+        /// Whether the rest of an earlier download is resumed; true by default.
         ///
-        /// Within the call a truncated body is resumed as often as the retry policy of the service allows.
+        /// Within the call, a truncated body is resumed as often as the retry policy of the service allows.
         public var resumes = true
-        /// Whether a file of that name is replaced; false by default, which fails when there is one.
+        /// Whether an existing file is replaced; false by default, in which case an existing file is an error.
         public var mayOverwrite = false
-        /// The most bytes that are taken; nil, the default, for any number.
+        /// The most bytes that are accepted; nil, the default, for no limit.
         ///
-        /// What is larger fails with `LoadingError.bodyTooLarge`.
+        /// A larger body fails with `LoadingError.bodyTooLarge`.
         public var lengthLimit: Int64?
         /// Called after each piece with the bytes that are there and, when it is known, their number in all; quick, in
         /// the task of the download.
@@ -39,15 +39,15 @@ public struct Download: Sendable {
         public init() {}
     }
 
-    /// Where the file is.
+    /// The path of the file.
     public var path: String
     /// Where the file is, as a URL.
     public var fileURL: URL { URL(filePath: path) }
     /// How many bytes the body has.
     public var length: Int64
-    /// How many of them were there before.
+    /// How many of these bytes came from an earlier download.
     public var resumedLength: Int64
-    /// The field that named the digest that was checked; nil when the server named none.
+    /// The field with the digest that was checked; nil when the server sent none.
     public var checkedDigest: String?
     /// The head of the last answer.
     public var response: Response

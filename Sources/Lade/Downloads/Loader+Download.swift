@@ -13,24 +13,24 @@
 #endif
 
 extension Loader {
-    /// Downloads to a file that has its name only once it is complete.
+    /// Downloads to a file that gets its final name only when it is complete.
     ///
-    /// Until then the bytes are in a hidden file beside it. When the download ends early, whether by an error, by cancelling
-    /// or with the process, and the server named a version, the next one to the same place resumes where it ended (`Range`
-    /// with `If-Range`, RFC 9110 §13.1.5, §14.2). Within the call a GET whose body is truncated is resumed as the retry
-    /// policy and the retry budget of the service allow. A SHA-256 that the server names is checked; a file that does not
-    /// match is removed. Bytes are hashed and written off the caller's actor.
+    /// Until then the bytes are in a hidden file beside it. A download can end early because of an error, by
+    /// cancelling, or with the process. If the server identified the version, the next download to the same path
+    /// resumes it (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2). Within the call, a GET whose body is truncated is
+    /// resumed as the retry policy and the retry budget of the service allow. A SHA-256 that the server announces is
+    /// checked; a file that does not match is removed. Bytes are hashed and written off the caller's actor.
     ///
     /// - Parameters:
-    ///   - request: What to ask for. A request with a `Range` of its own, and one that is no GET, is never resumed.
-    ///   - path: Where the file goes.
+    ///   - request: The request. One with its own `Range`, or with another method than GET, is never resumed.
+    ///   - path: The path of the file.
     ///   - options: How to download.
     ///   - progress: Receives how much is there, at most ten times a second and at the end; quick, in the task of the
     ///     download.
     /// - Returns: The file.
-    /// - Throws: `LoadingError.file` when it cannot be written, exists and may not be replaced, or is being downloaded
-    ///   already; `LoadingError.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`. Cancelling the task
-    ///   keeps what can be resumed.
+    /// - Throws: `LoadingError.file` when the file cannot be written, exists and may not be replaced, or is being
+    ///   downloaded already; `LoadingError.decoding` with ``DigestMismatch``; otherwise the same as `load(_:)`.
+    ///   Cancelling the task keeps the bytes that can be resumed.
     @concurrent
     public func download(
         _ request: Request,
@@ -56,12 +56,12 @@ extension Loader {
         try await download(request, to: file.localPath(for: .write), options: options, progress: progress)
     }
 
-    /// Downloads into a folder, to the name that the server gives, made harmless.
+    /// Downloads into a folder, under the name that the server sends, made harmless.
     ///
-    /// Without a name of the server's the last part of the address is the name, and `download` without one.
+    /// Without a name from the server, the file is named after the last part of the address, or `download`.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
+    ///   - request: The request.
     ///   - folder: An existing folder.
     ///   - options: How to download.
     ///   - progress: Receives how much is there, at most ten times a second and at the end; quick, in the task of the
@@ -105,7 +105,7 @@ extension Loader {
         var part = try PartFile(for: target.name, in: target.folder)
         defer { part.release() }
         do throws(LoadingError) {
-            // Once more: a download that held the lock until now may have made the file.
+            // Checked again: a download that held the lock until now may have created the file.
             if target.isNameFixed { try target.checkName(target.name, options) }
             let address = request.url.redacted(secretQueryNames: request.secretQueryNames)
             if !options.resumes || !request.isResumable || part.origin?.url != address { try part.restart() }
@@ -131,7 +131,7 @@ extension Loader {
     }
 }
 
-/// One download: reads the body piece by piece into a part, which gets its name at the end.
+/// One download: writes the body piece by piece to a part file, which gets its final name at the end.
 private struct DownloadRun {
     let request: Request
     let address: String
@@ -157,12 +157,12 @@ private struct DownloadRun {
         var load = ResumableLoad(asked(codings: false), by: loader)
         var status = stat()
         let exists = lstat(target.folder + target.name, &status) == 0
-        // An empty file is the beginning of anything.
+        // An empty file can be continued by any version.
         continuesFile = options.continuesFile && exists && status.st_size > 0
         mayReplace = options.mayOverwrite || options.continuesFile && exists && status.st_size == 0
         switch try await load.begin(at: part.resumePoint) {
         case .anew(let response) where response.isCoded && request.isResumable && !setsCodings:
-            // The server sends a coding that it was asked not to send: the transport is to decode it.
+            // The server used a coding although the request excluded it: the transport must decode it.
             response.body.cancel()
             load = ResumableLoad(asked(codings: true), by: loader)
             try await begin(try await load.head(), &load, loader)
@@ -196,7 +196,7 @@ private struct DownloadRun {
 
     private var setsCodings: Bool { request.headers.contains("Accept-Encoding") }
 
-    /// What is asked for: undecoded unless that is of no use, for the rest of a coded body is of no use without the rest.
+    /// The request, without content codings where possible: the rest of a coded body could not be decoded alone.
     private func asked(codings: Bool) -> Request {
         var asked = request
         if !codings, request.isResumable, !setsCodings { asked.headers.set("Accept-Encoding", "identity") }
@@ -204,13 +204,13 @@ private struct DownloadRun {
         return asked
     }
 
-    /// Begins the file anew with an answer.
+    /// Starts the file again with an answer.
     private mutating func begin(
         _ response: Response,
         _ load: inout ResumableLoad,
         _ loader: Loader
     ) async throws(LoadingError) {
-        // A part that was not asked for is no file.
+        // A partial answer that was not requested is not a file.
         let isPart = response.status == 206 && !request.headers.contains("Range")
         guard options.acceptableStatuses?.contains(response.status) ?? true, !isPart else {
             if let refused = options.refused { refused(response, await load.message()) }
@@ -218,7 +218,7 @@ private struct DownloadRun {
         }
         try takeName(response)
         if continuesFile, !mayReplace {
-            let reason = "the server does not send the rest of what is there"
+            let reason = "the server does not send the rest of the file"
             let fault = FileFault(path: target.folder + name, operation: .write, reason: reason)
             throw .file(fault, ErrorContext(response))
         }
@@ -229,7 +229,7 @@ private struct DownloadRun {
         try part.begin(response.status == 200 ? origin(response, prologue, loader) : nil, prologue)
     }
 
-    /// What the part belongs to; nil when it could not be resumed.
+    /// The version that the part belongs to; nil when it could not be resumed.
     private func origin(_ response: Response, _ prologue: Data, _ loader: Loader) -> PartFile.Origin? {
         guard request.isResumable, !response.isCoded,
             let validator = response.strongValidator(now: loader.account.service.settings.time.date)
@@ -237,7 +237,7 @@ private struct DownloadRun {
         return PartFile.Origin(url: address, validator: validator, prologueLength: Int64(prologue.count))
     }
 
-    /// Goes on with what the part has.
+    /// Continues after the bytes of the part file.
     private mutating func resume(_ response: Response, _ length: Int64?, _ loader: Loader) throws(LoadingError) {
         try takeName(response)
         try check(length ?? 0, announced: length)
@@ -267,14 +267,14 @@ private struct DownloadRun {
     }
 }
 
-/// Where a download goes.
+/// The path of a download.
 private struct DownloadTarget {
     /// The folder, with a slash at its end, or empty.
     let folder: String
     let name: String
     let isNameFixed: Bool
 
-    /// The name that an address ends with, made harmless.
+    /// The last part of an address, made harmless.
     static func name(in url: URL) -> String {
         let path = String(decoding: url.path(percentEncoded: true).percentDecodedBytes, as: UTF8.self)
         return ContentDisposition.safeFilename(from: path) ?? "download"
@@ -282,7 +282,7 @@ private struct DownloadTarget {
 
     func finalName(for response: Response) -> String {
         guard !isNameFixed else { return name }
-        // A field that cannot be read names nothing.
+        // A malformed field contains no name.
         let disposition = response.headers["Content-Disposition"].flatMap { try? ContentDisposition($0) }
         return disposition?.safeFilename ?? Self.name(in: response.request.url)
     }
@@ -296,11 +296,11 @@ private struct DownloadTarget {
 }
 
 extension Request {
-    /// Whether the rest of its answer can be asked for.
+    /// Whether the rest of its answer can be requested.
     fileprivate var isResumable: Bool { method == .get && !hasBody && !headers.contains("Range") }
 }
 
 extension Response {
-    /// Whether its body is in a coding that was not taken off.
+    /// Whether its body has a content coding that was not decoded.
     fileprivate var isCoded: Bool { headers.contains("Content-Encoding") }
 }

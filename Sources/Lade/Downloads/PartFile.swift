@@ -12,25 +12,27 @@
     import Darwin
 #endif
 
-/// A file that is being downloaded: hidden beside its final place until it is complete, with a note of what it is a part
-/// of.
+/// A file that is being downloaded.
+///
+/// Until it is complete it is hidden beside its final path, together with a note that identifies the version it belongs
+/// to.
 struct PartFile {
-    /// What a part belongs to; it may be resumed only with the same.
+    /// The version that a part belongs to; only the same version can be resumed.
     struct Origin: Equatable {
         /// The address, without secrets.
         var url: String
         /// The strong entity tag or the date of the representation.
         var validator: String
-        /// How many bytes of the file stand before the body.
+        /// The number of bytes in the file before the body.
         var prologueLength: Int64 = 0
     }
 
     let path: String
     private let notePath: String
     private let descriptor: Int32
-    /// How many bytes are there.
+    /// The number of bytes in the part.
     private(set) var length: Int64 = 0
-    /// What they belong to; nil when that is not known, and they cannot be resumed.
+    /// The version that the bytes belong to; nil when unknown, in which case they cannot be resumed.
     private(set) var origin: Origin?
     /// The hash of the body so far.
     private(set) var hash = SHA256()
@@ -38,13 +40,14 @@ struct PartFile {
     /// Whether the bytes are those of a file of which no version was known.
     private var isAdopted = false
 
-    /// Opens the part of a final name, with what an earlier download has left of it.
+    /// Opens the part file for a final name, with the bytes of an earlier download.
     ///
     /// - Parameters:
     ///   - name: The final name.
     ///   - folder: Its folder, with a slash at the end, or empty.
     ///   - opened: Called between opening and locking, for tests.
-    /// - Throws: `LoadingError.file` when another download writes the part, or what has its name is no file of its own.
+    /// - Throws: `LoadingError.file` when another download writes the part, or its name belongs to something other than
+    ///   a file.
     init(for name: String, in folder: String, opened: () -> Void = {}) throws(LoadingError) {
         path = folder + "." + name + ".lade-part"
         notePath = folder + "." + name + ".lade-note"
@@ -59,10 +62,10 @@ struct PartFile {
         }
     }
 
-    /// How many bytes of the body are there.
+    /// The number of bytes of the body in the part.
     var bodyLength: Int64 { max(0, length - prologueLength) }
 
-    /// Where the body can be resumed; nil where it cannot.
+    /// Where the body can be resumed; nil if it cannot.
     var resumePoint: ResumePoint? {
         guard origin != nil || isAdopted, bodyLength > 0 else { return nil }
         return ResumePoint(validator: origin?.validator ?? "", offset: bodyLength)
@@ -102,7 +105,7 @@ struct PartFile {
         self.origin = origin
     }
 
-    /// Forgets what is there.
+    /// Removes the existing bytes.
     mutating func restart() throws(LoadingError) {
         guard ftruncate(descriptor, 0) == 0 else { throw Self.fault(path, .write) }
         length = 0
@@ -111,7 +114,7 @@ struct PartFile {
         hash = SHA256()
     }
 
-    /// Begins the empty part: notes what its bytes belong to before the first of them is written.
+    /// Starts the empty part: records the version before the first byte is written.
     mutating func begin(_ origin: Origin?, _ prologue: Data) throws(LoadingError) {
         if self.origin != origin {
             self.origin = nil
@@ -149,7 +152,7 @@ struct PartFile {
             // Unlike renaming, linking fails when the name is taken.
             unlink(path)
         } else {
-            // Some file systems have no links; looking first is the best there is.
+            // Some file systems have no links; checking first is the best alternative.
             guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
                 throw errno == EEXIST ? Self.exists(final) : Self.fault(final, .write)
             }
@@ -165,12 +168,12 @@ struct PartFile {
         unlink(notePath)
     }
 
-    /// Closes the part, which stays where it is.
+    /// Closes the part and keeps it.
     func release() {
         close(descriptor)
     }
 
-    /// A file that must not be replaced.
+    /// The error for a file that must not be replaced.
     static func exists(_ path: String) -> LoadingError {
         .file(FileFault(path: path, operation: .write, reason: "it exists already"), ErrorContext())
     }
@@ -188,14 +191,14 @@ struct PartFile {
                 let fault = FileFault(path: path, operation: .write, reason: "it is no regular file")
                 throw .file(fault, ErrorContext())
             }
-            // Some file systems know no locks; then there is none.
+            // Some file systems have no locks; then the part is used without one.
             if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
                 close(descriptor)
                 let fault = FileFault(path: path, operation: .write, reason: "another download is writing it")
                 throw .file(fault, ErrorContext())
             }
-            // Another download may have given the file its final name between the two calls: a lock counts only for what
-            // has the name of the part now.
+            // Another download may have given the file its final name between the two calls. The lock counts only if
+            // the file still has the name of the part.
             if FileIdentity(descriptor) == FileIdentity(path: path) { return descriptor }
             close(descriptor)
         }
@@ -205,7 +208,7 @@ struct PartFile {
 
     private func readNote() throws(LoadingError) -> Origin? {
         let note = open(notePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        // Without a note there is nothing to resume, which is no error.
+        // Without a note the download cannot be resumed, which is not an error.
         guard note >= 0 else { return nil }
         defer { close(note) }
         var bytes = [UInt8](repeating: 0, count: Self.noteLimit)
@@ -224,13 +227,13 @@ struct PartFile {
     private static let noteLimit = 64 << 10
 
     private func writeNote(_ origin: Origin) throws(LoadingError) {
-        // A new file of its owner's alone: a link that was planted under the name is not followed.
+        // A new file that only its owner can read. A link that was planted under the name is not followed.
         let note = open(notePath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard note >= 0 else { throw Self.fault(notePath, .write) }
         defer { close(note) }
         var text = "\(origin.url)\n\(origin.validator)\n\(origin.prologueLength)\n"
         let count = text.withUTF8 { pwrite(note, $0.baseAddress, $0.count, 0) }
-        // Bytes that are on the disk must never have the note of another version.
+        // Bytes on the disk must never have the note of another version.
         guard count == text.utf8.count, fsync(note) == 0 else { throw Self.fault(notePath, .write) }
     }
 

@@ -5,32 +5,32 @@
 #endif
 import LadePolicies
 
-/// A streamed answer that is resumed where its body failed, as often as the service's policy for retries allows.
+/// A streamed answer that is resumed where its body failed, as often as the service's retry policy allows.
 ///
-/// A GET without a body is asked for again when its answer fails mid-body: for the rest when the server gave a strong
-/// validator (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2), from its beginning when it did not, or when the rest
-/// cannot be had and the reader can drop what it has. All of it is one call: attempts are counted through, the delays are
-/// those of the policy, the deadline is that of the call. Everything else fails as it would without.
+/// When the answer to a GET without a body fails mid-body, the request is sent again. With a strong validator it asks
+/// for the rest (`Range` with `If-Range`, RFC 9110 §13.1.5, §14.2). Without one, or when the server does not send the
+/// rest, the body starts again, provided that the reader can drop what it has. All of it is one call: attempts are
+/// counted together, the delays come from the policy, and the call's deadline applies. Other failures are not handled.
 ///
-/// It can start from what an earlier load has left, see ``begin(at:)``.
+/// A load can also continue the bytes of an earlier load, see ``begin(at:)``.
 ///
-/// The end of the loader ends it.
+/// It ends when the loader is deallocated.
 package struct ResumableLoad {
-    /// What comes next of a body.
+    /// The next part of a body.
     package enum Piece: Sendable {
         /// Further bytes.
         case bytes(Data)
-        /// The body begins anew, with this head: what came before is to be forgotten.
+        /// The body starts again, with this head: the reader must drop the earlier bytes.
         case anew(Response)
     }
 
-    /// What an earlier load has left is worth now.
+    /// How the body relates to the bytes of an earlier load.
     package enum Beginning: Sendable {
-        /// The body begins with the first byte; what was left is to be forgotten.
+        /// The body starts with the first byte; the earlier bytes must be dropped.
         case anew(Response)
-        /// The body goes on where it was left.
+        /// The body continues after the earlier bytes.
         case rest(Response)
-        /// Nothing was missing.
+        /// The earlier bytes are complete.
         case complete(Response)
     }
 
@@ -41,19 +41,19 @@ package struct ResumableLoad {
     private var withdrawn = 0
     private var body = ResponseBody()
     private var iterator: ResponseBody.Iterator
-    /// What the bytes are a part of; nil when that is not known.
+    /// The version that the bytes belong to; nil when unknown.
     private var point: ResumePoint?
     private var received: Int64 = 0
-    /// Whether the bytes are in a content coding that nobody decodes here.
+    /// Whether the bytes have a content coding that is not decoded here.
     private var isCoded = false
-    /// Where the range ends that is being read; nil while the answer is a whole one.
+    /// The end of the range that is being read; nil while the answer is a whole one.
     private var rangeEnd: Int64?
-    /// How many bytes the answer has that is being read, when it is a whole one that says so.
+    /// The announced length of the answer that is being read, if it is a whole one.
     private var announced: Int64?
     /// The last answer.
     package private(set) var response: Response
 
-    /// Prepares a load; nothing is asked yet.
+    /// Prepares a load; nothing is sent yet.
     package init(_ request: Request, by loader: Loader) {
         var request = request
         request.delivery = .streamed
@@ -66,7 +66,7 @@ package struct ResumableLoad {
 
     private var settings: Service.Settings { loader.account.service.settings }
 
-    /// How many bytes the whole body has; nil when that is not known.
+    /// The length of the whole body; nil when unknown.
     package var length: Int64? { rangeEnd == nil ? announced : point?.length }
 
     /// Loads the head.
@@ -79,10 +79,10 @@ package struct ResumableLoad {
         return response
     }
 
-    /// Loads the head of the rest, when some of the body is there from an earlier load.
+    /// Loads the head for the rest of a body that an earlier load has begun.
     ///
-    /// - Parameter place: What is there; nil for nothing.
-    /// - Returns: What the earlier load is worth; the body is read by ``next(mayBeginAnew:)``.
+    /// - Parameter place: The bytes of the earlier load; nil for none.
+    /// - Returns: How the body relates to the earlier bytes; ``next(mayBeginAnew:)`` reads it.
     /// - Throws: The same as `Loader.load(_:)`.
     mutating func begin(at place: ResumePoint?) async throws(LoadingError) -> Beginning {
         guard let place else { return .anew(try await head()) }
@@ -92,7 +92,7 @@ package struct ResumableLoad {
         do throws(LoadingError) {
             response = try await loadHead(place.asking(request))
         } catch .unacceptableStatus(let status, let context) where status == 416 {
-            // A service may count it as a failure; here it is an answer.
+            // The service may count the status as a failure; here it is an answer.
             response = Response(status: status, headers: context.headers, request: request)
         }
         call.attempt = max(call.attempt, response.attempts)
@@ -128,9 +128,10 @@ package struct ResumableLoad {
 
     /// The next piece of the body, or nil after the last.
     ///
-    /// - Parameter mayBeginAnew: Whether whoever reads can still forget what has come.
-    /// - Returns: Further bytes, or the head with which it begins anew.
-    /// - Throws: What broke the body, when it is not gone on with; what the last attempt at it failed with.
+    /// - Parameter mayBeginAnew: Whether the reader can still drop the earlier bytes.
+    /// - Returns: More bytes, or the head with which the body starts again.
+    /// - Throws: The error that ended the body, if it cannot be resumed; otherwise the error of the last attempt to
+    ///   resume it.
     package mutating func next(mayBeginAnew: Bool) async throws(LoadingError) -> Piece? {
         while true {
             do throws(LoadingError) {
@@ -147,11 +148,11 @@ package struct ResumableLoad {
         }
     }
 
-    /// The beginning of the body, 4 KiB at most, as what the server says of a failure; the load ends with it.
+    /// The beginning of the body, at most 4 KiB, as the server's message about a failure; the load ends with it.
     package mutating func message() async -> Data {
         var bytes = Data()
         while bytes.count < Self.messageLimit {
-            // The status is what failed; a message that ends early is returned as far as it came.
+            // The status is the failure; a truncated message is returned as far as it arrived.
             guard let chunk = try? await iterator.next(isolation: #isolation) else { break }
             bytes.append(chunk.prefix(Self.messageLimit - bytes.count))
         }
@@ -161,7 +162,7 @@ package struct ResumableLoad {
 
     private static let messageLimit = 4 << 10
 
-    // MARK: - The answer at hand
+    // MARK: - The current answer
 
     private mutating func start(_ response: Response) {
         call.attempt = max(call.attempt, response.attempts)
@@ -170,7 +171,7 @@ package struct ResumableLoad {
         isCoded = response.headers.contains("Content-Encoding")
         announced = response.bodyLength
         point = nil
-        // A part that the caller asks for itself is nothing that a part of could be asked for.
+        // If the caller requested a range itself, no part of it can be requested.
         if response.status == 200, !request.headers.contains("Range"),
             let validator = response.strongValidator(now: call.time.date)
         {
@@ -179,17 +180,17 @@ package struct ResumableLoad {
         read(response)
     }
 
-    /// Goes on with the part of the body that an answer brings.
+    /// Continues with the part of the body that an answer contains.
     private mutating func resume(_ response: Response, _ range: ContentRange) {
         point?.length = range.whole
-        // From here on it must stay the version that this part is of.
+        // From here on the version must stay that of this part.
         if point?.validator.isEmpty == true { point?.validator = response.strongValidator(now: call.time.date) ?? "" }
         // A range ends before the length of the whole, so the sum can be represented.
         rangeEnd = range.last + 1
         read(response)
     }
 
-    /// Goes on with nothing: all of the body has come.
+    /// Ends the body, which is complete.
     private mutating func endBody(_ response: Response) {
         response.body.cancel()
         var empty = response
@@ -217,7 +218,7 @@ package struct ResumableLoad {
         throw .incompleteBody(received: received, expected: length, ErrorContext(request))
     }
 
-    /// The error with the numbers of the whole body, where those of the last answer are of a part.
+    /// The error with the lengths of the whole body, where those of the last answer refer to a part.
     private func told(_ error: LoadingError) -> LoadingError {
         guard call.attempt > 1 else { return error }
         var told = error
@@ -232,21 +233,21 @@ package struct ResumableLoad {
         }
     }
 
-    // MARK: - Going on
+    // MARK: - Resuming
 
-    /// Asks until the body goes on.
+    /// Sends requests until the body continues.
     ///
-    /// - Returns: The head, when it goes on from its beginning.
+    /// - Returns: The head, when the body starts again.
     private mutating func goOn(after error: LoadingError, _ mayBeginAnew: Bool) async throws(LoadingError) -> Response?
     {
         guard !error.isCancellation, request.method == .get, !request.hasBody else { throw error }
-        // Where bytes were decoded, their number says nothing of the server's.
+        // The number of decoded bytes does not correspond to an offset of the server.
         if body.metrics.contentEncoding != nil { point = nil }
         var reason: String?
         while true {
             let ranged = rangedRequest(mayBeginAnew)
             let canGoOn = ranged != nil || mayBeginAnew
-            if !canGoOn, reason == nil { reason = "there is no version to go on with" }
+            if !canGoOn, reason == nil { reason = "the server named no version to resume" }
             let delay = try pause(after: error, canGoOn, reason)
             call.attempt += 1
             let response = try await ask(ranged ?? request, after: delay)
@@ -265,7 +266,7 @@ package struct ResumableLoad {
             case .whole where mayBeginAnew:
                 start(response)
                 return response
-            case .whole: reason = "the whole came in place of the rest"
+            case .whole: reason = "the server sent the whole body instead of the rest"
             case .misfit(let misfit): reason = misfit
             case .refused:
                 response.body.cancel()
@@ -276,12 +277,13 @@ package struct ResumableLoad {
         }
     }
 
-    /// The request for the rest; nil when it cannot be asked for, or when nothing is there that the whole would repeat.
+    /// The request for the rest; nil when it cannot be requested, or when there are no bytes that the whole would
+    /// repeat.
     private mutating func rangedRequest(_ mayBeginAnew: Bool) -> Request? {
         guard point != nil, received > 0 || !mayBeginAnew else { return nil }
         point?.offset = received
         guard var asked = point?.asking(request) else { return nil }
-        // The rest of a coded body could not be decoded. What came coded is to stay so.
+        // The rest of a coded body could not be decoded. A body that arrived coded must stay coded.
         if !asked.headers.contains("Accept-Encoding"), !isCoded { asked.headers.set("Accept-Encoding", "identity") }
         return asked
     }
@@ -290,14 +292,14 @@ package struct ResumableLoad {
         do throws(LoadingError) {
             return try await loader.core.askAgain(asked, call, after: delay)
         } catch .unacceptableStatus(let status, let context) where status == 416 {
-            // A service may count it as a failure; here it is an answer.
+            // The service may count the status as a failure; here it is an answer.
             return Response(status: status, headers: context.headers, request: asked)
         }
     }
 
-    /// Decides whether there is another attempt, and tells of it.
+    /// Decides whether there is another attempt, and reports the decision.
     ///
-    /// - Returns: The pause before it.
+    /// - Returns: The delay before it.
     /// - Throws: The error, when there is none.
     private mutating func pause(
         after error: LoadingError,

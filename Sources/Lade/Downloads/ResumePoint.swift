@@ -4,29 +4,29 @@
     import Foundation
 #endif
 
-/// Where a body that broke can be gone on with: the version it is of, and how many of its bytes are there.
+/// Where a truncated body can be resumed: its version, and the number of existing bytes.
 ///
-/// A value that says what to ask for and judges what comes (RFC 9110 §13.1.5, §14.2).
+/// A value that makes the request for the rest and checks the answer (RFC 9110 §13.1.5, §14.2).
 struct ResumePoint: Sendable, Hashable {
-    /// What an answer to the question for the rest is.
+    /// The meaning of an answer to the request for the rest.
     enum Continuation: Hashable {
         /// The rest, or a part of it.
         case rest(ContentRange)
-        /// Everything from the first byte on.
+        /// The whole body from the first byte.
         case whole
-        /// Nothing is missing: all of the same version is there.
+        /// The existing bytes are the complete body of the same version.
         case complete
-        /// Neither, and the reason; the rest cannot be had.
+        /// None of these, with the reason; the rest cannot be loaded.
         case misfit(String)
-        /// Another status: the server does not answer the question.
+        /// Another status: the server did not answer the request for the rest.
         case refused
     }
 
     /// The strong validator of the version: an entity tag, or a date; empty where it is not known.
     var validator: String
-    /// How many bytes are there.
+    /// The number of existing bytes.
     var offset: Int64
-    /// How many there are in all, when that is known.
+    /// The length of the whole body, if known.
     var length: Int64?
 
     /// The request for the rest.
@@ -37,7 +37,7 @@ struct ResumePoint: Sendable, Hashable {
         return asked
     }
 
-    /// Judges the head of an answer to that.
+    /// Checks the head of the answer to that request.
     func continuation(by response: Response) -> Continuation {
         switch response.status.code {
         case 206: judge(response)
@@ -47,15 +47,16 @@ struct ResumePoint: Sendable, Hashable {
         }
     }
 
-    /// Whether a 416 says that the bytes that are there are all there are.
+    /// Whether a 416 says that the existing bytes are all.
     ///
-    /// A server that has another version by now ignores the range, for `If-Range` does not hold (RFC 9110 §13.1.5).
+    /// A server that has another version by now ignores the range, because `If-Range` does not match (RFC 9110
+    /// §13.1.5).
     private func isComplete(by response: Response) -> Bool {
         let whole = response.headers["Content-Range"].flatMap(ContentRange.unsatisfiedLength)
         return whole == offset && offset > 0 && (length == nil || length == whole) && isSameVersion(response)
     }
 
-    /// Whether the answer names no other version.
+    /// Whether the answer does not name another version.
     private func isSameVersion(_ response: Response) -> Bool {
         guard !validator.isEmpty else { return true }
         let name = validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
@@ -64,28 +65,28 @@ struct ResumePoint: Sendable, Hashable {
 
     private func judge(_ response: Response) -> Continuation {
         guard let range = response.headers["Content-Range"].flatMap(ContentRange.init), range.first == offset else {
-            return .misfit("another range came than was asked for")
+            return .misfit("the server sent another range than requested")
         }
-        // Without the length of the whole nobody could tell its end from another break.
+        // Without the length of the whole body, its end could not be distinguished from another truncation.
         guard let whole = range.whole, length == nil || length == whole else {
-            return .misfit("the length of the whole is another, or not known")
+            return .misfit("the length of the whole body has changed, or is unknown")
         }
         if let count = response.headers["Content-Length"], Int64(count) != range.last - range.first + 1 {
-            return .misfit("the answer is as long as another range")
+            return .misfit("the length of the answer does not match its range")
         }
-        // A server that does not look at If-Range sends a range of whatever it has.
+        // A server that ignores If-Range sends a range of any version.
         guard isSameVersion(response) else { return .misfit("the range is of another version") }
         return .rest(range)
     }
 }
 
 extension Response {
-    /// What tells this version of a file from all others: a strong entity tag, or the date of its last change.
+    /// Identifies this version of a file: a strong entity tag, or the date of its last change.
     ///
-    /// The date counts when the answer was made a minute later or more: the file may have changed twice within a second,
-    /// and the two may be of different clocks (RFC 9110 §8.8.2.2).
+    /// The date counts only if the answer was made at least a minute later. The file may have changed twice within a
+    /// second, and the two dates may come from different clocks (RFC 9110 §8.8.2.2).
     ///
-    /// - Parameter now: What dates with two-digit years are measured against.
+    /// - Parameter now: The reference for dates with two-digit years.
     /// - Returns: The value for `If-Range`; nil when there is none.
     func strongValidator(now: Date) -> String? {
         let tags = headers.all("ETag")
@@ -93,7 +94,7 @@ extension Response {
             return tags.count == 1 && tags[0].hasPrefix("\"") && tags[0].hasSuffix("\"") && tags[0].count > 1
                 ? tags[0] : nil
         }
-        // A date that cannot be read tells nothing.
+        // A malformed date is ignored.
         guard let field = headers["Last-Modified"], let changed = try? HTTPDate(field, now: now).date,
             let made = headers["Date"].flatMap({ try? HTTPDate($0, now: now).date })
         else { return nil }

@@ -12,7 +12,9 @@
 #endif
 import LadeCore
 
-/// A file that is written by one harvest, with errors that say what to do.
+/// A file that is written by one harvest.
+///
+/// Its errors say what to do.
 final class Disk {
     let path: String
     private let descriptor: Int32
@@ -26,27 +28,27 @@ final class Disk {
         ownsDescriptor = owned
     }
 
-    /// Opens a file for reading and writing, makes it when it is not there, and keeps other harvests away from it as long
-    /// as this value lives.
+    /// Opens a file for reading and writing, creating it if necessary, and locks it against other harvests for the life
+    /// of this value.
     convenience init(locking path: String, _ calls: any DiskCalls, mode: mode_t = 0o644) throws(HarvestError) {
         self.init(path, try Self.openLocked(path, calls, mode), calls, owned: true)
     }
 
-    /// Makes a file, empty, in place of one that may be there.
+    /// Creates an empty file, replacing an existing one.
     convenience init(creating path: String, _ calls: any DiskCalls, mode: mode_t) throws(HarvestError) {
         let descriptor = calls.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_TRUNC, mode)
         guard descriptor >= 0 else { throw Self.failure(path, errno, .write) }
         self.init(path, descriptor, calls, owned: true)
     }
 
-    /// Writes to a descriptor that stays the caller's.
+    /// Writes to a descriptor that the caller keeps open and closes.
     convenience init(descriptor: Int32, _ calls: any DiskCalls) {
         self.init("the output", descriptor, calls, owned: false)
     }
 
     deinit {
         guard ownsDescriptor, descriptor >= 0 else { return }
-        // Said in words: a process that was being started meanwhile may hold the same open file for a moment longer.
+        // Unlocked explicitly: a process that was being started meanwhile may hold the same open file slightly longer.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -56,18 +58,19 @@ final class Disk {
         while true {
             let descriptor = calls.open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode)
             guard descriptor >= 0 else { throw failure(path, errno, .write) }
-            // Some file systems know no locks; then there is none.
+            // Some file systems have no locks; then the file is used without one.
             if calls.lock(descriptor) != 0, errno == EWOULDBLOCK {
                 close(descriptor)
                 throw .outputBusy(path: path)
             }
-            // The file may have been replaced between the two calls: a lock counts only for what has the name now.
+            // The file may have been replaced between the two calls: a lock counts only for the file that has the name
+            // now.
             if FileIdentity(descriptor) == FileIdentity(path: path) { return descriptor }
             close(descriptor)
         }
     }
 
-    /// The size in bytes; nil for what is no regular file.
+    /// The size in bytes; nil if it is not a regular file.
     var size: Int64? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -75,7 +78,7 @@ final class Disk {
     }
 
     func write(_ bytes: Data) throws(HarvestError) {
-        // `withUnsafeBytes` passes no typed errors on.
+        // `withUnsafeBytes` does not support typed errors.
         let failure = bytes.withUnsafeBytes { bytes -> HarvestError? in
             do throws(HarvestError) {
                 try write(bytes)
@@ -97,7 +100,7 @@ final class Disk {
             if count >= 0 {
                 offset += count
             } else if errno == EAGAIN {
-                // Somebody made the descriptor non-blocking; a poll gives the wait back.
+                // The descriptor was made non-blocking elsewhere; `poll` waits instead.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&ready, 1, -1)
             } else if errno != EINTR {
@@ -106,14 +109,14 @@ final class Disk {
         }
     }
 
-    /// Returns when what was written is safe from a loss of power.
+    /// Returns when the written bytes are safe from a loss of power.
     func synchronise() throws(HarvestError) {
-        // What is no file (a pipe, a terminal) cannot be and need not be.
+        // A pipe or a terminal cannot be synchronised and need not be.
         guard calls.synchronise(descriptor) != 0, errno != EINVAL, errno != ENOTSUP, errno != EROFS else { return }
         throw Self.failure(path, errno, .write)
     }
 
-    /// Cuts the file and goes on writing at its end.
+    /// Truncates the file and continues to write at its end.
     func truncate(to size: Int64) throws(HarvestError) {
         guard calls.truncate(descriptor, off_t(size)) == 0, lseek(descriptor, off_t(size), SEEK_SET) >= 0 else {
             throw Self.failure(path, errno, .write)
@@ -160,13 +163,13 @@ final class Disk {
         }
     }
 
-    /// Gives a file another one's name, and makes that safe from a loss of power.
+    /// Renames a file, and makes that safe from a loss of power.
     static func rename(_ path: String, to target: String, _ calls: any DiskCalls) throws(HarvestError) {
         guard calls.rename(path, target) == 0 else { throw failure(target, errno, .write) }
         let slash = target.lastIndex(of: "/")
         let folder = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
         let descriptor = calls.open(folder, O_RDONLY | O_CLOEXEC, 0)
-        // A folder that may not be read keeps its entries as well as it can.
+        // A folder that may not be read cannot be synchronised; its entries are as safe as the system keeps them.
         guard descriptor >= 0 else { return }
         _ = calls.synchronise(descriptor)
         close(descriptor)
@@ -181,19 +184,19 @@ final class Disk {
     }
 }
 
-/// What tells one file from all others, whatever its name.
+/// Identifies a file independently of its name.
 struct FileIdentity: Equatable {
     private let device: UInt64
     private let number: UInt64
 
-    /// The identity of an open file; nil when it cannot be told.
+    /// The identity of an open file; nil when it cannot be determined.
     init?(_ descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// The identity of what has a name now; nil for nothing.
+    /// The identity of the file at a path; nil if there is none.
     init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -206,7 +209,7 @@ struct FileIdentity: Equatable {
     }
 }
 
-// The name of this is that of a method above.
+// A separate function, because a method above has the same name.
 private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
     read(descriptor, bytes, count)
 }

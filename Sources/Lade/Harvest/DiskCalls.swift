@@ -6,25 +6,27 @@
     import Darwin
 #endif
 
-/// The system calls that a harvest changes the disk with, so that a test can record them and let each of them fail.
+/// The system calls with which a harvest changes the disk.
 ///
-/// Each call returns what the system's does, and leaves the reason of a failure in `errno`.
+/// A test can record them and let each of them fail.
+///
+/// Each call returns what the system call returns, and leaves the cause of a failure in `errno`.
 protocol DiskCalls: Sendable {
     /// Opens a file by its path.
     func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32
-    /// Takes the lock of an open file.
+    /// Locks an open file.
     func lock(_ descriptor: Int32) -> Int32
     /// Writes bytes at the descriptor's position.
     func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int
-    /// Makes what was written safe from a loss of power.
+    /// Makes written bytes safe from a loss of power.
     func synchronise(_ descriptor: Int32) -> Int32
-    /// Cuts a file to a size.
+    /// Truncates a file.
     func truncate(_ descriptor: Int32, _ size: off_t) -> Int32
-    /// Gives a file another one's name.
+    /// Renames a file.
     func rename(_ path: String, _ target: String) -> Int32
 }
 
-/// The calls of the system itself.
+/// The system's own calls.
 struct SystemDiskCalls: DiskCalls {
     func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { systemOpen(path, flags, mode) }
 
@@ -41,7 +43,7 @@ struct SystemDiskCalls: DiskCalls {
     func rename(_ path: String, _ target: String) -> Int32 { systemRename(path, target) }
 }
 
-// The names of these are those of methods above.
+// Separate functions, because methods above have the same names.
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
     open(path, flags, mode)
 }

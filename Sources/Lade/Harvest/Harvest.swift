@@ -7,7 +7,7 @@ public import LadeCore
 #endif
 import Synchronization
 
-/// A whole paged API as lines of JSON: one line per item, in order, byte for byte what the server sent.
+/// Loads a whole paged API as lines of JSON: one line per item, in order, byte for byte as the server sent it.
 ///
 /// ```swift
 /// var harvest = Harvest(try Request("https://api.example.com/items"))
@@ -16,21 +16,25 @@ import Synchronization
 /// let summary = try await harvest.run(with: loader, to: .file("items.ndjson"))
 /// ```
 ///
-/// Beside a file it keeps a journal of what the file holds for certain. Run again after an error, an interrupt, `kill -9`
-/// or a loss of power, it cuts off what the journal does not know of and goes on; the file ends up as if nothing had
-/// happened. Once complete, running it again does nothing.
+/// Beside a file it keeps a journal of what the file certainly contains. When it runs again after an error, an
+/// interrupt, `kill -9` or a loss of power, it truncates the file to what the journal confirms and continues. The
+/// result is the same as without the interruption. Once complete, running it again does nothing.
 public struct Harvest: Sendable {
-    /// Where the lines go.
+    /// Where the lines are written.
     public enum Destination: Sendable {
-        /// A file, with a journal beside it: the path with `.journal` added, unless another one is named.
+        /// A file, with a journal beside it: the path with `.journal` appended, unless another path is given.
         case file(String, journal: String? = nil)
-        /// An open descriptor, such as 1 for the standard output; it stays open. There is no journal, so no resuming.
+        /// An open descriptor, such as 1 for the standard output; it stays open.
+        ///
+        /// Without a journal, the harvest cannot be resumed.
         case descriptor(Int32)
-        /// A closure that gets whole lines, in order; what it throws ends the harvest. There is no journal.
+        /// A closure that receives whole lines, in order; an error that it throws ends the harvest.
+        ///
+        /// There is no journal.
         case writer(@Sendable (Data) throws -> Void)
     }
 
-    /// What becomes of items whose identity came up before.
+    /// What happens to items whose identity occurred before.
     public enum Duplicates: String, Sendable, Hashable {
         /// They are counted and written.
         case kept
@@ -40,110 +44,110 @@ public struct Harvest: Sendable {
 
     /// The first page.
     public var request: Request
-    /// Where in each page the list is; the document itself by default.
+    /// The location of the list in each page; the document itself by default.
     public var items: JSONPointer = []
-    /// How the next page is found; the first rule that names one.
+    /// How the next page is found; the first rule that names a page counts.
     ///
     /// `Link` and `/next` by default.
     public var rules: [PageRule] = [.link(relation: "next"), .body(["next"])]
-    /// How a size is asked for; nil when the service has none.
+    /// How a size is requested; nil when the service has no such parameter.
     public var sizer: Sizer?
-    /// How many items a page is to have; 0 leaves it to the service.
+    /// The number of items per page; 0 leaves it to the service.
     public var size = 0
-    /// Where an answer says how many items there are; nil when none says.
+    /// Where an answer contains the total number of items; nil when none does.
     public var total: PageTotal?
-    /// What happens when a next page lies on another origin; it is fetched without credentials by default.
+    /// What happens when a next page has another origin; by default it is loaded without credentials.
     public var otherOrigins = OtherOrigins.withoutCredentials
-    /// Where in each item its identity is, a string or a number; nil to count no duplicates (pages PA-26).
+    /// The location of each item's identity, a string or a number; nil to count no duplicates.
     ///
-    /// It costs 16 bytes of memory or so for each item.
+    /// It takes about 16 bytes of memory for each item.
     public var identity: JSONPointer?
-    /// What becomes of duplicates; they are kept by default.
+    /// What happens to duplicates; they are kept by default.
     public var duplicates = Duplicates.kept
     /// How many pages are loaded ahead; none by default, 64 at most.
     ///
     /// See ``Loader/pages(of:size:prefetch:pageLimit:from:meter:)``.
     public var prefetch = 0
-    /// How many pages are written at most, those of earlier runs included; nil for all.
+    /// The maximum number of pages, those of earlier runs included; nil for all.
     public var pageLimit: Int?
-    /// How many items are written at most, those of earlier runs included; nil for all.
+    /// The maximum number of items, those of earlier runs included; nil for all.
     public var itemLimit: Int?
-    /// How many bytes an item may have without its white space; 16 MiB by default.
+    /// The maximum size of an item in bytes, without white space; 16 MiB by default.
     public var itemByteLimit = 16 << 20
-    /// How many arrays and objects may stand within one another; 512 by default.
+    /// How deep arrays and objects may be nested; 512 by default.
     public var nestingLimit = 512
-    /// How long pages may pile up before the output is flushed and the journal replaced; 200 ms by default.
+    /// The time between flushes of the output, each of which updates the journal; 200 ms by default.
     ///
-    /// That is after each page when pages take longer, and 5 times a second when they come faster: making a page safe
-    /// takes a disk some milliseconds. With `.zero` it is after each page in any case.
+    /// If pages take longer, each page is flushed; if they come faster, 5 times a second. Flushing takes a disk some
+    /// milliseconds. With `.zero` each page is flushed in any case.
     public var saveInterval: Duration = .milliseconds(200)
-    /// Where the time between savings comes from.
+    /// The time source for this interval.
     public var time: any TimeSource = SystemTime()
-    /// How files are written; the system's calls but in tests.
+    /// The calls that write files; the system's except in tests.
     var calls: any DiskCalls = SystemDiskCalls()
 
-    /// Makes a harvest of a list that is the document itself, with next pages in `Link` or `/next`.
+    /// Makes a harvest for a list that is the document itself, with next pages in `Link` or `/next`.
     public init(_ request: Request) {
         self.request = request
     }
 
-    /// How a harvest ended, and what it met.
+    /// How a harvest ended, and what it loaded.
     public struct Summary: Sendable, Hashable {
         /// Why it ended.
         public enum Ending: Sendable, Hashable {
-            /// The last page is written.
+            /// The last page was written.
             case complete
-            /// As many pages or items as allowed are written; there are more.
+            /// The allowed number of pages or items was written; there are more.
             case limit
-            /// It was asked to stop; there are more.
+            /// A stop was requested; there are more.
             case stopped
         }
 
         /// Why it ended.
         public var ending: Ending
-        /// How many pages are in the output, those of earlier runs included.
+        /// The number of pages in the output, those of earlier runs included.
         public var pages: Int
-        /// How many items are in the output.
+        /// The number of items in the output.
         public var items: Int
-        /// How many bytes the output has.
+        /// The size of the output in bytes.
         public var bytes: Int64
-        /// How many pages of earlier runs were found.
+        /// The number of pages from earlier runs.
         public var resumedPages: Int
-        /// How many items had an identity that came up before.
+        /// The number of items whose identity occurred before.
         public var duplicates: Int
-        /// How many items there should be by the last answer's word; nil when none says.
+        /// The total number of items according to the last answer; nil if it does not say.
         public var total: Int?
-        /// How many items by that word never came up, when it is complete and an identity tells them apart.
+        /// How many items of that total never arrived, if the harvest is complete and items have an identity.
         public var missing: Int?
     }
 
-    /// Asks a harvest to finish its page, save and end.
+    /// Asks a harvest to finish its current page, save and end.
     public final class Stop: Sendable {
         private let isAsked = Atomic(false)
 
-        /// Makes one that asks for nothing yet.
+        /// Makes a stop that is not requested yet.
         public init() {}
 
-        /// Asks.
+        /// Requests the stop.
         public func request() { isAsked.store(true, ordering: .relaxed) }
 
-        /// Whether it was asked.
+        /// Whether the stop was requested.
         public var isRequested: Bool { isAsked.load(ordering: .relaxed) }
     }
 
-    /// Runs it.
+    /// Runs the harvest.
     ///
     /// - Parameters:
-    ///   - loader: What loads the pages; its service's policies decide about retries, limits and credentials.
-    ///   - destination: Where the lines go.
-    ///   - restart: Whether to begin anew, whatever output and journal there are.
-    ///   - stop: Ends it after the page at hand (PA-24).
-    ///   - meter: Is told of every page.
+    ///   - loader: Loads the pages; its service's policies decide about retries, limits and credentials.
+    ///   - destination: Where the lines are written.
+    ///   - restart: Whether to start again, ignoring existing output and journal.
+    ///   - stop: Ends the harvest after the current page.
+    ///   - meter: Receives the progress with every page.
     /// - Returns: How it ended.
-    /// - Throws: ``HarvestError``; the journal is valid whatever is thrown. Cancelling the task ends it immediately, with
-    ///   what was whole saved.
+    /// - Throws: ``HarvestError``; the journal is valid in all cases. Cancelling the task ends the harvest immediately,
+    ///   with its whole pages saved.
     ///
-    /// Pages are split and written off the caller's actor; the closure of ``Destination/writer(_:)`` runs there too.
+    /// Pages are parsed and written off the caller's actor; the closure of ``Destination/writer(_:)`` runs there too.
     @concurrent
     public func run(
         with loader: Loader,
@@ -158,7 +162,7 @@ public struct Harvest: Sendable {
         }
     }
 
-    /// Runs it over whatever loads a page.
+    /// Runs the harvest with any closure that loads a page.
     func run(
         to destination: Destination,
         restart: Bool = false,
@@ -221,12 +225,13 @@ public struct Harvest: Sendable {
                 return try ledger.end(isLimited ? .limit : .complete)
             }
             try ledger.add(delivery)
-            // Known to be the last: said at once, so that an interrupt now finds it complete.
+            // The page is known to be the last: recorded immediately, so that an interrupted harvest counts as
+            // complete.
             if delivery.isLast, !ledger.isWithinPage { return try ledger.end(.complete) }
         }
     }
 
-    /// What must be the same for a journal to go on: all that decides which bytes come out.
+    /// The arguments that must not change for a journal to be resumed: all that determine the bytes of the output.
     private func arguments(_ walk: PageWalk) -> [String: String] {
         var arguments = [
             "url": walk.first.request.url.redacted(secretQueryNames: request.secretQueryNames),
@@ -255,7 +260,7 @@ public struct Harvest: Sendable {
         _ walk: PageWalk
     ) throws(LoadingError) -> PagePiece<SplitPage> {
         guard let bytes = answer.body.bytes else {
-            throw .invalidRequest(.unsupportedFeature("harvesting of streamed bodies"), ErrorContext(answer.request))
+            throw .invalidRequest(.unsupportedFeature("harvesting of streamed answers"), ErrorContext(answer.request))
         }
         var settings = JSONSplitter.Settings(list: items, values: walk.pointers, identity: identity)
         settings.itemLimit = itemByteLimit
@@ -267,12 +272,12 @@ public struct Harvest: Sendable {
         } catch {
             throw .decoding(error, ErrorContext(answer))
         }
-        // Later pages may leave the list out when it is empty; a first page without it was asked in the wrong place.
+        // Later pages may omit an empty list; if the first page has none, its location is wrong.
         let isAbsent = splitter.listState == .missing || splitter.listState == .null
         guard splitter.listState == .array || (isAbsent && page.number > 0) else {
             throw .decoding(MissingListFault(pointer: items, found: splitter.listState), ErrorContext(answer))
         }
-        // Only the lines are kept; the body would take the same room once more.
+        // Only the lines are kept; the body would take the same space again.
         var response = answer
         response.body = ResponseBody()
         let facts = PageWalk.Facts(

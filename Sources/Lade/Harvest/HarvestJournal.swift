@@ -4,18 +4,18 @@
     import Foundation
 #endif
 
-/// How far a harvest has come: what its output holds for certain, and where to go on.
+/// How far a harvest has progressed: what its output certainly contains, and where to continue.
 struct HarvestJournal: Codable, Equatable, Sendable {
     static let currentFormat = 1
 
     var format = HarvestJournal.currentFormat
-    /// What the harvest was begun with; secrets in addresses are left out.
+    /// The arguments of the harvest, without secrets in addresses.
     var arguments: [String: String]
     /// The address of the next page; nil when there is none, or when it is the first.
     var nextURL: String?
     var nextNumber = 0
     var itemsBefore: Int? = 0
-    /// How many items of the next page are in the output already.
+    /// The number of items of the next page that are in the output already.
     var skippedItems = 0
     var pages = 0
     var items = 0
@@ -25,7 +25,7 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var bodyBytes: Int64 = 0
     var duplicates = 0
     var total: Int?
-    /// The pages in the output; nil where they are numbered, and in journals of before.
+    /// The marks of the pages in the output; nil where pages are numbered, and in journals of older versions.
     var marks: PageMarks?
     var isComplete = false
 
@@ -33,7 +33,7 @@ struct HarvestJournal: Codable, Equatable, Sendable {
         self.arguments = arguments
     }
 
-    /// Whether the numbers can be those of a run.
+    /// Whether the numbers can come from a run.
     var isPlausible: Bool {
         let counts = [
             nextNumber, skippedItems, pages, items, duplicates, Int(clamping: bytes), Int(clamping: bodyBytes),
@@ -49,12 +49,14 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     }
 }
 
-/// The journal on the disk: always the old one or the new one, whole.
+/// The journal on the disk.
+///
+/// It is always either the old or the new one, in full.
 struct JournalFile {
     let path: String
     let calls: any DiskCalls
 
-    /// The journal; nil without any.
+    /// The journal; nil if there is none.
     func read() throws(HarvestError) -> HarvestJournal? {
         guard let bytes = try Disk.contents(of: path, calls) else { return nil }
         let journal: HarvestJournal
@@ -70,7 +72,7 @@ struct JournalFile {
         return journal
     }
 
-    /// Replaces the journal: a new file is made safe on the disk, then takes the old one's name (PA-21).
+    /// Replaces the journal: a new file is synchronised to the disk, then renamed over the old one.
     func write(_ journal: HarvestJournal) throws(HarvestError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -81,7 +83,7 @@ struct JournalFile {
             throw .invalidJournal(path: path, reason: "it cannot be written: \(error)")
         }
         let temporary = path + ".new"
-        // Addresses of pages may hold tokens, so it is for the owner alone.
+        // Addresses of pages may contain tokens, so only the owner can read it.
         let file = try Disk(creating: temporary, calls, mode: 0o600)
         try file.write(bytes)
         try file.synchronise()

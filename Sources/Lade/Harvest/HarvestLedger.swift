@@ -12,7 +12,7 @@
 #endif
 import LadeCore
 
-/// The output of one run and the account of it: what was written, and what of that is safe.
+/// The output of one run with its record: what was written, and what of that is safe on the disk.
 final class HarvestLedger {
     private enum Sink {
         case file(Disk, JournalFile)
@@ -20,7 +20,7 @@ final class HarvestLedger {
         case writer(@Sendable (Data) throws -> Void)
     }
 
-    /// What the output holds by now; on the disk as of the last saving.
+    /// The state of the output; the journal on the disk has it as of the last save.
     private(set) var journal: HarvestJournal
     private let harvest: Harvest
     private let sink: Sink
@@ -48,7 +48,7 @@ final class HarvestLedger {
             sink = .writer(write)
         case .file(let path, let journalPath):
             let journalFile = JournalFile(path: journalPath ?? path + ".journal", calls: harvest.calls)
-            // The lock comes first: until it is held another harvest may change output and journal.
+            // The lock comes first: before it is held, another harvest may change output and journal.
             let disk = try Disk(locking: path, harvest.calls)
             let stored = restart ? nil : try journalFile.read()
             if let stored {
@@ -65,23 +65,23 @@ final class HarvestLedger {
             guard restart || stored != nil || size == 0 else { throw .outputExists(path: path) }
             sink = .file(disk, journalFile)
         }
-        // Numbered pages lead in no circle.
+        // Numbered pages cannot form a loop.
         if journal.pages == 0, !isNumbered { journal.marks = PageMarks() }
         resumedPages = journal.pages
         checksum = CRC64()
         guard case .file(let disk, let journalFile) = sink else { return }
         try verify(disk)
-        // What stands behind the end of a complete run is not its own.
+        // Bytes after the end of a complete run do not belong to it.
         guard !journal.isComplete else { return }
-        // The journal goes first, also before the first byte: it must never speak of what the output no longer holds, and
-        // an output that was begun must have one.
+        // The journal is written first, even before the first byte. It must never refer to bytes that the output no
+        // longer has, and an output must always have a journal.
         if journal.bytes == 0 { try journalFile.write(journal) }
         try disk.truncate(to: journal.bytes)
     }
 
     // MARK: - Beginning
 
-    /// Reads what is in the output: it must be what was written, and its identities must be known.
+    /// Reads the existing output: it must be what was written, and its identities are needed.
     private func verify(_ disk: Disk) throws(HarvestError) {
         guard journal.bytes > 0 else { return }
         var crc = CRC64()
@@ -98,7 +98,7 @@ final class HarvestLedger {
         seen = identities
     }
 
-    /// The page to begin with.
+    /// The page to start with.
     func start(in walk: PageWalk) throws(HarvestError) -> Page {
         guard let text = journal.nextURL else { return walk.first }
         do throws(PageFailure.Cause) {
@@ -114,7 +114,7 @@ final class HarvestLedger {
         }
     }
 
-    /// Pages that are in the output, as far as they are marked.
+    /// The marks of the pages in the output.
     var visited: Set<UInt64> { Set(journal.marks?.keys ?? []) }
 
     var progress: PageProgress {
@@ -128,7 +128,7 @@ final class HarvestLedger {
 
     // MARK: - Adding
 
-    /// Whether the last page was written only in part, for it has more items than allowed.
+    /// Whether only a part of the last page was written, because of the item limit.
     var isWithinPage: Bool { journal.skippedItems > 0 }
 
     /// Writes a page, and saves if it is time to.
@@ -150,7 +150,8 @@ final class HarvestLedger {
         after.bodyBytes += Int64(delivery.piece.byteCount)
         after.checksum = String(checksum.value, radix: 16)
         after.total = delivery.total ?? after.total
-        // What comes after this page cannot be told now: the next run asks it again, and writes nothing of it twice.
+        // The next page cannot be determined now: the next run loads this page again, and writes none of its items
+        // twice.
         if delivery.next == nil, !delivery.isLast { after.skippedItems = count }
         if after.skippedItems == 0 {
             after.marks?.add(PageMarks.key(of: delivery.page.request), at: journal.pages)
@@ -158,7 +159,7 @@ final class HarvestLedger {
             after.nextURL = delivery.next?.request.url.absoluteString
             after.nextNumber = delivery.page.number + 1
             after.itemsBefore = delivery.next?.itemsBefore
-            // Said with the page itself: a run that is killed here has nothing left to ask for.
+            // Recorded together with the page: a run that is killed here has nothing left to load.
             after.isComplete = delivery.isLast
         } else {
             after.nextURL = delivery.page.request.url.absoluteString
@@ -170,7 +171,7 @@ final class HarvestLedger {
         if lastSaved.duration(to: harvest.time.now) >= harvest.saveInterval { try save() }
     }
 
-    /// Leaves out what was written before, what is too much, and duplicates if they are to go.
+    /// Leaves out items that were written before, items above the limit, and duplicates if they are to be dropped.
     private func choose(_ page: SplitPage, _ room: Int, _ after: inout HarvestJournal) -> (Data, Int) {
         var chosen = Data()
         var written = 0
@@ -222,15 +223,15 @@ final class HarvestLedger {
         lines.withUnsafeBytes { checksum.update($0) }
     }
 
-    /// Saves the whole pages before one that could not be written, if that is possible.
+    /// Saves the whole pages before one that could not be written, if possible.
     private func rescue(_ disk: Disk) {
         guard case .file = sink else { return }
-        // Cutting the torn page makes room; when nothing helps, the journal on the disk is still true.
+        // Truncating the incomplete page frees space. If that fails too, the journal on the disk is still valid.
         try? disk.truncate(to: journal.bytes)
         try? save()
     }
 
-    /// Makes the output safe, then says so in the journal (PA-21).
+    /// Synchronises the output, then records it in the journal.
     func save() throws(HarvestError) {
         guard hasUnsaved || journal.isComplete, case .file(let disk, let file) = sink else { return }
         try disk.synchronise()
@@ -264,7 +265,7 @@ final class HarvestLedger {
     }
 }
 
-/// Finds the identities of lines that were written before.
+/// Finds the identities of the lines written by earlier runs.
 private struct LineIdentities {
     private let settings: JSONSplitter.Settings
     private var line: [UInt8] = []
@@ -278,7 +279,7 @@ private struct LineIdentities {
         var rest = bytes[...]
         while let end = rest.firstIndex(of: 0x0A) {
             line.append(contentsOf: rest[..<end])
-            // Each line was cut by a splitter and its checksum is right, so it is a valid item.
+            // Each line was written by a splitter and the checksum is right, so it is a valid item.
             var splitter = JSONSplitter(settings)
             try? splitter.consume(Data([0x5B] + line + [0x5D]))
             for case let identity? in splitter.takeIdentities() { identities.insert(identity) }

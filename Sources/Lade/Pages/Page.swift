@@ -6,21 +6,21 @@ import LadeCore
     import Foundation
 #endif
 
-/// A page of a list that a server gives in pieces: which one, how large, and the request that fetches it.
+/// A page of a list: its number, its size, and the request that loads it.
 ///
 /// Pages are never made by callers: they come from a ``PagedEndpoint``, a ``LoadedPage``, a ``PageFailure``, or from a
 /// decoder that reads what an encoder wrote. Two pages are equal when size, number and address are. Source: SRG Network,
 /// `SRGPage`.
 public struct Page: Sendable {
-    /// How many items were asked for.
+    /// The number of items that were requested.
     ///
-    /// 0 leaves it to the service. What comes back may be more or less.
+    /// 0 leaves it to the service. The page may contain more or fewer.
     public let size: Int
-    /// 0 for the first page, one more for each that follows.
+    /// The number of the page, from 0.
     public let number: Int
-    /// What fetches the page.
+    /// The request that loads the page.
     package let request: Request
-    /// How many items the pages before this one had, where that is known.
+    /// The number of items on all earlier pages, if known.
     package let itemsBefore: Int?
     /// Which pages were passed before this one, to notice that a server leads in a circle; empty where pages are counted.
     var trail = PageMarks()

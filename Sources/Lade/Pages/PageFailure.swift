@@ -1,6 +1,6 @@
 public import LadeCore
 
-/// Why the pages ended before the last one, and the page to go on from (pages PA-13).
+/// Why the pages ended before the last one, and the page to resume at.
 ///
 /// ```swift
 /// do throws(PageFailure) {
@@ -11,39 +11,39 @@ public import LadeCore
 /// }
 /// ```
 public struct PageFailure: Error, Sendable {
-    /// Why.
+    /// The cause.
     @nonexhaustive
     public enum Cause: Error, Sendable {
-        /// The page could not be loaded; retries are over.
+        /// The page could not be loaded; no retries are left.
         case loading(LoadingError)
-        /// The page was fetched before: the server leads in a circle (PA-04).
+        /// The page was loaded before: the server's pages form a loop.
         case loop
-        /// The page lies on another origin, and that is not allowed.
+        /// The page has another origin, and the settings do not allow that.
         case otherOrigin
-        /// The page lies on another origin, and the request has a body, which would be sent there.
+        /// The page has another origin, and the request has a body, which would be sent there.
         case bodyToOtherOrigin
-        /// The page would be fetched by http and the list is fetched by https.
+        /// The page has an http address, while the first page has an https address.
         case insecure
-        /// The answer names a next page that cannot be followed; the text is cut and escaped.
+        /// The answer names a next page that cannot be loaded; the text is truncated and escaped.
         case invalidTarget(String)
         /// The paginator threw an error.
         case paginator(any Error)
     }
 
-    /// The page that could not be had.
+    /// The page that could not be loaded.
     ///
-    /// For ``Cause/invalidTarget(_:)`` and ``Cause/paginator(_:)``, which name no page, it is the one before.
+    /// ``Cause/invalidTarget(_:)`` and ``Cause/paginator(_:)`` have no such page; for them it is the page before.
     public let page: Page
-    /// Why.
+    /// The cause.
     public let cause: Cause
 
-    /// Puts the two together.
+    /// Makes a failure.
     package init(page: Page, cause: Cause) {
         self.page = page
         self.cause = cause
     }
 
-    /// Whether the caller gave up, which is an outcome and not a failure.
+    /// Whether the call was cancelled, which is an outcome and not a failure.
     public var isCancellation: Bool {
         if case .loading(let error) = cause { error.isCancellation } else { false }
     }
@@ -55,7 +55,7 @@ extension PageFailure: CustomStringConvertible {
         switch cause {
         case .loading(let error): "Page \(page.number): \(error)"
         case .loop: "Page \(page.number) was fetched before, so the pages never end: \(page.request)."
-        case .otherOrigin: "Page \(page.number) lies on another origin, which is not followed: \(page.request)."
+        case .otherOrigin: "Page \(page.number) has another origin, which is not followed: \(page.request)."
         case .bodyToOtherOrigin:
             "After page \(page.number) comes one on another origin, which the body is not sent to: \(page.request)."
         case .insecure: "After page \(page.number) comes one that leaves https: \(page.request)."

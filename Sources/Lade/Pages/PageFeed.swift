@@ -1,6 +1,6 @@
 import LadeCore
 
-/// A page that was loaded, with what was made of it.
+/// A page that was loaded, with its content.
 struct PagePiece<Content: Sendable>: Sendable {
     var content: Content
     /// What the answer says about other pages; nil when nothing can follow the page, because it has no value.
@@ -8,39 +8,40 @@ struct PagePiece<Content: Sendable>: Sendable {
     var byteCount: Int
 }
 
-/// What a feed reads from: a first page, how a page is loaded, and what comes after it.
+/// What a feed needs: a first page, how a page is loaded, and how its successor is found.
 struct PageSource<Content: Sendable>: Sendable {
     typealias Piece = PagePiece<Content>
 
     var walk: PageWalk
     var start: Page
-    /// Loads a page and reads what is in it, which takes time that the caller's actor must not spend.
+    /// Loads a page and parses it, off the caller's actor.
     var load: @concurrent @Sendable (Page) async throws(LoadingError) -> Piece
-    /// What comes after a page, when it is not the walk that knows.
+    /// The page after a page, if the walk does not determine it.
     var next: (@Sendable (Page, Piece) throws(PageFailure.Cause) -> Page?)?
     /// How many pages are loaded ahead, at most ``PageSource/prefetchLimit``.
     var prefetch = 0
     var pageLimit: Int?
     var meter: PageMeter?
-    /// Pages that were passed before the start; to come to one of them is to go in a circle.
+    /// Pages before the start; returning to one of them is a loop.
     var visited: Set<UInt64> = []
     /// Why the start cannot be loaded; nil when it can.
     var startFault: PageFailure.Cause?
 
-    /// The most pages that are loaded ahead, whatever a caller asks for: 64.
+    /// The most pages that are loaded ahead, for any setting: 64.
     static var prefetchLimit: Int { 64 }
 }
 
-/// Gives page after page in order, loading at most so many ahead of what was asked for (pages PA-10 … PA-13).
+/// Delivers pages in order, and loads a limited number ahead of the consumer.
 ///
-/// What a page says comes next is the only authority. Without prefetch each page is loaded in the task that asks for it.
-/// With it, each page is loaded in a task of its own, which this object owns and cancels in ``cancel()``. Where pages are
-/// addressable, pages beyond the known ones are loaded on the guess that they are as long as the last known one; the guess
-/// is compared with what its predecessor says comes next, and dropped with all that follows it when the two differ.
+/// Only the content of a page determines its successor. Without prefetch, each page is loaded in the task that asks for
+/// it. With it, each page is loaded in its own task, which this object owns and cancels in ``cancel()``. Where pages
+/// are addressable, pages beyond the known ones are loaded speculatively, on the assumption that they are as long as
+/// the last known page. When the predecessor is loaded, it confirms the assumption, or the page and all after it are
+/// dropped.
 final class PageFeed<Content: Sendable>: Sendable {
     typealias Piece = PagePiece<Content>
 
-    /// A page in its turn, and the one after it.
+    /// A page in order, and its successor.
     struct Delivery: Sendable {
         var page: Page
         var next: Page?
@@ -48,7 +49,7 @@ final class PageFeed<Content: Sendable>: Sendable {
         var nextFailure: PageFailure?
         /// Whether the list ends here; a page without a next one may also be one whose next cannot be followed.
         var isLast: Bool
-        /// How many items there are on all pages, as the answer says.
+        /// The number of items on all pages, according to the answer.
         var total: Int?
         var piece: Piece
     }
@@ -60,7 +61,7 @@ final class PageFeed<Content: Sendable>: Sendable {
 
     /// A page that was started, at its position in the list.
     private struct Slot {
-        /// Tells it from others that stood at the same position and were dropped.
+        /// Distinguishes it from dropped pages at the same position.
         var id: UInt64
         var page: Page
         var task: Task<Void, Never>?
@@ -68,29 +69,31 @@ final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private struct State {
-        /// How many pages the consumer has asked for.
+        /// The number of pages that the consumer has asked for.
         var demanded = 0
-        /// How many were handed over.
+        /// The number of delivered pages.
         var delivered = 0
-        /// How many were started to be loaded.
+        /// The number of pages whose loading was started.
         var started = 0
-        /// The page to be started next; a guess when `started` is above `frontier`.
+        /// The next page to start; it is speculative when `started` is above `frontier`.
         var upcoming: Page?
-        /// The position of the first page whose successor is not known yet; all up to it are certain.
+        /// The position of the first page whose successor is unknown; all pages up to it are certain.
         var frontier = 0
-        /// What was started and not handed over, by position.
+        /// Pages that were started and not delivered, by position.
         var slots: [Int: Slot] = [:]
-        /// What comes after a page that was not handed over yet, by position.
+        /// The successors of pages that were not delivered yet, by position.
         var following: [Int: Page] = [:]
-        /// Nothing is started at or after this position.
+        /// No page is started at or after this position.
         var end = Int.max
-        /// No guess is started at or after this position: the server's total says that there is nothing.
+        /// No page is started speculatively at or after this position: according to the server's total there is none.
         var guessEnd = Int.max
         /// Why the page at a position cannot be followed to, which ends the list.
         var broken: (position: Int, failure: PageFailure)?
         /// How many items the last known page has, which is the guess for those after it.
         var stride: Int?
-        /// Which requests were sent, to notice a circle; their keys, for a long list must not fill the memory.
+        /// The keys of all requests that were sent, to detect a loop.
+        ///
+        /// Keys, because the requests of a long list take too much memory.
         var visited: Set<UInt64> = []
         var lastID: UInt64 = 0
         var isFollowing = false
@@ -107,7 +110,7 @@ final class PageFeed<Content: Sendable>: Sendable {
             return lastID
         }
 
-        /// Takes out everything from a position on; what of it is being loaded is to be cancelled.
+        /// Removes everything from a position on; returns the tasks to cancel.
         mutating func drop(from position: Int) -> [Task<Void, Never>] {
             let dropped = slots.filter { $0.key >= position }
             for key in dropped.keys { slots[key] = nil }
@@ -116,7 +119,7 @@ final class PageFeed<Content: Sendable>: Sendable {
             return dropped.values.compactMap(\.task)
         }
 
-        /// Whether what was loaded for a position is no guess.
+        /// Whether the page at a position is not speculative.
         func isCertain(_ position: Int) -> Bool {
             switch slots[position]?.outcome {
             case .piece: position < frontier
@@ -156,7 +159,7 @@ final class PageFeed<Content: Sendable>: Sendable {
 
     /// The next page in order; nil after the last, and after a failure.
     ///
-    /// - Throws: What kept the page from coming. Cancelling the task cancels everything that is in flight.
+    /// - Throws: The error that kept the page from being loaded. Cancelling the task cancels everything in flight.
     func next() async throws(PageFailure) -> Delivery? {
         let position = state.withLock { state in
             state.demanded += 1
@@ -171,7 +174,7 @@ final class PageFeed<Content: Sendable>: Sendable {
         return try take(position)
     }
 
-    /// Cancels what is in flight.
+    /// Cancels everything in flight.
     func cancel() {
         let (tasks, waiter) = state.withLock { state in
             state.isCancelled = true
@@ -183,7 +186,7 @@ final class PageFeed<Content: Sendable>: Sendable {
 
     // MARK: - Loading
 
-    /// Takes the page that is to be loaded in the caller's task.
+    /// Takes the page that must be loaded in the caller's task.
     private func begin(_ position: Int) -> (id: UInt64, page: Page)? {
         state.withLock { state in
             guard position < state.end, !state.isCancelled, let page = state.upcoming else { return nil }
@@ -237,9 +240,10 @@ final class PageFeed<Content: Sendable>: Sendable {
 
     // MARK: - Following
 
-    /// Finds the successors of all pages that are there and certain, in order.
+    /// Determines the successors of all loaded and certain pages, in order.
     ///
-    /// The paginator may be a closure of the caller's, so it runs outside the lock; one task at a time follows.
+    /// The paginator may be the caller's closure, so it runs outside the lock. Only one task at a time determines
+    /// successors.
     private func followAll() {
         while let (position, page, piece) = takeFollowing() {
             let next: Result<Page?, PageFailure.Cause>
@@ -271,9 +275,9 @@ final class PageFeed<Content: Sendable>: Sendable {
         return try source.walk.next(after: page, facts)
     }
 
-    /// Notes what comes after a page, and drops the guesses that were wrong.
+    /// Records the successor of a page, and drops wrong speculative pages.
     ///
-    /// - Returns: What is to be cancelled.
+    /// - Returns: The tasks to cancel.
     private func settle(
         _ next: Result<Page?, PageFailure.Cause>,
         after page: Page,
@@ -309,7 +313,7 @@ final class PageFeed<Content: Sendable>: Sendable {
                 state.upcoming = next
                 return dropped
             }
-            // The guess was right about the request; how many items are before it may have been another guess.
+            // The assumption about the request was right; the number of items before it may still have been wrong.
             state.slots[state.frontier]?.page = next
             return []
         }

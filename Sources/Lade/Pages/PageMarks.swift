@@ -5,17 +5,18 @@
 #endif
 import LadeCore
 
-/// Which pages of a list were passed, sparsely enough to be kept beside the output of a harvest.
+/// Marks of the pages of a list that were passed, few enough to be stored beside the output of a harvest.
 ///
-/// Up to ``limit`` pages each has its mark, from then on each second, each fourth and so on: of a list of 10,000 pages each
-/// 32nd. So a circle that was entered before an interrupt is noticed after it, some pages late in a long list.
+/// Up to ``limit`` pages, each page has a mark; then every second, every fourth and so on. In a list of 10,000 pages
+/// every 32nd has one. So a loop that was entered before an interruption is detected after it, in a long list some
+/// pages late.
 struct PageMarks: Equatable, Sendable {
-    /// How many marks are kept at most.
+    /// The maximum number of marks.
     static let limit = 512
 
-    /// Each page whose position is a multiple of this has a mark.
+    /// Every page whose position is a multiple of this has a mark.
     private(set) var stride = 1
-    /// The marks, in order of the pages.
+    /// The marks, in the order of the pages.
     private(set) var keys: [UInt64] = []
 
     /// Marks a page by its position in the list, from 0; positions come in order.
@@ -29,7 +30,7 @@ struct PageMarks: Equatable, Sendable {
         keys.append(key)
     }
 
-    /// What tells a page from others, in this run and in later ones: method, address and body of its request.
+    /// A key that identifies a page in this run and in later ones: from method, address and body of its request.
     static func key(of request: Request) -> UInt64 {
         var crc = CRC64()
         func add(_ text: String) {
@@ -43,7 +44,7 @@ struct PageMarks: Equatable, Sendable {
     }
 }
 
-// In the journal as digits in a row: five hundred lines of their own would hide the rest.
+// Stored as one string of digits: five hundred lines in the journal would hide the rest.
 extension PageMarks: Codable {
     private enum CodingKeys: String, CodingKey {
         case stride = "every"

@@ -1,23 +1,25 @@
 public import LadeCore
 
-/// How far the reading of pages has come (pages PA-14).
+/// How many pages, items and bytes were read.
 public struct PageProgress: Sendable, Hashable {
     /// How many pages were delivered.
     public var pages = 0
-    /// How many items they had, where that is known.
+    /// The number of their items, if known.
     public var items = 0
-    /// How many bytes their bodies had.
+    /// The number of bytes in their bodies.
     public var bytes: Int64 = 0
-    /// How many items there are on all pages, as the last answer says; nil when none says.
+    /// The number of items on all pages, according to the last answer; nil if it does not say.
     public var total: Int?
-    /// What is being waited for at the moment; nil for nothing but the server.
+    /// The current wait; nil when only the server is waited for.
     public var waiting: WaitReason?
 
-    /// Makes a progress of nothing yet.
+    /// Makes a progress without any pages.
     public init() {}
 }
 
-/// Follows the progress of pages, waits included: put it among the observers of the service and give it to the pages.
+/// Follows the progress of reading pages, including waits.
+///
+/// Add it to the observers of the service and pass it to the pages.
 ///
 /// ```swift
 /// let meter = PageMeter { progress in print(progress.pages, progress.waiting?.description ?? "") }
@@ -34,12 +36,12 @@ public final class PageMeter: EventSink {
 
     /// Makes a meter.
     ///
-    /// - Parameter report: Called after every change, on whatever thread made it; it must not block.
+    /// - Parameter report: Called after every change, on the thread that made the change; it must not block.
     public init(_ report: @escaping @Sendable (PageProgress) -> Void = { _ in }) {
         self.report = report
     }
 
-    /// How far it has come.
+    /// The progress so far.
     public var progress: PageProgress { state.withLock { $0.progress } }
 
     /// Follows the waits of all calls.

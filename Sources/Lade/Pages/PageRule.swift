@@ -1,19 +1,19 @@
-/// Where an answer says what the next page is, or how the next page is counted.
+/// How the next page is found: from the answer, or by counting.
 public enum PageRule: Sendable, Hashable {
     /// The target of a `Link` field with this relation (RFC 8288); `next` is the usual one.
     case link(relation: String)
-    /// An address in the body, absolute or relative to that of the answer.
+    /// An address in the body, absolute or relative to the address of the answer.
     case body(JSONPointer)
-    /// A cursor in the body that becomes a query item of the first page's request.
+    /// A cursor in the body, set as a query item of the first page's request.
     case bodyCursor(JSONPointer, query: String)
-    /// A cursor in a header field that becomes a query item of the first page's request.
+    /// A cursor in a header field, set as a query item of the first page's request.
     case headerCursor(String, query: String)
-    /// A number that becomes a query item of the first page's request; `first` is that of the first page.
+    /// A page number, set as a query item of the first page's request; `first` is the number of the first page.
     case pageNumber(query: String, first: Int)
     /// The number of items before the page, as a query item of the first page's request.
     case offset(query: String)
 
-    /// The pointer into the body, if that is where it looks.
+    /// The pointer into the body, if the rule has one.
     var pointer: JSONPointer? {
         switch self {
         case .body(let pointer), .bodyCursor(let pointer, _): pointer
@@ -21,7 +21,7 @@ public enum PageRule: Sendable, Hashable {
         }
     }
 
-    /// The query item that it sets, if it sets one.
+    /// The query item that the rule sets, if any.
     var query: String? {
         switch self {
         case .bodyCursor(_, let query), .headerCursor(_, let query), .pageNumber(let query, _), .offset(let query):
@@ -30,7 +30,7 @@ public enum PageRule: Sendable, Hashable {
         }
     }
 
-    /// Whether the pages can be asked for out of order.
+    /// Whether the pages can be requested in any order.
     var isAddressable: Bool {
         switch self {
         case .pageNumber, .offset: true
@@ -53,7 +53,7 @@ extension PageRule: CustomStringConvertible {
     }
 }
 
-/// Where an answer says how many items there are on all pages together.
+/// Where an answer contains the number of items on all pages.
 public enum PageTotal: Sendable, Hashable {
     /// A number in the body.
     case body(JSONPointer)
@@ -62,7 +62,7 @@ public enum PageTotal: Sendable, Hashable {
 }
 
 extension PageTotal: CustomStringConvertible {
-    /// The place in a few words.
+    /// The location in a few words.
     public var description: String {
         switch self {
         case .body(let pointer): "body \(pointer)"
@@ -71,12 +71,14 @@ extension PageTotal: CustomStringConvertible {
     }
 }
 
-/// What happens when the next page lies on another origin than the first (pages PA-05).
+/// What happens when the next page has another origin than the first.
 public enum OtherOrigins: Sendable, Hashable {
-    /// It is fetched without credentials: no decorator that may add one, and of the header fields only those that say what is
-    /// wanted (`Accept`, `Accept-Language`, `User-Agent` …). A request with a body is refused.
+    /// It is loaded without credentials: decorators that may add one do not run, and of the header fields only those
+    /// for content negotiation are sent (`Accept`, `Accept-Language`, `User-Agent` …).
+    ///
+    /// A request with a body is refused.
     case withoutCredentials
-    /// The same, and a body is sent, too.
+    /// The same, but a body is sent too.
     case withBody
     /// It is refused.
     case refused

@@ -1,14 +1,14 @@
 import LadeCore
 
-/// The pages of an endpoint, one after the other, as they are asked for (pages PA-10 … PA-14).
+/// The pages of an endpoint, in order, loaded on demand.
 ///
-/// Each page goes through the whole chain, so a failing page is retried as itself. The sequence can be walked more than
-/// once; each walk starts anew.
+/// Each page goes through the whole chain, so a failing page is retried individually. The sequence can be iterated more
+/// than once; each iteration starts again.
 public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
     /// A page that was loaded, with its value and its answer.
     public typealias Element = LoadedPage<LoadedValue<Value>>
 
-    /// What is thrown: why, and the page to go on from.
+    /// The error of an iteration: the cause, and the page to resume at.
     public typealias Failure = PageFailure
 
     private let source: PageSource<LoadedValue<Value>>
@@ -17,12 +17,14 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
         self.source = source
     }
 
-    /// Starts at the first page, or at the one the sequence was made for.
+    /// Starts at the first page, or at the page that was passed as the start.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(PageFeed(source))
     }
 
-    /// Walks over the pages; when the last copy goes away, everything under way is cancelled.
+    /// Iterates over the pages.
+    ///
+    /// When the last copy is released, everything in flight is cancelled.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let owner: Owner
 
@@ -32,14 +34,14 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
 
         /// The next page; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be had.
+        /// - Throws: ``PageFailure`` with the page that could not be loaded.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Element? {
             try await owner.feed.next().map(Element.init)
         }
 
         /// The next page; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be had.
+        /// - Throws: ``PageFailure`` with the page that could not be loaded.
         public mutating func next() async throws(PageFailure) -> Element? {
             try await next(isolation: #isolation)
         }
@@ -53,26 +55,26 @@ public struct PageSequence<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The items of all pages, one after the other; the closure gives those of one page.
+    /// The items of all pages, in order; the closure returns the items of one page.
     public func items<Item: Sendable>(_ items: @escaping @Sendable (Value) -> [Item]) -> ItemSequence<Value, Item> {
         ItemSequence(pages: self, items: items)
     }
 }
 
-/// The items of all pages, one after the other.
+/// The items of all pages, in order.
 public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Sendable {
     /// One item.
     public typealias Element = Item
-    /// What is thrown: why, and the page to go on from.
+    /// The error of an iteration: the cause, and the page to resume at.
     public typealias Failure = PageFailure
 
     fileprivate let pages: PageSequence<Value>
     fileprivate let items: @Sendable (Value) -> [Item]
     fileprivate var makeFilter: (@Sendable () -> (Item) -> Bool)?
 
-    /// The same without items whose identity came up before, on whatever page (pages PA-06).
+    /// The same sequence without items whose identity occurred before, on any page.
     ///
-    /// All identities are kept while the sequence is walked.
+    /// All identities are kept in memory during the iteration.
     public func unique<ID: Hashable & SendableMetatype>(by identity: @escaping @Sendable (Item) -> ID) -> ItemSequence {
         var copy = self
         copy.makeFilter = {
@@ -87,7 +89,9 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
         AsyncIterator(pages: pages.makeAsyncIterator(), sequence: self)
     }
 
-    /// Walks over the items; when the last copy goes away, everything under way is cancelled.
+    /// Iterates over the items.
+    ///
+    /// When the last copy is released, everything in flight is cancelled.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var pages: PageSequence<Value>.AsyncIterator
         fileprivate let sequence: ItemSequence
@@ -102,7 +106,7 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
 
         /// The next item; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be had.
+        /// - Throws: ``PageFailure`` with the page that could not be loaded.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Item? {
             while true {
                 while let item = rest.popFirst() {
@@ -116,7 +120,7 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
 
         /// The next item; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be had.
+        /// - Throws: ``PageFailure`` with the page that could not be loaded.
         public mutating func next() async throws(PageFailure) -> Item? {
             try await next(isolation: #isolation)
         }
@@ -130,18 +134,19 @@ extension Loader {
     /// for try await page in loader.pages(of: shows, size: 50, prefetch: 2) { … }
     /// ```
     ///
-    /// Leaving the loop cancels what is under way, and nothing else.
+    /// Leaving the loop cancels the loads in flight.
     ///
     /// - Parameters:
-    ///   - endpoint: What the pages are of.
-    ///   - size: How many items a page is to have; 0 leaves it to the service.
-    ///   - prefetch: How many pages are loaded beyond the one asked for; none by default, 64 at most. At most one more
-    ///     than that is in memory. Pages that are found by number or offset are loaded in parallel, on the guess that all
-    ///     are as long as those before them, and delivered in order; where the guess was wrong they are loaded again.
-    ///   - pageLimit: How many pages are delivered at most; nil for all.
-    ///   - start: The page to begin with, from an earlier walk; nil for the first. It brings its own size.
-    ///   - meter: Is told of every page delivered.
-    /// - Returns: The sequence; nothing is loaded until it is walked.
+    ///   - endpoint: The endpoint of the list.
+    ///   - size: The number of items per page; 0 leaves it to the service.
+    ///   - prefetch: How many pages are loaded ahead of the requested one; none by default, 64 at most. Memory holds at
+    ///     most one page more than that. Pages found by number or offset are loaded in parallel, on the assumption that
+    ///     all are as long as those before them, and delivered in order. Where the assumption was wrong, pages are
+    ///     loaded again.
+    ///   - pageLimit: The maximum number of pages; nil for all.
+    ///   - start: The page to start with, from an earlier iteration, with its own size; nil for the first page.
+    ///   - meter: Receives the progress with every delivered page.
+    /// - Returns: The sequence; nothing is loaded before it is iterated.
     public func pages<Value>(
         of endpoint: PagedEndpoint<Value>,
         size: Int = 0,

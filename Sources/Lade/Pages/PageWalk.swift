@@ -6,25 +6,25 @@ import LadeCore
     import Foundation
 #endif
 
-/// Decides which request fetches the next page; knows no network and no order of time.
+/// Decides which request loads the next page, without network or state of the iteration.
 struct PageWalk: Sendable {
-    /// What an answer says that the walk may need.
+    /// The facts of an answer that the walk may need.
     struct Facts: Sendable {
         var response: Response
         /// The scalars at ``PageWalk/pointers``.
         var scalars: [JSONScalar?] = []
-        /// How many items the page has; nil when nobody can tell.
+        /// The number of items on the page; nil when unknown.
         var itemCount: Int?
     }
 
-    /// The first page's request, unsized.
+    /// The first page's request, without a size.
     let original: Request
-    /// The first page, sized.
+    /// The first page, with its size.
     let first: Page
     let rules: [PageRule]
     let total: PageTotal?
     let otherOrigins: OtherOrigins
-    /// What is to be looked up in each body: one for each rule that looks there, then the total.
+    /// The locations to look up in each body: one for each rule with a pointer, then the total.
     let pointers: [JSONPointer]
 
     init(
@@ -40,7 +40,7 @@ struct PageWalk: Sendable {
         self.total = total
         self.otherOrigins = otherOrigins
         var sized = size > 0 ? sizer?.apply(original, size) ?? original : original
-        // A counted first page says its number, for not every server counts from what it is left to guess.
+        // The first page states its number too, because servers count from different numbers by default.
         if rules.count == 1, case .pageNumber(let query, let first) = rules[0] {
             sized.url = sized.url.settingQuery(query, String(first))
         }
@@ -50,10 +50,10 @@ struct PageWalk: Sendable {
         self.pointers = pointers
     }
 
-    /// Whether any page can be asked for without the one before.
+    /// Whether any page can be requested without the one before.
     var isAddressable: Bool { rules.count == 1 && rules[0].isAddressable }
 
-    /// How many items there are on all pages, as an answer says; nil for what is no number from 0 on.
+    /// The number of items on all pages, according to an answer; nil unless it is a number from 0.
     func total(_ facts: Facts) -> Int? {
         let total: Int? =
             switch total {
@@ -64,9 +64,10 @@ struct PageWalk: Sendable {
         return total.flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// The page after another that was not loaded yet, for addressable pages, supposing that it has `stride` items.
+    /// The successor of a page that was not loaded yet, for addressable pages, assuming that the page has `stride`
+    /// items.
     ///
-    /// It may be wrong; ``next(after:_:)`` is right once the page is there. Nil where the numbers do not suffice.
+    /// It may be wrong; ``next(after:_:)`` is right once the page is loaded. Nil where the numbers do not suffice.
     func guess(after page: Page, stride: Int) -> Page? {
         let itemsBefore = page.itemsBefore.flatMap { $0.adding(stride) }
         let value: Int?
@@ -79,9 +80,9 @@ struct PageWalk: Sendable {
         return Page(size: page.size, number: number, request: changed(query, String(value)), itemsBefore: itemsBefore)
     }
 
-    /// The page after one that was loaded; nil after the last.
+    /// The page after a loaded one; nil after the last.
     func next(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Page? {
-        // An empty page is the end, whatever it says comes next (PA-03).
+        // An empty page is the end, even if it names a next page.
         guard facts.itemCount != 0 else { return nil }
         let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
         if let total = total(facts), let itemsBefore, itemsBefore >= total { return nil }
@@ -152,7 +153,7 @@ struct PageWalk: Sendable {
         } catch {
             throw .invalidTarget(error.description)
         }
-        // A link with an anchor says what comes after something else (RFC 8288 §3.2).
+        // A link with an anchor is about another resource (RFC 8288 §3.2).
         guard let link = links.first(where: { $0.hasRelation(relation) && $0.anchor == nil }) else { return nil }
         guard let url = link.resolved(against: response.request.url) else {
             throw .invalidTarget(link.target.escapedForDisplay(limit: 120))
@@ -160,7 +161,7 @@ struct PageWalk: Sendable {
         return url
     }
 
-    /// The first page's request at another address, which the server has named in an answer to `request`.
+    /// The first page's request for another address, which the server named in its answer to `request`.
     func moved(to url: URL, from request: Request? = nil) throws(PageFailure.Cause) -> Request {
         var next = first.request
         next.url = url
@@ -196,13 +197,15 @@ struct PageWalk: Sendable {
         return next
     }
 
-    /// Fields that say what is wanted; any other of the app's own may be a credential, whatever its name.
+    /// Fields for content negotiation.
+    ///
+    /// Any other field of the app may be a credential, independently of its name.
     private static let harmlessNames: Set<String> = [
         "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
         "content-language", "content-type", "pragma", "prefer", "user-agent",
     ]
 
-    /// A request as far as it may go to where it goes: another origin sees no credentials (PA-05).
+    /// The request as far as it may be sent to its address: another origin receives no credentials.
     func vetted(_ candidate: Request) throws(PageFailure.Cause) -> Request {
         var request = candidate
         guard request.isHTTP, (try? request.validate()) != nil, let origin = Origin(request.url) else {
@@ -216,7 +219,7 @@ struct PageWalk: Sendable {
         request.keepSecrets(of: original)
         request.headers.removeCredentials()
         request.headers.remove("Host")
-        // A detour is made for the first page's host.
+        // The destination applies only to the first page's host.
         request.destination = nil
         request[LeadsToOtherOrigin.self] = true
         return request
@@ -230,7 +233,7 @@ extension Int {
         return overflow ? nil : sum
     }
 
-    /// The sum, or the largest number where it cannot be represented.
+    /// The sum; the largest number where it cannot be represented.
     func addingSaturated(_ other: Int) -> Int {
         adding(other) ?? .max
     }

@@ -6,7 +6,7 @@ public import LadeCore
     import Foundation
 #endif
 
-/// An endpoint whose list comes in pages: what the first one is, how a size is asked for, how the next one is found.
+/// An endpoint whose list comes in pages: its first page, how a size is requested, and how the next page is found.
 ///
 /// ```swift
 /// let shows = PagedEndpoint(
@@ -21,17 +21,17 @@ public import LadeCore
 public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// The first page.
     public var endpoint: Endpoint<Value>
-    /// How a size is asked for; nil when the service has none.
+    /// How a size is requested; nil when the service has no such parameter.
     public var sizer: Sizer?
     /// How the next page is found.
     public var paginator: Paginator<Value>
-    /// How many items a page has; nil when it cannot be told.
+    /// The number of items on a page; nil when it cannot be determined.
     ///
-    /// A page without items is the last one (PA-03). Pages that are found by number or offset need it.
+    /// A page without items is the last one. Pages found by number or offset need this closure.
     public var itemCount: (@Sendable (Value) -> Int)?
-    /// Where an answer says how many items there are on all pages; nil when none says.
+    /// Where an answer contains the number of items on all pages; nil when none does.
     public var total: PageTotal?
-    /// What happens when a next page lies on another origin; it is fetched without credentials by default (PA-05).
+    /// What happens when a next page has another origin; by default it is loaded without credentials.
     public var otherOrigins = OtherOrigins.withoutCredentials
 
     /// Makes a paged endpoint.
@@ -56,12 +56,12 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         self.init(endpoint, sizer: sizer, paginator: paginator, itemCount: { $0.count })
     }
 
-    /// The first page, with so many items; for 0 the service chooses, and the sizer is not asked.
+    /// The first page, with this many items; for 0 the service chooses, and the sizer is not called.
     public func firstPage(size: Int = 0) -> Page {
         walk(size: size).first
     }
 
-    /// The page after one that was loaded; nil after the last.
+    /// The page after a loaded one; nil after the last.
     ///
     /// - Throws: ``PageFailure`` when the answer names a page that cannot be followed, or one that was passed before.
     public func page(after page: Page, value: Value, response: Response) throws(PageFailure) -> Page? {
@@ -98,11 +98,11 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     }
 
     func facts(_ value: Value, _ response: Response, _ walk: PageWalk) -> PageWalk.Facts {
-        // What counts may be a number of the server's, and none is below 0.
+        // The count may come from a number that the server sent, so it is clamped to 0.
         var facts = PageWalk.Facts(response: response, itemCount: (itemCount?(value)).map { max(0, $0) })
         guard !walk.pointers.isEmpty, let bytes = response.body.bytes else { return facts }
         var splitter = JSONSplitter(.init(list: nil, values: walk.pointers))
-        // A body that is no JSON names no next page; whether it is one is for the endpoint's own processors to say.
+        // A body that is not JSON names no next page; the endpoint's processors decide whether that is an error.
         guard (try? splitter.consume(bytes)) != nil else { return facts }
         facts.scalars = walk.pointers.indices.map { splitter.value(at: $0) }
         return facts

@@ -1,6 +1,6 @@
 public import LadeCore
 
-/// How the next page is found from the one that was loaded (pages PA-01).
+/// How the next page is found from a loaded one.
 ///
 /// ```swift
 /// Paginator.rule(.link(relation: "next"))
@@ -9,17 +9,17 @@ public import LadeCore
 /// Paginator { page in … }                                        // anything else
 /// ```
 public struct Paginator<Value: Sendable>: Sendable {
-    /// What is known when the next page is looked for.
+    /// What is known when the next page is determined.
     public struct Loaded: Sendable {
-        /// The first page's request as it was made, without a size.
+        /// The first page's original request, without a size.
         public let original: Request
-        /// What the page's answer was turned into.
+        /// The decoded value of the page.
         public let value: Value
         /// The answer.
         public let response: Response
-        /// The size that was asked for; 0 when it was left to the service.
+        /// The size that was requested; 0 when it was left to the service.
         public let size: Int
-        /// The number of the page to come.
+        /// The number of the next page.
         public let number: Int
     }
 
@@ -35,9 +35,9 @@ public struct Paginator<Value: Sendable>: Sendable {
         self.kind = kind
     }
 
-    /// Makes a paginator from a closure that gives the request of the next page, or nil after the last.
+    /// Makes a paginator from a closure that returns the request of the next page, or nil after the last.
     ///
-    /// It is called once for each page that was loaded well. What it throws ends the pages with
+    /// It is called once for each page that was loaded successfully. An error that it throws ends the pages with
     /// ``PageFailure/Cause/paginator(_:)``.
     public init(_ next: @escaping @Sendable (Loaded) throws -> Request?) {
         kind = .closure(next)
@@ -50,12 +50,12 @@ public struct Paginator<Value: Sendable>: Sendable {
 
     /// Finds the next page by the first of several rules that names one.
     ///
-    /// Rules that count (`pageNumber`, `offset`) always name one, so they stand alone or last.
+    /// Rules that count (`pageNumber`, `offset`) always name a page, so they must be the only rule or the last.
     public static func rules(_ rules: [PageRule]) -> Paginator {
         Paginator(kind: .rules(rules))
     }
 
-    /// Finds the next page at an address in the decoded value, absolute or relative to the answer's.
+    /// Finds the next page at an address in the decoded value, absolute or relative to the address of the answer.
     public static func target(_ target: @escaping @Sendable (Value) -> String?) -> Paginator {
         Paginator(kind: .target(target))
     }

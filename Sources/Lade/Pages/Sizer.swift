@@ -1,18 +1,17 @@
 public import LadeCore
 
-/// How a request says how many items a page is to have.
+/// How a request asks for a number of items per page.
 ///
-/// It always gets the first page's original request, and only when a size is asked for (`requests-pages-queues.md` §3.3,
-/// pages PA-02).
+/// It always receives the first page's original request, and is called only when a size is requested.
 public struct Sizer: Sendable {
     let apply: @Sendable (Request, Int) -> Request
 
-    /// Makes a sizer from a closure that gets the original request and a size above 0.
+    /// Makes a sizer from a closure that receives the original request and a size above 0.
     public init(_ apply: @escaping @Sendable (_ request: Request, _ size: Int) -> Request) {
         self.apply = apply
     }
 
-    /// Sets a query item, in place of what is there of that name; other items stay as they are written.
+    /// Sets a query item and replaces those of the same name; other items stay as written.
     public static func query(_ name: String) -> Sizer {
         Sizer { request, size in
             var sized = request

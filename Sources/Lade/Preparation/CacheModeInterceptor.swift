@@ -1,16 +1,16 @@
-/// Tells servers how the cache is to be used, where there is no cache of our own.
+/// Sends the cache mode of a request to servers, for a service without a cache.
 ///
-/// Nothing is stored, so a call that must not ask the server fails at once.
+/// Nothing is stored, so a call that must not ask the server fails immediately.
 public struct CacheModeInterceptor: Interceptor {
-    /// Makes the link.
+    /// Makes the interceptor.
     public init() {}
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Adds the field that belongs to the mode (RFC 9111 §5.2.1), unless the request has `Cache-Control` itself.
+    /// Adds the field for the mode (RFC 9111 §5.2.1), unless the request has its own `Cache-Control`.
     ///
-    /// - Throws: `LoadingError.notStored` for a request that wants only what is stored.
+    /// - Throws: `LoadingError.notStored` for a request that accepts only a stored answer.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let directive: String
         switch request.cacheMode {

@@ -10,10 +10,10 @@
     import Musl
 #endif
 
-/// The languages that answers should be in, best first.
+/// The preferred languages of answers, best first.
 ///
-/// Where they can change they are looked up for each call, so that a change is noticed; the variables of a process, where
-/// Linux has them, are read once. Source: `service-loader.md` §6.3, D-21.
+/// Where they can change, they are looked up for each call. On Linux they come from environment variables, which are
+/// read once.
 public struct PreferredLanguages: Sendable {
     /// The most languages that are sent: 10.
     public static let limit = 10
@@ -29,9 +29,9 @@ public struct PreferredLanguages: Sendable {
         self.source = source
     }
 
-    /// Makes a source of your own.
+    /// Makes a custom source.
     ///
-    /// - Parameter find: Gives language tags (RFC 5646), best first; called for each call, so be quick.
+    /// - Parameter find: Returns language tags (RFC 5646), best first. It runs for each call and must return quickly.
     public init(_ find: @escaping @Sendable () -> [String]) {
         source = .found(find)
     }
@@ -50,7 +50,7 @@ public struct PreferredLanguages: Sendable {
         private static let ofProcess = fixed(languages(inEnvironment: { getenv($0).map { String(cString: $0) } }))
     #endif
 
-    /// These languages, whatever the user prefers.
+    /// These languages, independently of the user's preferences.
     public static func fixed(_ languages: [String]) -> PreferredLanguages {
         PreferredLanguages(.constant(languages))
     }
@@ -58,7 +58,7 @@ public struct PreferredLanguages: Sendable {
     /// No languages: the field is not sent.
     public static var none: PreferredLanguages { fixed([]) }
 
-    /// The languages now, best first.
+    /// The current languages, best first.
     package var tags: [String] {
         switch source {
         case .constant(let tags): tags
@@ -66,20 +66,20 @@ public struct PreferredLanguages: Sendable {
         }
     }
 
-    /// The languages, when they are always the same.
+    /// The languages, if they never change.
     var constantTags: [String]? {
         if case .constant(let tags) = source { tags } else { nil }
     }
 
-    /// The value of `Accept-Language` now; nil without any language.
+    /// The current value of `Accept-Language`; nil without any language.
     public var headerValue: String? {
         Self.headerValue(for: tags)
     }
 
-    /// The value of `Accept-Language` for languages in order: without repetitions, at most ``limit``, with weights that
-    /// go down evenly from 1.
+    /// The value of `Accept-Language` for languages in order: without duplicates, at most ``limit``, with weights that
+    /// decrease evenly from 1.
     ///
-    /// `[en, fr]` → `en;q=1.00, fr;q=0.50`. Source: `service-loader.md` §6.3.
+    /// `[en, fr]` → `en;q=1.00, fr;q=0.50`.
     public static func headerValue(for languages: [String]) -> String? {
         var kept: [String] = []
         for language in languages where kept.count < limit {
@@ -101,7 +101,7 @@ public struct PreferredLanguages: Sendable {
         }
     }
 
-    /// What the variables of POSIX say: `de_CH.UTF-8` → `de-CH`; `C` and `POSIX` are no languages.
+    /// The languages in POSIX variables: `de_CH.UTF-8` → `de-CH`; `C` and `POSIX` are not languages.
     static func languages(inEnvironment variable: (String) -> String?) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty }
         let isPlain = locale.map { ["C", "POSIX"].contains($0.prefix { $0 != "." && $0 != "@" }) } ?? true

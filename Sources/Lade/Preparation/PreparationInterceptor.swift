@@ -1,20 +1,20 @@
-/// Gives each request what every request of the service has: user agent and languages, and the identity of its trace.
+/// Adds what every request of the service has: user agent, languages, and the identity of its trace.
 public struct PreparationInterceptor: Interceptor {
     private static let agentName = "User-Agent"
     private static let languageName = "Accept-Language"
 
     private let languages: PreferredLanguages
     private let isTraced: Bool
-    // Made and checked once; a text that no field may have is a fault of each request that it is added to.
+    // Made and validated once; an invalid text becomes a fault of each request that it is added to.
     private let agent: Headers
     /// Both fields, when they are the same for every request.
     private let both: Headers?
 
-    /// Makes the link.
+    /// Makes the interceptor.
     ///
     /// - Parameters:
-    ///   - userAgent: What requests without a `User-Agent` of their own get; nil for none.
-    ///   - languages: What requests without an `Accept-Language` of their own get.
+    ///   - userAgent: The `User-Agent` of requests without their own; nil for none.
+    ///   - languages: The `Accept-Language` of requests without their own.
     ///   - isTraced: Whether the exchanges of a call belong to one trace.
     public init(userAgent: UserAgent?, languages: PreferredLanguages, isTraced: Bool = false) {
         self.languages = languages
@@ -29,10 +29,10 @@ public struct PreparationInterceptor: Interceptor {
         }
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Adds the fields that the request does not have itself.
+    /// Adds the fields that the request lacks.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard request.isHTTP else { return try await next(request) }
         var prepared = request

@@ -5,7 +5,7 @@
 #endif
 
 extension Endpoint {
-    /// The endpoint with one more processor, after those it has.
+    /// The endpoint with one more processor, after the existing ones.
     public func processing<Processor: ResponseProcessor<Value, NewValue>, NewValue: Sendable>(
         with processor: Processor
     ) -> Endpoint<NewValue> {
@@ -23,7 +23,7 @@ extension Endpoint {
         return copy
     }
 
-    /// The endpoint whose value is made by a closure from the one it has.
+    /// The endpoint with its value transformed by a closure.
     public func map<NewValue: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> NewValue
     ) -> Endpoint<NewValue> {
@@ -32,13 +32,14 @@ extension Endpoint {
 }
 
 extension Endpoint where Value == Data {
-    /// The endpoint whose value is decoded from the body.
+    /// The endpoint with a value decoded from the body.
     ///
-    /// An empty body is an error; ``decodingIfPresent(_:decoder:)`` takes it for no value.
+    /// An empty body is an error; ``decodingIfPresent(_:decoder:)`` returns nil for it.
     ///
     /// - Parameters:
     ///   - type: The type of the value.
-    ///   - decoder: What decodes; nil, the default, is the decoder of the ``API`` that made the endpoint, otherwise JSON.
+    ///   - decoder: The decoder; nil, the default, selects the decoder of the ``API`` that made the endpoint, otherwise
+    ///     JSON.
     /// - Returns: The changed copy.
     public func decoding<Decoded: Decodable & Sendable>(
         _ type: Decoded.Type,
@@ -47,7 +48,7 @@ extension Endpoint where Value == Data {
         processing(with: DecodingProcessor(type, decoder: decoder ?? self.decoder))
     }
 
-    /// The endpoint whose value is decoded from the body, and nil when the body is empty.
+    /// The endpoint with a value decoded from the body; nil when the body is empty.
     public func decodingIfPresent<Decoded: Decodable & Sendable>(
         _ type: Decoded.Type,
         decoder: (any BodyDecoder)? = nil
@@ -60,12 +61,12 @@ extension Endpoint where Value == Data {
         )
     }
 
-    /// The endpoint whose value is whatever JSON the body is, fragments included; nil when the body is empty.
+    /// The endpoint with any JSON value of the body, fragments included; nil when the body is empty.
     public func json() -> Endpoint<JSONValue?> {
         processing(with: JSONProcessor())
     }
 
-    /// The endpoint whose value is a JSON object; anything else is an error.
+    /// The endpoint with a JSON object; anything else is an error.
     public func jsonObject() -> Endpoint<[String: JSONValue]> {
         json().map { value in
             guard let value else { throw ProcessingFault.emptyBody }
@@ -76,7 +77,7 @@ extension Endpoint where Value == Data {
         }
     }
 
-    /// The endpoint whose value is a JSON array; anything else is an error.
+    /// The endpoint with a JSON array; anything else is an error.
     public func jsonArray() -> Endpoint<[JSONValue]> {
         json().map { value in
             guard let value else { throw ProcessingFault.emptyBody }
@@ -87,14 +88,14 @@ extension Endpoint where Value == Data {
         }
     }
 
-    /// The endpoint whose value is text in the character set that the answer names, UTF-8 by default.
+    /// The endpoint with the body as text, in the character set that the answer names, UTF-8 by default.
     public func text() -> Endpoint<String> {
         processing(with: TextProcessor())
     }
 
-    /// The endpoint whose value is an image; nil when the decoder cannot make one.
+    /// The endpoint with an image; nil when the bytes cannot be decoded.
     ///
-    /// - Parameter decode: Makes the image of the bytes; nil or an error when they are none.
+    /// - Parameter decode: Decodes the bytes; returns nil or throws when they are not an image.
     /// - Returns: The changed copy.
     public func image<Image: Sendable>(
         _ decode: @escaping @Sendable (Data) throws -> Image?
@@ -102,9 +103,9 @@ extension Endpoint where Value == Data {
         processing(with: ImageProcessor(decode))
     }
 
-    /// The endpoint whose value is an image; bytes that are none are an error.
+    /// The endpoint with an image; bytes that cannot be decoded are an error.
     ///
-    /// - Parameter decode: Makes the image of the bytes; nil or an error when they are none.
+    /// - Parameter decode: Decodes the bytes; returns nil or throws when they are not an image.
     /// - Returns: The changed copy.
     public func requiredImage<Image: Sendable>(
         _ decode: @escaping @Sendable (Data) throws -> Image?

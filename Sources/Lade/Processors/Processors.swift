@@ -4,9 +4,9 @@
     public import Foundation
 #endif
 
-/// What makes values of a body: `JSONDecoder`, `PropertyListDecoder`, or your own.
+/// Decodes values from bodies: `JSONDecoder`, `PropertyListDecoder`, or a custom type.
 public protocol BodyDecoder: Sendable {
-    /// What an ``API`` sends as `Accept` for answers that it decodes; nil, the default, sends none.
+    /// The `Accept` field that an ``API`` sends for answers decoded with it; nil, the default, sends none.
     var acceptedMediaTypes: String? { get }
     /// Decodes a value.
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
@@ -24,7 +24,7 @@ extension JSONDecoder: BodyDecoder {
 
 extension PropertyListDecoder: BodyDecoder {}
 
-/// What makes a body of a value: `JSONEncoder`, `PropertyListEncoder`, or your own.
+/// Encodes values as bodies: `JSONEncoder`, `PropertyListEncoder`, or a custom type.
 public protocol BodyEncoder: Sendable {
     /// The `Content-Type` of the bodies.
     var contentType: String { get }
@@ -53,36 +53,39 @@ public struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcessor
 
     /// Decodes the value.
     ///
-    /// - Throws: ``ProcessingFault/emptyBody`` without bytes, otherwise what the decoder throws.
+    /// - Throws: ``ProcessingFault/emptyBody`` without bytes, otherwise the error of the decoder.
     public func process(_ input: Data, of response: Response) throws -> Output {
         guard !input.isEmpty else { throw ProcessingFault.emptyBody }
         return try decoder.decode(Output.self, from: input)
     }
 }
 
-/// Parses JSON, fragments included; an empty body is no value, not an error.
+/// Parses JSON, fragments included.
+///
+/// The value of an empty body is nil, not an error.
 public struct JSONProcessor: ResponseProcessor {
     /// Makes the processor.
     public init() {}
 
     /// Parses the bytes; nil when there are none.
     ///
-    /// - Throws: ``JSONFault`` saying where the text is no JSON.
+    /// - Throws: ``JSONFault`` with the position at which the text is not JSON.
     public func process(_ input: Data, of response: Response) throws -> JSONValue? {
         input.isEmpty ? nil : try JSONValue(parsing: input)
     }
 }
 
-/// Makes text of the body, in the character set that `Content-Type` names; UTF-8 without one.
+/// Decodes the body as text, in the character set that `Content-Type` names; UTF-8 by default.
 public struct TextProcessor: ResponseProcessor {
     /// Makes the processor.
     public init() {}
 
-    /// Makes the text.
+    /// Decodes the text.
     ///
-    /// UTF-8 with errors in it is read as ISO-8859-1 when no character set was named.
+    /// Invalid UTF-8 is read as ISO-8859-1 when no character set was named.
     ///
-    /// - Throws: ``ProcessingFault/notText(characterSet:)`` for bytes that do not belong to the set, or an unknown one.
+    /// - Throws: ``ProcessingFault/notText(characterSet:)`` for bytes that are invalid in the character set, or for an
+    ///   unknown one.
     public func process(_ input: Data, of response: Response) throws -> String {
         guard let name = response.headers["Content-Type"].flatMap(Self.characterSet) else {
             if let text = String(bytes: input, encoding: .utf8) { return text }
@@ -94,7 +97,7 @@ public struct TextProcessor: ResponseProcessor {
     }
 
     private static func characterSet(of contentType: String) -> String? {
-        // A content type that cannot be read names no character set.
+        // A malformed content type names no character set.
         (try? MediaType(contentType))?.charset
     }
 
@@ -105,18 +108,20 @@ public struct TextProcessor: ResponseProcessor {
     ]
 }
 
-/// Makes an image by a closure; what cannot be decoded is no value, not an error.
+/// Decodes an image by a closure.
+///
+/// The value of an undecodable body is nil, not an error.
 public struct ImageProcessor<Image: Sendable>: ResponseProcessor {
     private let decode: @Sendable (Data) throws -> Image?
 
-    /// Makes a processor of a decoder.
+    /// Makes a processor from a decoding closure.
     public init(_ decode: @escaping @Sendable (Data) throws -> Image?) {
         self.decode = decode
     }
 
-    /// Makes the image; nil when the decoder gives none or throws.
+    /// Decodes the image; nil when the decoder returns nil or throws.
     public func process(_ input: Data, of response: Response) throws -> Image? {
-        // That the bytes are no image is told by nil, as the brief has it.
+        // Bytes that are not an image are reported as nil; ``Endpoint/requiredImage(_:)`` throws instead.
         (try? decode(input)) ?? nil
     }
 }

@@ -4,35 +4,35 @@
     public import Foundation
 #endif
 
-/// One step from the bytes of an answer to the value that was asked for.
+/// One step from the bytes of an answer to the requested value.
 ///
-/// Processors are chained by ``Endpoint/processing(with:)``: the first gets the bytes, each later one what the one before
-/// made. A step that throws ends the chain: no later step runs, and the call fails with
-/// `LoadingError.decoding(_:_:)`. Source: brief `bbc-httpclient.txt`, `client-decorators-processors.md` §7.
+/// Processors are chained by ``Endpoint/processing(with:)``: the first receives the bytes, each later one the value of
+/// the one before. A step that throws ends the chain: no later step runs, and the call fails with
+/// `LoadingError.decoding(_:_:)`.
 public protocol ResponseProcessor<Input, Output>: Sendable {
-    /// What it takes.
+    /// The type of value that it takes.
     associatedtype Input: Sendable
-    /// What it makes.
+    /// The type of value that it returns.
     associatedtype Output: Sendable
 
-    /// Makes the next value.
+    /// Returns the next value.
     ///
-    /// Runs in the caller's task, for every status that counts as success, and for the others so that their error can
-    /// carry what was made of their body.
+    /// Runs in the caller's task, for every status that counts as success. It also runs for other statuses, so that the
+    /// error can contain the processed body.
     ///
     /// - Parameters:
-    ///   - input: The bytes, or what the processor before made.
+    ///   - input: The bytes, or the value of the processor before.
     ///   - response: The answer it belongs to: status, headers, request.
     /// - Returns: The next value.
-    /// - Throws: Anything; a `LoadingError` reaches the caller as it is.
+    /// - Throws: Any error; a `LoadingError` reaches the caller unchanged.
     func process(_ input: Input, of response: Response) throws -> Output
 }
 
-/// A processor made of a closure.
+/// A processor that runs a closure.
 public struct ClosureProcessor<Input: Sendable, Output: Sendable>: ResponseProcessor {
     private let body: @Sendable (Input, Response) throws -> Output
 
-    /// Makes a processor of a closure.
+    /// Makes a processor from a closure.
     public init(_ body: @escaping @Sendable (Input, Response) throws -> Output) {
         self.body = body
     }
@@ -43,18 +43,18 @@ public struct ClosureProcessor<Input: Sendable, Output: Sendable>: ResponseProce
     }
 }
 
-/// What a processor can find wrong by itself.
+/// The errors that processors of this module throw.
 @nonexhaustive
 public enum ProcessingFault: Error, Sendable, Hashable {
-    /// There is no body to make a value from.
+    /// The body is empty.
     case emptyBody
-    /// A step got a value of another type than the one it takes.
+    /// A processor received a value of another type than it takes.
     case wrongInput(expected: String, found: String)
-    /// The JSON value is of another kind, as an array where an object is wanted.
+    /// The JSON value is of another kind, for example an array where an object is required.
     case wrongKind(expected: String, found: String)
-    /// The bytes are no text in their character set.
+    /// The bytes are not valid text in their character set.
     case notText(characterSet: String)
-    /// The bytes are no image that the decoder knows.
+    /// The decoder does not recognise the bytes as an image.
     case notAnImage
 }
 
@@ -71,9 +71,11 @@ extension ProcessingFault: CustomStringConvertible {
     }
 }
 
-/// A list of processors of any types, in order; whether each gets what it takes is found out when they run.
+/// A list of processors of any types, in order.
 ///
-/// For lists that are put together at run time; ``Endpoint/processing(with:)`` checks the types when it is compiled.
+/// Their types are checked when they run.
+///
+/// Use it for lists that are composed at run time; ``Endpoint/processing(with:)`` checks the types at compile time.
 public struct ProcessorChain: ResponseProcessor {
     private let steps: [@Sendable (any Sendable, Response) throws -> any Sendable]
 
@@ -84,8 +86,8 @@ public struct ProcessorChain: ResponseProcessor {
 
     /// Runs the processors over the bytes, in order.
     ///
-    /// - Throws: What a processor throws; ``ProcessingFault/wrongInput(expected:found:)`` naming both types when one does
-    ///   not get what it takes.
+    /// - Throws: The error of a processor; ``ProcessingFault/wrongInput(expected:found:)`` with both types when one
+    ///   receives a value of the wrong type.
     public func process(_ input: Data, of response: Response) throws -> any Sendable {
         var value: any Sendable = input
         for step in steps { value = try step(value, response) }

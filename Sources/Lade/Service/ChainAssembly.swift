@@ -1,10 +1,10 @@
 import LadePolicies
 
-/// The one place where the chain is put together.
+/// Builds the chain; the only place that does.
 ///
-/// A link is added here, in its slot; the numbers are those of the table in `Documentation/Architecture.md`. What all
-/// accounts share (limits, budgets, host lists, the cache) is made once, in ``init(_:)``; what is an account's own is made
-/// in ``links(for:)``.
+/// An interceptor is added here, in its slot; the numbers are those of the table in `Documentation/Architecture.md`.
+/// What all accounts share (limits, budgets, host lists, the cache) is made once, in ``init(_:)``; what belongs to one
+/// account is made in ``links(for:)``.
 struct ChainAssembly: Sendable {
     /// The limiter of the service.
     let limiter: RateLimiter
@@ -16,11 +16,11 @@ struct ChainAssembly: Sendable {
         limiter = settings.rateLimiter ?? RateLimiter(unlimitedIn: settings.time, random: settings.random)
     }
 
-    /// The links of an account's chain, outermost first.
+    /// The interceptors of an account's chain, outermost first.
     func links(for account: Account.Settings, jar: CookieJar?) -> [any Interceptor] {
         let budget = settings.retryBudget
         var links: [any Interceptor] = []
-        // 1 What sees each call once: the user's links, then the fields that every request gets, then decorators.
+        // 1 Once per call: the app's interceptors, then the fields that every request gets, then decorators.
         links += settings.callInterceptors
         links.append(
             PreparationInterceptor(
@@ -50,11 +50,11 @@ struct ChainAssembly: Sendable {
         }
         // 8 Rate limit, the last wait.
         links.append(RateLimitInterceptor(limiter))
-        // 9 Cookies, below all that sends again and all that waits: each exchange has the newest. Then the exchange, which
-        // has what is left of the time.
+        // 9 Cookies, below everything that sends requests again or waits, so that each exchange has the newest. Then
+        // the exchange, which gets the remaining time.
         if let jar { links.append(CookieInterceptor(jar: jar)) }
         links.append(ExchangeDeadlineInterceptor(settings.deadlines))
-        // 10 What sees each exchange: the user's links, then the trace context.
+        // 10 Once per exchange: the app's interceptors, then the trace context.
         links += settings.attemptInterceptors
         if let tracing = settings.tracing { links.append(TraceInterceptor(tracing)) }
         // 11 Buffering.
@@ -65,7 +65,7 @@ struct ChainAssembly: Sendable {
 }
 
 extension RateLimiter {
-    /// Makes a limiter without rates: it keeps to what servers ask for.
+    /// Makes a limiter without rates: it only respects what servers request.
     fileprivate convenience init(unlimitedIn time: any TimeSource, random: any RandomSource) {
         do throws(LoadingError) {
             try self.init(RateLimits(), time: time, random: random)

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Sends requests of some schemes to transports of their own, and the others where they went before.
+/// Sends requests of some schemes to specific transports, and all others to a default one.
 public struct SchemeRouter: Transport {
     private let transports: [String: any Transport]
     private let otherwise: any Transport
@@ -13,23 +13,23 @@ public struct SchemeRouter: Transport {
     ///
     /// - Parameters:
     ///   - transports: The transports by scheme; case does not matter.
-    ///   - otherwise: Where every other request goes.
+    ///   - otherwise: The transport for every other request.
     public init(_ transports: [String: any Transport], otherwise: any Transport) {
         self.transports = Dictionary(transports.map { ($0.lowercased(), $1) }) { first, _ in first }
         self.otherwise = otherwise
     }
 
-    /// True: what goes to a transport that looks at its task alone has one of its own, and nothing else has.
+    /// True: a request to a transport that observes only its task runs in a child task; others do not.
     public var observesScope: Bool { true }
 
-    /// Sends the request by the transport of its scheme.
+    /// Sends the request with the transport for its scheme.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         let transport = request.url.scheme.flatMap { transports[$0.lowercased()] } ?? otherwise
         guard call.scope != nil, !transport.observesScope else { return try await transport.send(request, call: call) }
         return try await sendInTask(request, call, transport)
     }
 
-    // A function of its own: a call keeps the frames of those that wait for its answer, and this one is rare.
+    // A separate function: a waiting call keeps the frames of its callers, and this case is rare.
     @inline(never)
     private func sendInTask(
         _ request: Request,

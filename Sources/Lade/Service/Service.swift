@@ -7,7 +7,7 @@ import Synchronization
     import LadeURLSession
 #endif
 
-/// The application level: one connection pool and one set of rules for everybody in the program.
+/// The application level: one connection pool and one set of policies for the whole program.
 ///
 /// ```swift
 /// let service = try Service()
@@ -15,10 +15,9 @@ import Synchronization
 /// let response = try await loader.load(Request("https://example.com/"))
 /// ```
 ///
-/// Accounts and loaders keep it alive; nothing of it keeps itself. Source: brief `sptdataloader.txt`,
-/// `service-loader.md` §3.
+/// Accounts and loaders keep the service alive; it does not keep itself alive.
 public final class Service: Sendable {
-    /// What the service was made from.
+    /// The configuration of the service.
     public let settings: Settings
     let group = WorkGroup()
     let observers: ObserverList
@@ -41,7 +40,7 @@ public final class Service: Sendable {
         #endif
     }
 
-    /// Makes a service on a transport of your own; `settings.transport` is not used.
+    /// Makes a service with a custom transport; `settings.transport` is not used.
     public convenience init(_ settings: Settings = Settings(), transport: any Transport) {
         self.init(settings, transport: transport, shutDown: nil)
     }
@@ -60,19 +59,21 @@ public final class Service: Sendable {
         anonymousAccount = (nobody, jar, chain)
     }
 
-    /// The chain that the calls of nobody in particular go through; print it to see the links.
+    /// The chain for calls of the signed-out account; print it to see the interceptors.
     public var chain: Chain { anonymousAccount.chain }
 
-    /// What keeps the rates of services and the gates that servers close; change rates while calls run.
+    /// The rates of services and the delays that servers request; rates can be changed while calls run.
     public var rateLimiter: RateLimiter { assembly.limiter }
 
-    /// The account of nobody in particular; each use makes another, all with the same cookies.
+    /// The signed-out account.
+    ///
+    /// Each use makes another one, all with the same cookies.
     public var anonymous: Account {
         let (settings, jar, chain) = anonymousAccount
         return Account(service: self, settings: settings, jar: jar, chain: chain)
     }
 
-    /// Makes an account for somebody who has signed in.
+    /// Makes an account for a user who has signed in.
     public func account(_ settings: Account.Settings) -> Account {
         var settings = settings
         if settings.identifier.isEmpty, settings.hasCredentials { settings.identifier = makeIdentity() }
@@ -84,9 +85,9 @@ public final class Service: Sendable {
     /// Makes an account whose requests are authorised.
     ///
     /// - Parameters:
-    ///   - identifier: What tells its cached answers, announced quotas and cookies from those of others; generated when it
-    ///     is empty, so that it differs from run to run.
-    ///   - authorisers: Who authorises its requests, in their order.
+    ///   - identifier: Distinguishes the account's cached answers, announced quotas and cookies from those of others.
+    ///     An empty one is replaced by a generated one, which is different in every run.
+    ///   - authorisers: The authorisers of its requests, in order.
     /// - Returns: The account.
     public func account(identifier: String = "", authorisers: [any Authoriser]) -> Account {
         var settings = Account.Settings()
@@ -95,9 +96,9 @@ public final class Service: Sendable {
         return account(settings)
     }
 
-    /// Makes an account for somebody who has signed in.
+    /// Makes an account for a user who has signed in.
     ///
-    /// - Parameter identifier: What tells its cached answers and cookies from those of others.
+    /// - Parameter identifier: Distinguishes the account's cached answers and cookies from those of others.
     /// - Returns: The account.
     public func account(identifier: String) -> Account {
         var settings = Account.Settings()
@@ -105,22 +106,22 @@ public final class Service: Sendable {
         return account(settings)
     }
 
-    /// Tells somebody what happens to every call from now on.
+    /// Notifies an observer of every call from now on.
     ///
-    /// - Returns: What ends it; keep it, for letting go of it ends it too.
+    /// - Returns: The observation. It ends when it is released or ended, so keep it.
     public func observe(with observer: some EventSink) -> ServiceObservation {
         observers.add(observer)
     }
 
-    /// Ends every call as cancelled, and returns when nothing of the service's own transport is left.
+    /// Cancels every call, and returns when the service's own transport has shut down.
     ///
-    /// Later calls end as cancelled at once.
+    /// Later calls fail as cancelled immediately.
     public func shutDown() async {
         group.close()
         await shutDownTransport?()
     }
 
-    /// An identity that no other account has.
+    /// An identifier that no other account has.
     private func makeIdentity() -> String {
         let digits = [settings.random.next(), settings.random.next()].map { String($0, radix: 16) }
         return "account-" + digits.map { String(repeating: "0", count: 16 - $0.count) + $0 }.joined()

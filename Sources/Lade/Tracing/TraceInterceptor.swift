@@ -1,6 +1,6 @@
-/// How exchanges are told apart in the traces of servers (W3C Trace Context).
+/// The identification of exchanges in the traces of servers (W3C Trace Context).
 public struct Tracing: Sendable {
-    /// Whether the traces are recorded, says the sampled flag; true by default.
+    /// The sampled flag, which says that the traces are recorded; true by default.
     public var isSampled = true
     /// The value of `tracestate`; nil for none.
     public var state: String?
@@ -9,18 +9,18 @@ public struct Tracing: Sendable {
     public init() {}
 }
 
-/// Gives each exchange a `traceparent`: one trace per call, one parent per exchange (policies PL-62).
+/// Gives each exchange a `traceparent`: one trace per call, one parent per exchange.
 ///
-/// A request that has a `traceparent` itself keeps it.
+/// A request with its own `traceparent` keeps it.
 public struct TraceInterceptor: Interceptor {
     private let tracing: Tracing
 
-    /// Makes the link.
+    /// Makes the interceptor.
     public init(_ tracing: Tracing) {
         self.tracing = tracing
     }
 
-    /// True: a call that is given up ends here as a cancelled task does.
+    /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
     /// Adds the fields.
@@ -46,7 +46,7 @@ struct TraceID: RequestTag {
 
     let text: String
 
-    /// Makes one of 128 random bits.
+    /// Makes a trace of 128 random bits.
     init(_ random: any RandomSource) {
         text = Self.digits(random.next()) + Self.digits(random.next() | 1)
     }

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A body of form fields and files (RFC 7578), sent from memory and disk piece by piece.
+/// A body of form fields and files (RFC 7578), sent piece by piece from memory and disk.
 ///
 /// ```swift
 /// var form = MultipartForm()
@@ -22,9 +22,12 @@ public struct MultipartForm: Sendable {
     public let boundary: String
     private var pieces: [Piece] = []
 
-    /// Makes an empty form; the boundary must occur in none of its parts.
+    /// Makes an empty form.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a boundary that is no token of at most 70 characters (RFC 2046 §5.1.1).
+    /// The boundary must not occur in any of its parts.
+    ///
+    /// - Throws: `LoadingError.invalidSetting` for a boundary that is not a token of at most 70 characters (RFC 2046
+    ///   §5.1.1).
     public init(boundary: String) throws(LoadingError) {
         guard !boundary.isEmpty, boundary.utf8.count <= 70, boundary.utf8.allSatisfy(\.isTokenCharacter) else {
             let reason = "it is no token of at most 70 characters"
@@ -33,24 +36,24 @@ public struct MultipartForm: Sendable {
         self.boundary = boundary
     }
 
-    /// Makes an empty form with a boundary that cannot be foreseen: 128 random bits.
+    /// Makes an empty form with an unpredictable boundary: 128 random bits.
     public init(random: any RandomSource = SystemRandom()) {
         boundary = "lade-" + [random.next(), random.next()].map { String($0, radix: 36) }.joined()
     }
 
-    /// Adds a field with a text.
+    /// Adds a text field.
     public mutating func addField(_ name: String, _ value: String) {
         add(name, head: "", .bytes(Data(value.utf8)))
     }
 
-    /// Adds a file from the disk, read again for each sending.
+    /// Adds a file, which is read each time the form is sent.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
     ///   - path: The file.
-    ///   - fileName: What the server is told it is called; the last part of the path by default.
-    ///   - contentType: What it is; `application/octet-stream` by default.
-    /// - Throws: `LoadingError.file` when there is nothing to be read; the same as ``addBody(_:_:fileName:)``.
+    ///   - fileName: The file name to send; the last part of the path by default.
+    ///   - contentType: The content type; `application/octet-stream` by default.
+    /// - Throws: `LoadingError.file` when the file cannot be read; otherwise the same as ``addBody(_:_:fileName:)``.
     public mutating func addFile(
         _ name: String,
         path: String,
@@ -85,20 +88,23 @@ public struct MultipartForm: Sendable {
         try addBody(name, .bytes(data, contentType: contentType), fileName: fileName)
     }
 
-    /// Adds a part from any body: bytes, a file, or chunks that are made while it is sent.
+    /// Adds a part from any body: bytes, a file, or chunks produced during sending.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
-    ///   - body: The content; without a length of its own the whole form is sent without one.
-    ///   - fileName: What the server is told it is called.
-    /// - Throws: `LoadingError.invalidRequest` for a content type that no header field may have, as one with a line break.
+    ///   - body: The content. If its length is unknown, so is that of the whole form.
+    ///   - fileName: The file name to send.
+    /// - Throws: `LoadingError.invalidRequest` for a content type that is not a valid field value, such as one with a
+    ///   line break.
     public mutating func addBody(_ name: String, _ body: RequestBody, fileName: String) throws(LoadingError) {
         let type = body.contentType ?? "application/octet-stream"
         if let fault = Headers([("Content-Type", type)]).fault { throw .invalidRequest(.header(fault), ErrorContext()) }
         add(name, head: "; filename=\"\(Self.quoted(fileName))\"\r\nContent-Type: \(type)", .body(body))
     }
 
-    /// The form as the body of a request: of known length, and sendable again, when all its parts are.
+    /// The form as the body of a request.
+    ///
+    /// It has a length, and can be sent again, if all its parts do.
     public var body: RequestBody {
         let pieces = pieces + [.bytes(Data("--\(boundary)--\r\n".utf8))]
         var length: Int64? = 0

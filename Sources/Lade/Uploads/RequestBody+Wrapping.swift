@@ -5,10 +5,10 @@
 #endif
 
 extension RequestBody {
-    /// The size of the pieces that bytes and files are written in: 64 KiB.
+    /// The size of the pieces in which bytes and files are written: 64 KiB.
     private static let pieceSize = 64 << 10
 
-    /// Writes all of the body, in pieces.
+    /// Writes the whole body, in pieces.
     func write(to write: ChunkWriter) async throws {
         switch content {
         case .bytes(let bytes):
@@ -19,7 +19,7 @@ extension RequestBody {
             }
         case .file(let path, let offset):
             let file = try FileSource(path: path, offset: offset, context: ErrorContext())
-            // A file that has grown since must not send more than was announced.
+            // If the file has grown since, no more than the announced length may be sent.
             var remaining = length ?? file.length
             while remaining > 0, let chunk = try await file.next() {
                 let piece = chunk.prefix(Int(min(remaining, Int64(chunk.count))))
@@ -39,9 +39,9 @@ extension RequestBody {
         }
     }
 
-    /// The body, sendable again because later sendings get a new one from a closure.
+    /// The body, made replayable by a closure that provides a new body for each further sending.
     ///
-    /// A sending for which the closure has none fails with ``RequestFault/bodyNotReplayable``.
+    /// If the closure returns nil, that sending fails with ``RequestFault/bodyNotReplayable``.
     func reopened(by reopen: @escaping @Sendable () async -> RequestBody?) -> RequestBody {
         let reopening = Reopening(first: self, reopen: reopen)
         var body = RequestBody.writer(length: length, isReplayable: true, contentType: contentType) { write in
@@ -52,7 +52,7 @@ extension RequestBody {
     }
 }
 
-/// A body whose later sendings are other bodies.
+/// A body that is replaced by others when it is sent again.
 private final class Reopening: Sendable {
     private let first: RequestBody
     private let reopen: @Sendable () async -> RequestBody?

@@ -13,7 +13,7 @@
 #endif
 
 extension UserAgent.Product {
-    /// The running program: the name and version of its bundle, or else the name of its process.
+    /// The running program: the name and version of its bundle, or the name of its process.
     public static var application: UserAgent.Product {
         #if canImport(Darwin)
             let bundle = Bundle.main
@@ -27,7 +27,7 @@ extension UserAgent.Product {
 }
 
 extension UserAgent.Platform {
-    /// The machine at hand and its system.
+    /// The current machine and its operating system.
     public static var current: UserAgent.Platform {
         var names = utsname()
         uname(&names)
@@ -41,7 +41,7 @@ extension UserAgent.Platform {
         #endif
     }
 
-    /// The leading numbers of a kernel's version: what follows says more about the machine than servers need to know.
+    /// The leading numbers of a kernel's version; the rest would reveal more about the machine than servers need.
     private static func version(_ release: String) -> String {
         String(release.prefix { $0.isNumber || $0 == "." })
     }

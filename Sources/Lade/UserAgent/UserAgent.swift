@@ -4,11 +4,10 @@
     import Foundation
 #endif
 
-/// What a program calls itself before servers.
+/// The text that identifies a program to servers.
 ///
-/// `MyApplication/1.0.0 (x86_64; Linux 6.1) MyLibrary/1.0.0 Lade/0.1.0`: the application, the machine and its system, any
-/// libraries that are built on this one, and this one. Source: brief `bbc-httpclient.txt`,
-/// `client-decorators-processors.md` §5.
+/// `MyApplication/1.0.0 (x86_64; Linux 6.1) MyLibrary/1.0.0 Lade/0.1.0`: the application, the machine with its system,
+/// any libraries that are built on this one, and this library.
 public struct UserAgent: Sendable, Hashable {
     /// A name with a version.
     public struct Product: Sendable, Hashable {
@@ -23,7 +22,7 @@ public struct UserAgent: Sendable, Hashable {
             self.version = version
         }
 
-        /// The product as it is sent, or nil when nothing is left of its name.
+        /// The product as it is sent; nil when its name has no valid character.
         func token(sanitised: (String) -> String) -> String? {
             let name = sanitised(name)
             guard !name.isEmpty else { return nil }
@@ -32,9 +31,9 @@ public struct UserAgent: Sendable, Hashable {
         }
     }
 
-    /// The machine and its system.
+    /// A machine and its operating system.
     public struct Platform: Sendable, Hashable {
-        /// The kind of machine, as `x86_64`.
+        /// The kind of machine, such as `x86_64`.
         public var model: String
         /// The name of the system.
         public var system: String
@@ -52,22 +51,22 @@ public struct UserAgent: Sendable, Hashable {
     /// This library with its version.
     public static let library = Product("Lade", version: LibraryVersion.number)
 
-    /// What is sent; empty for nothing.
+    /// The text that is sent; empty for none.
     public let text: String
 
-    /// Takes a text as it is.
+    /// Uses a text unchanged.
     public init(_ text: String) {
         self.text = text
     }
 
-    /// Puts a text together.
+    /// Composes a text.
     ///
     /// - Parameters:
     ///   - application: The program; the running one by default.
-    ///   - platform: The machine; the one at hand by default.
+    ///   - platform: The machine; the current one by default.
     ///   - libraries: Libraries that are built on this one, in order.
-    ///   - client: The library that speaks to the network; this one by default.
-    ///   - sanitised: Makes names and versions fit to be sent; ``sanitised(_:)`` by default.
+    ///   - client: The HTTP library; this one by default.
+    ///   - sanitised: Removes characters that cannot be sent in names and versions; ``sanitised(_:)`` by default.
     public init(
         application: Product = .application,
         platform: Platform = .current,
@@ -80,10 +79,10 @@ public struct UserAgent: Sendable, Hashable {
         text = ([application.token(sanitised: sanitised), comment] + tokens).compactMap(\.self).joined(separator: " ")
     }
 
-    /// The running program on this machine, worked out once.
+    /// The running program on this machine, determined once.
     public static let application = UserAgent()
 
-    /// A program on this machine.
+    /// A named program on this machine.
     public static func product(_ name: String, version: String? = nil) -> UserAgent {
         UserAgent(application: Product(name, version: version))
     }
@@ -93,12 +92,12 @@ public struct UserAgent: Sendable, Hashable {
         UserAgent(libraries: [Product(name, version: version)])
     }
 
-    /// A text as it is.
+    /// A text, unchanged.
     public static func string(_ text: String) -> UserAgent {
         UserAgent(text)
     }
 
-    /// The characters of a text that a name or version may have: printable ASCII without
+    /// The characters of a text that are allowed in a name or version: printable ASCII without
     /// `" ( ) , / : ; < = > ? @ [ \ ] { }`.
     ///
     /// `My Player (beta)` → `MyPlayerbeta`.
@@ -112,7 +111,7 @@ public struct UserAgent: Sendable, Hashable {
 }
 
 extension UserAgent: CustomStringConvertible {
-    /// What is sent.
+    /// The text that is sent.
     public var description: String { text }
 }
 

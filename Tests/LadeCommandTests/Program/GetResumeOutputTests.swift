@@ -28,7 +28,7 @@ struct GetResumeOutputTests: GetResumeSuite {
         #expect(outcome.code == .network)
         #expect(Self.same(outcome.output, Self.content.prefix(70_000)))
         #expect(server.requestCount == 1)
-        #expect(outcome.story.contains("attempt 1 is not repeated (there is no version to go on with)"))
+        #expect(outcome.story.contains("attempt 1 is not repeated (the server named no version to resume)"))
     }
 
     @Test("writes nothing but the rest to the standard output", arguments: -2..<misfits.count)
