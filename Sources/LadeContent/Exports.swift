@@ -1,2 +1,2 @@
-// Who loads content needs what it is loaded with.
+// Loading content needs the types of Lade.
 @_exported public import Lade

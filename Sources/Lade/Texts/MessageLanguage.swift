@@ -11,12 +11,12 @@ public enum MessageLanguage: String, Sendable, Hashable, CaseIterable {
     /// Romansh.
     case romansh = "rm"
 
-    /// Finds the language of a tag such as `de-CH`; nil when there are no texts in it.
+    /// Finds the language of a tag such as `de-CH`; nil when there are no texts in that language.
     public init?(tag: String) {
         self.init(rawValue: String(tag.prefix { $0 != "-" && $0 != "_" }).lowercased())
     }
 
-    /// The first of the user's languages that there are texts in; English without one.
+    /// The first of the user's languages with texts; English if there is none.
     public static var preferred: MessageLanguage {
         PreferredLanguages.system.tags.lazy.compactMap { MessageLanguage(tag: $0) }.first ?? .english
     }

@@ -1,14 +1,15 @@
 import LadeCore
 
-/// Whether anything is being loaded, for an indicator: a count of what runs, and a handler that is notified.
+/// Whether anything is being loaded, for an activity indicator: a count of running requests, and a handler for changes.
 ///
 /// ```swift
 /// settings.observers.append(NetworkActivity.shared)
 /// NetworkActivity.shared.enable { isActive in indicator.isVisible = isActive }
 /// ```
 ///
-/// As an observer of a service it counts each of its calls, from its start until its response is there or it has failed.
-/// Request handles count themselves in ``shared`` unless they are given another, also without that.
+/// As an observer of a service it counts each of its calls, from its start until it has a response or has failed.
+/// Request handles count themselves, in ``shared`` unless they are given another activity; for them no observer is
+/// needed.
 public final class NetworkActivity: EventSink {
     /// The activity of the whole program.
     public static let shared = NetworkActivity()
@@ -16,36 +17,36 @@ public final class NetworkActivity: EventSink {
     private struct State {
         var count = 0
         var handler: (@MainActor @Sendable (Bool) -> Void)?
-        /// Tells handlers apart: what was on its way to one is not for the next.
+        /// Distinguishes handlers: a notification for one must not reach the next.
         var generation: UInt64 = 0
-        /// What the handler was notified of last.
-        var told = false
+        /// The state that the handler received last.
+        var lastReported = false
     }
 
     private let state = Locked(State())
 
-    /// Makes an activity of its own, for a part of the program.
+    /// Makes a separate activity, for a part of the program.
     public init() {}
 
-    /// Whether something runs now.
+    /// Whether anything is running.
     public var isActive: Bool { state.withLock { $0.count > 0 } }
 
-    /// Tells a handler of the activity, in place of any before it.
+    /// Sets the handler that is notified of changes, replacing an earlier one.
     ///
-    /// - Parameter handler: Called at once with the present state, then whenever the first request starts and the last one
-    ///   ends; always on the main actor, and there and then when the change is made there.
+    /// - Parameter handler: Called immediately with the present state, then whenever the first request starts and the
+    ///   last one ends. It always runs on the main actor, and synchronously when the change is made there.
     @MainActor
     public func enable(handler: @escaping @MainActor @Sendable (_ isActive: Bool) -> Void) {
         let isActive = state.withLock { state in
             state.handler = handler
             state.generation += 1
-            state.told = state.count > 0
-            return state.told
+            state.lastReported = state.count > 0
+            return state.lastReported
         }
         handler(isActive)
     }
 
-    /// Tells the handler that nothing runs, and forgets it; requests go on being counted.
+    /// Notifies the handler that nothing is running, and removes it; counting continues.
     @MainActor
     public func disable() {
         let handler = state.withLock { state in
@@ -58,12 +59,12 @@ public final class NetworkActivity: EventSink {
         handler?(false)
     }
 
-    /// Counts something that starts, for work that is not a request handle.
+    /// Counts the start of work that is not a request handle.
     public func increase() {
         change(by: 1)
     }
 
-    /// Counts the end of something that ``increase()`` was called for.
+    /// Counts the end of work that ``increase()`` was called for.
     public func decrease() {
         change(by: -1)
     }
@@ -87,14 +88,14 @@ public final class NetworkActivity: EventSink {
         MainDelivery.run { [self] in deliver(to: generation) }
     }
 
-    /// Notifies the handler of the present state, which may be another than that of the change.
+    /// Notifies the handler of the present state, which may differ from the state at the change.
     @MainActor
     private func deliver(to generation: UInt64) {
         let (handler, isActive) = state.withLock { state -> ((@MainActor @Sendable (Bool) -> Void)?, Bool) in
             let isActive = state.count > 0
-            // A handler that came meanwhile, or received the present state meanwhile, knows.
-            guard state.generation == generation, state.told != isActive else { return (nil, isActive) }
-            state.told = isActive
+            // A newer handler, or one that received the present state meanwhile, needs no notification.
+            guard state.generation == generation, state.lastReported != isActive else { return (nil, isActive) }
+            state.lastReported = isActive
             return (state.handler, isActive)
         }
         handler?(isActive)

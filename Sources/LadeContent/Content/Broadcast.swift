@@ -13,7 +13,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// A stream that begins with some elements and ends when the broadcast does.
+    /// A stream that begins with the given elements and ends with the broadcast.
     func subscribe(
         beginningWith first: [Element] = [],
         buffering: AsyncStream<Element>.Continuation.BufferingPolicy = .unbounded
@@ -40,7 +40,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         for subscriber in state.withLock({ $0.subscribers }) { subscriber.continuation.yield(element) }
     }
 
-    /// Ends every stream, also those subscribed later.
+    /// Ends every stream, including those subscribed later.
     func finish() {
         let subscribers = state.withLock { state in
             state.isFinished = true

@@ -1,10 +1,10 @@
-/// What changed between two versions of a list: what a table needs to animate from one to the other.
+/// The changes between two versions of a list, as a table needs them to animate from one to the other.
 ///
-/// Items are matched by identity, the first with the first where several have the same. Deletions, modifications and the
-/// origins of moves are indexes of the old list; insertions and the destinations of moves are indexes of the new one.
-/// Linear in the number of items, but for moves, which take n log n.
+/// Items are matched by identity; several items of the same identity are matched in order. Deletions, modifications and
+/// the origins of moves are indexes of the old list; insertions and the destinations of moves are indexes of the new
+/// one. The comparison takes linear time, except for moves, which take n log n.
 public struct ChangeSet<Item: Sendable>: Sendable {
-    /// An item at another place relative to those that stay.
+    /// An item whose position has changed relative to those that stay.
     public struct Move: Sendable, Hashable {
         /// Its index in the old list.
         public let from: Int
@@ -41,7 +41,7 @@ public struct ChangeSet<Item: Sendable>: Sendable {
     /// - Parameters:
     ///   - old: The list before.
     ///   - new: The list after.
-    ///   - identity: What makes two items the same one.
+    ///   - identity: The identity by which items are matched.
     ///   - hasSameContent: Whether two versions of one item look the same.
     public init<ID: Hashable>(
         from old: [Item],
@@ -54,7 +54,7 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         let start = Self.commonPrefix(old, new, identity)
         let end = Self.commonSuffix(old, new, identity, after: start)
 
-        // Indexes of the old items of each identity, last first, so that the first is taken by `popLast`.
+        // Indexes of the old items of each identity, in reverse order, so that `popLast` takes the first.
         var places: [ID: [Int]] = [:]
         for index in (start..<(old.count - end)).reversed() { places[identity(old[index]), default: []].append(index) }
         var origins: [(from: Int, to: Int)] = []

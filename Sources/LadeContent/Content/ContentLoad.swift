@@ -1,6 +1,7 @@
-/// One load of a ``ContentModel``: an operation that gives one value, several, or none.
+/// One load of a ``ContentModel``: an operation that returns one value, several, or none.
 ///
-/// The operation runs outside the main actor. It must not hold the model: it is cancelled when the model is released.
+/// The operation runs outside the main actor. It must not capture the model: it is cancelled when the model is
+/// released.
 public struct ContentLoad<Value: Sendable>: Sendable {
     enum Kind: Sendable {
         case single(@concurrent @Sendable () async throws -> Value?)
@@ -11,7 +12,7 @@ public struct ContentLoad<Value: Sendable>: Sendable {
 
     let kind: Kind
 
-    /// A load that gives one value; nil leaves the model as it was before the load.
+    /// A load that returns one value; nil leaves the model as it was before the load.
     ///
     /// - Parameter operation: Runs in a task of the model, which is cancelled with the load.
     public init(_ operation: @escaping @concurrent @Sendable () async throws -> Value?) {
@@ -22,7 +23,7 @@ public struct ContentLoad<Value: Sendable>: Sendable {
         self.kind = kind
     }
 
-    /// A load that gives each value of a sequence; the model stays loading until the sequence ends.
+    /// A load that delivers each value of a sequence; the model stays loading until the sequence ends.
     public static func values<Values: AsyncSequence & Sendable>(
         of values: @escaping @concurrent @Sendable () async throws -> Values
     ) -> ContentLoad where Values.Element == Value {

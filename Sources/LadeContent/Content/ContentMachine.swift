@@ -1,27 +1,28 @@
-/// The state machine of a ``ContentModel``: an event goes in, the next snapshot and what is to be done come out.
+/// The state machine of a ``ContentModel``: it receives events, and returns the next snapshot and the effects to carry
+/// out.
 ///
-/// A value without tasks and without time. Each event makes one change of the snapshot. Loads have numbers, and an event of
-/// a load that was superseded or cancelled changes nothing.
+/// A value without tasks and without time. Each event makes one change of the snapshot. Loads have numbers; events of a
+/// load that was superseded or cancelled have no effect.
 struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     /// What happened.
     enum Event: Sendable {
-        /// A load is wanted.
+        /// A load was requested.
         case refresh(Input?, LoadReason?)
-        /// A store of the app had content while the load runs.
+        /// The app's store had content while the load was in progress.
         case stored(load: Int, Value)
-        /// A load that may give several values gave one.
+        /// A load with several values delivered one.
         case value(load: Int, Value, isEmpty: Bool)
-        /// A load ended with a value.
+        /// A load with one value ended with it.
         case finished(load: Int, Value, isEmpty: Bool)
-        /// A load ended without one, or after those that it gave.
+        /// A load ended without a value, or after its last one.
         case completed(load: Int)
         /// A load failed.
         case failed(load: Int, any Error)
-        /// The loads are no longer wanted.
+        /// The loads were cancelled.
         case cancel
     }
 
-    /// What the model does, in this order, after the snapshot has changed.
+    /// The effects that the model carries out, in this order, after the snapshot has changed.
     enum Effect: Sendable {
         /// Cancel the task of a load.
         case cancel(load: Int)
@@ -35,11 +36,11 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
         case failed(any Error)
     }
 
-    /// How a load is combined with those that run already.
+    /// How a load is combined with those in progress.
     let strategy: LoadStrategy
-    /// What is shown.
+    /// The current snapshot.
     private(set) var snapshot = ContentSnapshot<Value>(.unloaded)
-    /// What is shown again when the loads end without a result.
+    /// The snapshot to return to when the loads end without a result.
     private var settled = ContentSnapshot<Value>(.unloaded)
     private var running: [Int] = []
     private var waiting: [(load: Int, input: Input?)] = []
@@ -51,10 +52,10 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
         self.strategy = strategy
     }
 
-    /// Takes an event in.
+    /// Handles an event.
     ///
-    /// - Returns: What is to be done; nil for an event of a load that was superseded or cancelled, or when there is
-    ///   nothing to cancel.
+    /// - Returns: The effects to carry out; nil for an event of a load that was superseded or cancelled, or when there
+    ///   is nothing to cancel.
     mutating func handle(_ event: Event) -> [Effect]? {
         switch event {
         case .refresh(let input, let reason): refresh(input, reason)
@@ -88,7 +89,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     }
 
     private mutating func stored(_ load: Int, _ value: Value) -> [Effect]? {
-        // The network was faster, or there is something newer than the store has.
+        // The network was faster, or there is content that is newer than the store's.
         guard running.contains(load), snapshot.content == nil else { return nil }
         snapshot.content = value
         snapshot.isStale = true
@@ -111,7 +112,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
         return end(load, [.failed(error)])
     }
 
-    /// Takes a load out, and shows the outcome once none runs.
+    /// Removes a load, and applies the outcome once none is in progress.
     private mutating func end(_ load: Int, _ outcome: [Effect]) -> [Effect]? {
         guard let position = running.firstIndex(of: load) else { return nil }
         running.remove(at: position)

@@ -1,9 +1,9 @@
 import LadeCore
 
 extension ContentModel {
-    /// The tasks and sequences of a model, which end with it.
+    /// The tasks and sequences of a model, which end with the model.
     ///
-    /// An object of its own because a `deinit` runs outside the main actor. One lock guards the tasks.
+    /// A separate object because a `deinit` runs outside the main actor. One lock guards the tasks.
     final class Resources<LoadInput: Sendable, LoadValue: Sendable>: Sendable {
         private struct State {
             var loads: [Int: Task<Void, Never>] = [:]

@@ -15,7 +15,7 @@ public import Observation
 ///
 /// - Each transition changes ``snapshot`` as a whole and on the main actor: properties first, then the subscribers of
 ///   ``states(buffering:)``, then those of ``contentChanges`` or ``errors``.
-/// - Content stays there while a refresh runs and after one that failed.
+/// - Content stays available during a refresh and after a failed one.
 /// - ``cancel()`` returns to the state before the load. A load that was cancelled or superseded delivers nothing.
 /// - The model owns its loads: when it is released, they are cancelled and the sequences end.
 ///
@@ -25,7 +25,7 @@ public import Observation
 open class ContentModel<Input: Sendable, Value: Sendable> {
     /// Whether the triggers of a view's lifetime start a load.
     public enum TriggerPolicy: Sendable, Hashable {
-        /// Each time; the default.
+        /// Every time; the default.
         case always
         /// Only while there is no content: unloaded, or after a failure.
         case withoutContent
@@ -33,9 +33,9 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
         case olderThan(Duration)
     }
 
-    /// The state and what is worth showing beside it.
+    /// The state, together with further facts that are worth showing.
     public var snapshot: ContentSnapshot<Value> { machine.snapshot }
-    /// What the view's lifetime is; setting it starts and cancels loads as the triggers say.
+    /// The view's lifetime; setting it starts and cancels loads according to the triggers.
     ///
     /// `initialised` at first.
     public var lifetime = ViewLifetime.initialised {
@@ -63,7 +63,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     ///     default.
     ///   - cancelsOn: When in a view's lifetime the loads are cancelled; never by default.
     ///   - policy: Whether a trigger starts a load when there is content; always by default.
-    ///   - time: What measures debounces and the age of content.
+    ///   - time: The time source for debounces and the age of content.
     public init(
         strategy: LoadStrategy = .latest,
         triggers: Set<ViewLifetime> = [],
@@ -82,17 +82,17 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
         lifetimeChanged()
     }
 
-    /// Makes a model that loads by a closure which gives one value.
+    /// Makes a model that loads with a closure that returns one value.
     ///
     /// - Parameters:
     ///   - strategy: How a refresh is combined with the loads in progress; the latest wins by default.
     ///   - triggers: When in a view's lifetime a load starts; see ``init(strategy:triggers:cancelsOn:policy:time:)``.
     ///   - cancelsOn: When in a view's lifetime the loads are cancelled; never by default.
     ///   - policy: Whether a trigger starts a load when there is content; always by default.
-    ///   - time: What measures debounces and the age of content.
+    ///   - time: The time source for debounces and the age of content.
     ///   - isEmpty: Whether a value counts as nothing found; none does by default.
-    ///   - stored: Gives content from a store of the app while the first load runs, shown as stale; nil for none.
-    ///   - load: Gives the value; nil for no change. Runs outside the main actor, and is cancelled with its load.
+    ///   - stored: Returns content from the app's store during the first load, shown as stale; nil for none.
+    ///   - load: Returns the value; nil for no change. It runs outside the main actor and is cancelled with its load.
     public init(
         strategy: LoadStrategy = .latest,
         triggers: Set<ViewLifetime> = [],
@@ -124,14 +124,14 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     ///
     /// The default is the closure that the model was made with.
     ///
-    /// The load must not hold the model: it would keep the model, and itself, alive.
+    /// The load must not capture the model: it would keep the model, and itself, alive.
     open func makeLoad(_ input: Input?) -> ContentLoad<Value> {
         loadMaker(input)
     }
 
     /// Whether a value counts as nothing found.
     ///
-    /// The default is what the model was made with, else false.
+    /// The default is the closure that the model was made with, else false.
     open func isEmpty(_ value: Value) -> Bool {
         emptiness(value)
     }
@@ -142,22 +142,24 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     public var state: ContentState<Value> { snapshot.state }
     /// Whether a load is in progress.
     public var isLoading: Bool { snapshot.isLoading }
-    /// The last content, also while a refresh runs and after one that failed.
+    /// The last content.
+    ///
+    /// It stays available during a refresh and after a failed one.
     public var content: Value? { snapshot.content }
     /// The error of the last load; nil unless the state is ``ContentState/error(_:)``.
     public var lastError: (any Error)? { state.error }
 
-    /// The states: first the present one, then each change.
+    /// The states: first the current one, then each change.
     ///
-    /// A value over time: a subscriber that is slower than the changes gets the newest with `latest`, which is the default.
-    /// The sequence ends when the model is released.
+    /// With `latest`, the default, a subscriber that is slower than the changes receives only the newest state. The
+    /// sequence ends when the model is released.
     public func states(
         buffering: StateBuffering = .latest
     ) -> some AsyncSequence<ContentState<Value>, Never> & Sendable {
         snapshots(buffering: buffering).map(\.state)
     }
 
-    /// The snapshots: first the present one, then each change; see ``states(buffering:)``.
+    /// The snapshots: first the current one, then each change; see ``states(buffering:)``.
     public func snapshots(
         buffering: StateBuffering = .latest
     ) -> AsyncStream<ContentSnapshot<Value>> {
@@ -167,10 +169,10 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
         )
     }
 
-    /// Every content from now on, also content that equals the last; each subscriber gets all of it.
+    /// Every content from now on, even if it equals the last; each subscriber receives all of them.
     public var contentChanges: AsyncStream<Value> { resources.changes.subscribe() }
 
-    /// Every error from now on, also one that equals the last; each subscriber gets all of them.
+    /// Every error from now on, even if it equals the last; each subscriber receives all of them.
     public var errors: AsyncStream<any Error> { resources.errors.subscribe() }
 
     /// The input of every refresh from now on.
@@ -187,25 +189,25 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     ///
     /// Cancelling the waiting task does not cancel the load.
     ///
-    /// - Returns: The state then; `loading` when the waiting task was cancelled.
+    /// - Returns: The state after the load; `loading` when the waiting task was cancelled.
     @discardableResult
     public func load(_ input: Input? = nil) async -> ContentState<Value> {
         handle(.refresh(input, nil))
         return await settledState()
     }
 
-    /// Repeats the load that failed, with its input; does nothing unless the state is ``ContentState/error(_:)``.
+    /// Repeats the failed load with its input; has no effect unless the state is ``ContentState/error(_:)``.
     public func retry() {
         guard lastError != nil, case .some(let input) = machine.lastInput else { return }
         handle(.refresh(input, reason(of: input)))
     }
 
-    /// Why a load with an input runs; nil leaves it to the machine.
+    /// Why a load with an input runs; nil leaves it to the state machine.
     ///
     /// Overridden by models with pages.
     func reason(of input: Input?) -> LoadReason? { nil }
 
-    /// Cancels the loads: the state is what it was before them, and no error is reported.
+    /// Cancels the loads: the state returns to what it was before them, and no error is reported.
     public func cancel() {
         resources.debounce(nil)
         lastChange = nil
@@ -244,7 +246,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 
     private func start(_ number: Int, _ input: Input?) {
         let load = makeLoad(input)
-        // Owned by the resources, which cancel it with the model; neither keeps the model.
+        // The resources own the task and cancel it with the model; neither keeps the model alive.
         let task = Task { [weak self] in
             do {
                 switch load.kind {
@@ -284,7 +286,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 
     private func fail(_ number: Int, _ error: any Error) {
         resources.cancel(number)
-        // Cancellation is no failure: the model shows what it showed before.
+        // Cancellation is not a failure: the model returns to its earlier state.
         handle(error.isCancellation ? .completed(load: number) : .failed(load: number, error))
     }
 
@@ -309,12 +311,12 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 }
 
 extension ContentModel where Input: Equatable {
-    /// Starts a load unless the input is that of the last such call; for search as the user types.
+    /// Starts a load unless the input equals that of the last such call; for search as the user types.
     ///
     /// - Parameters:
-    ///   - input: What is to be loaded.
-    ///   - delay: How long the input must stay the same before the load starts; another call within it replaces this one.
-    ///     No delay by default.
+    ///   - input: The input of the load.
+    ///   - delay: How long the input must stay the same before the load starts; another call during the delay replaces
+    ///     this one. No delay by default.
     public func refresh(whenChanged input: Input?, after delay: Duration = .zero) {
         if let lastChange, lastChange == input { return }
         lastChange = .some(input)
@@ -323,10 +325,10 @@ extension ContentModel where Input: Equatable {
             return refresh(input)
         }
         let time = time
-        // Owned by the resources: the next call and the end of the model cancel it.
+        // The resources own it: the next call and the end of the model cancel it.
         resources.debounce(
             Task { [weak self] in
-                // Only cancellation ends the wait early, and then another input is on its way.
+                // Only cancellation ends the wait early, and then another input follows.
                 guard (try? await time.sleep(for: delay)) != nil, !Task.isCancelled else { return }
                 self?.refresh(input)
             }
@@ -334,11 +336,11 @@ extension ContentModel where Input: Equatable {
     }
 }
 
-/// How many states a subscriber that is slower than the changes gets.
+/// Which states a subscriber receives that is slower than the changes.
 public enum StateBuffering: Sendable, Hashable {
-    /// The newest only; those between are left out.
+    /// Only the newest.
     case latest
-    /// Every one.
+    /// All of them.
     case all
 }
 

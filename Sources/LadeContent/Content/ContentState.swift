@@ -1,4 +1,4 @@
-/// What a view shows of content that loads asynchronously: one of five states.
+/// The state of content that loads asynchronously, as a view shows it.
 ///
 /// ```swift
 /// switch model.state {
@@ -10,10 +10,10 @@
 /// }
 /// ```
 ///
-/// What is worth showing beside the state (the content from before a refresh or a failure, why a load runs) is in
-/// ``ContentSnapshot``. Source: TDCContentLoading, `ContentLoadingState`.
+/// ``ContentSnapshot`` has further facts that are worth showing: the content from before a refresh or a failure, and
+/// why a load runs. Source: TDCContentLoading, `ContentLoadingState`.
 public enum ContentState<Value: Sendable>: Sendable {
-    /// Nothing was asked for yet.
+    /// Nothing was requested yet.
     case unloaded
     /// A load is in progress.
     case loading
@@ -73,21 +73,21 @@ public enum LoadReason: Sendable, Hashable {
     case first
     /// There is content, which the load replaces.
     case refresh
-    /// The load fetches the page after those that are there.
+    /// The load gets the page after the loaded ones.
     case nextPage
 }
 
-/// Everything a view shows at one instant: the state, and what is worth showing beside it.
+/// Everything that a view shows at one instant: the state, the content and the reason of a load.
 ///
 /// A value that changes as a whole: no observer sees a state with the content of another.
 public struct ContentSnapshot<Value: Sendable>: Sendable {
     /// One of the five states.
     public internal(set) var state: ContentState<Value>
-    /// The last content: that of the state, or while a load runs and after a failure that from before.
+    /// The last content: that of the state or, during a load and after a failure, the content from before.
     public internal(set) var content: Value?
     /// Why a load runs; nil when none does.
     public internal(set) var reason: LoadReason?
-    /// Whether ``content`` came from a store of the app while the load that replaces it runs or after it failed.
+    /// Whether ``content`` came from the app's store, while the load that replaces it runs or after it failed.
     public internal(set) var isStale = false
 
     init(_ state: ContentState<Value>, content: Value? = nil) {

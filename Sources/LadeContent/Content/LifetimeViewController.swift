@@ -9,7 +9,7 @@
     open class LifetimeViewController: UIViewController {
         private let broadcast = Broadcast<ViewLifetime>()
 
-        /// The lifetime from now on; ends when the controller is released.
+        /// The changes of the lifetime from now on; the sequence ends when the controller is released.
         public var lifetimes: AsyncStream<ViewLifetime> { broadcast.subscribe() }
 
         deinit {

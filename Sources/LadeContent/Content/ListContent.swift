@@ -1,4 +1,4 @@
-/// Where an item is in a list with sections.
+/// The position of an item in a list with sections.
 public struct ListIndex: Sendable, Hashable, Comparable {
     /// The section, from 0.
     public var section: Int
@@ -19,10 +19,10 @@ public struct ListIndex: Sendable, Hashable, Comparable {
 
 /// Content that is a list, in one section or several.
 ///
-/// No look-up traps: an index out of range gives nil, a section out of range has no items. Source: TDCContentLoading,
-/// `ListLoading`.
+/// Look-ups never trap: an index out of range returns nil, and a section out of range has no items. Source:
+/// TDCContentLoading, `ListLoading`.
 public protocol ListContent<Item> {
-    /// What the list is of.
+    /// The type of the items.
     associatedtype Item
 
     /// How many sections there are.
@@ -34,14 +34,14 @@ public protocol ListContent<Item> {
 }
 
 extension ListContent {
-    /// How many items all sections have together.
+    /// The number of items in all sections.
     public var totalItemCount: Int {
         (0..<max(0, sectionCount)).reduce(0) { $0 + itemCount(inSection: $1) }
     }
 }
 
 extension Array: ListContent {
-    /// An array is one section.
+    /// One: an array is a single section.
     public var sectionCount: Int { 1 }
 
     /// The number of elements for section 0, and 0 for every other.
@@ -80,11 +80,11 @@ public struct SectionedContent<Item: Sendable>: ListContent, Sendable {
 
 extension SectionedContent: Equatable where Item: Equatable {}
 
-// A model of a list is a list itself: that of its content, and empty without any.
+// A model of a list is itself a list: that of its content, and empty without content.
 extension ContentModel where Value: ListContent {
     /// How many sections the content has; 0 without content.
     public var sectionCount: Int { content?.sectionCount ?? 0 }
-    /// How many items the content has in all; 0 without content.
+    /// How many items the content has in total; 0 without content.
     public var totalItemCount: Int { content?.totalItemCount ?? 0 }
 
     /// How many items a section of the content has; 0 without content.

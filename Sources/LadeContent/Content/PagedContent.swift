@@ -6,15 +6,15 @@ public struct PagedContent<Item: Sendable>: ListContent, Sendable {
     public internal(set) var hasMore: Bool
     /// How many pages were loaded.
     public internal(set) var pageCount: Int
-    /// What the answer of the last page said about the next.
+    /// The cursor of the last page.
     var cursor: (any Sendable)?
 
-    /// Pages are one section.
+    /// One: all pages form a single section.
     public var sectionCount: Int { 1 }
 
     /// The number of loaded items for section 0, and 0 for every other.
     ///
-    /// A row for a spinner is not counted.
+    /// A row for an activity indicator is not counted.
     public func itemCount(inSection section: Int) -> Int { items.itemCount(inSection: section) }
 
     /// The item; nil where none is loaded.
@@ -28,17 +28,17 @@ extension PagedContent: Equatable where Item: Equatable {
     }
 }
 
-/// Which page a ``PagedContentModel`` wants.
+/// The page that a ``PagedContentModel`` requests.
 public struct PagePosition<Query: Sendable>: Sendable {
-    /// What is listed; nil when the model was refreshed without a query.
+    /// The query of the list; nil when the model was refreshed without one.
     public let query: Query?
     /// The number of the page, from 0.
     public let index: Int
     /// How many items a page has.
     public let size: Int
-    /// How many items the pages before it had, which need not be `index` times `size`.
+    /// How many items the earlier pages had, which need not be `index` times `size`.
     public let itemsBefore: Int
-    /// What the page before gave as ``ContentPage/cursor``: a token, an address, a `Page`; nil for the first page.
+    /// The ``ContentPage/cursor`` of the page before: a token, an address, a `Page`; nil for the first page.
     public let cursor: (any Sendable)?
 }
 
@@ -46,11 +46,12 @@ public struct PagePosition<Query: Sendable>: Sendable {
 public struct ContentPage<Item: Sendable>: Sendable {
     /// Its items.
     public var items: [Item]
-    /// What finds the next page, given back in ``PagePosition/cursor``.
+    /// Finds the next page; passed on in ``PagePosition/cursor``.
     public var cursor: (any Sendable)?
     /// Whether there is another page.
     ///
-    /// Nil, the default, infers it: yes with a cursor; without one, when the page has as many items as were asked for.
+    /// Nil, the default, infers it. With a cursor there is another page; without one, there is if the page has the
+    /// requested number of items.
     public var hasMore: Bool?
 
     /// Makes a page.

@@ -1,11 +1,11 @@
 public import LadeCore
 public import Observation
 
-/// What a refresh of a ``PagedContentModel`` asks for.
+/// The input of a ``PagedContentModel``'s refresh.
 public enum PagedInput<Query: Sendable>: Sendable {
-    /// The first page, in place of all that is loaded.
+    /// The first page, replacing all loaded pages.
     case startOver(Query?)
-    /// The page after those that are loaded.
+    /// The page after the loaded ones.
     case nextPage
 }
 
@@ -34,10 +34,10 @@ public enum ContentFault: Error, Sendable, Hashable, CustomStringConvertible {
 /// model.loadNextPage()          // when the list has scrolled near its end
 /// ```
 ///
-/// The loaded pages stay while another loads and after one that failed. ``loadNextPage()`` does nothing while a load is in
-/// progress and when there is no further page, so a view may call it for each row it shows; ``ContentModel/retry()`` asks
-/// again for the page that failed. A refresh without input starts over with the last query. Source: TDCContentLoading,
-/// `PagingContentLoadingViewModel`.
+/// Loaded pages stay available while another loads and after a failure. ``loadNextPage()`` has no effect while a load
+/// is in progress and when there is no further page, so a view may call it for each row that it shows.
+/// ``ContentModel/retry()`` requests the failed page again. A refresh without input starts over with the last query.
+/// Source: TDCContentLoading, `PagingContentLoadingViewModel`.
 @Observable
 open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<PagedInput<Query>, PagedContent<Item>> {
     /// Loads one page.
@@ -57,7 +57,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     ///   - triggers: When in a view's lifetime the list starts over; never by default.
     ///   - cancelsOn: When in a view's lifetime a load is cancelled; never by default.
     ///   - policy: Whether a trigger starts over when there is content; always by default.
-    ///   - time: What measures debounces and the age of content.
+    ///   - time: The time source for debounces and the age of content.
     ///   - loadPage: Loads one page; runs outside the main actor.
     /// - Throws: ``ContentFault/pageSize(_:)`` for a page size of less than 1.
     public init(
@@ -77,23 +77,23 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     /// The loaded items; empty without content.
     public var items: [Item] { content?.items ?? [] }
 
-    /// Whether there is a page after those that are loaded; false without content.
+    /// Whether there is a page after the loaded ones; false without content.
     public var hasMore: Bool { content?.hasMore ?? false }
 
-    /// Loads the first page in place of all that is loaded.
+    /// Loads the first page and replaces all loaded pages.
     public func startOver(with query: Query? = nil) {
         refresh(.startOver(query))
     }
 
-    /// Loads the next page; does nothing while a load is in progress and when there is none.
+    /// Loads the next page; has no effect while a load is in progress and when there is no further page.
     public func loadNextPage() {
         guard hasMore, !isLoading else { return }
         handle(.refresh(.nextPage, .nextPage))
     }
 
-    /// Sets the page size, and starts over when it differs and something was loaded.
+    /// Sets the page size, and starts over if it changes and pages were loaded.
     ///
-    /// - Throws: ``ContentFault/pageSize(_:)`` for less than 1; nothing changes then.
+    /// - Throws: ``ContentFault/pageSize(_:)`` for less than 1; then nothing changes.
     public func setPageSize(_ size: Int) throws(ContentFault) {
         guard size > 0 else { throw .pageSize(size) }
         guard size != pageSize else { return }
@@ -102,7 +102,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         startOver(with: query)
     }
 
-    /// Makes the load of a page, and adds it to those that are loaded.
+    /// Makes the load of a page, whose items are appended to the loaded ones.
     public final override func makeLoad(_ input: PagedInput<Query>?) -> ContentLoad<PagedContent<Item>> {
         let base: PagedContent<Item>?
         switch input {
@@ -131,7 +131,7 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         }
     }
 
-    /// Whether nothing is loaded and there is no further page.
+    /// Whether no items are loaded and there is no further page.
     open override func isEmpty(_ value: PagedContent<Item>) -> Bool { value.items.isEmpty && !value.hasMore }
 
     override func reason(of input: PagedInput<Query>?) -> LoadReason? {

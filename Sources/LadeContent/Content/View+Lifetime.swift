@@ -2,9 +2,9 @@
     public import SwiftUI
 
     extension View {
-        /// Reports the appearing and disappearing of the view to a content model, whose triggers decide what it does.
+        /// Reports appearing and disappearing of the view to a content model, whose triggers decide what to load.
         ///
-        /// SwiftUI has no separate events before and after: both are reported, in order, when it says one.
+        /// SwiftUI has one event where UIKit has two (before and after): both are reported, in order.
         public func reportsLifetime<Input, Value>(to model: ContentModel<Input, Value>) -> some View {
             onAppear {
                 model.lifetime = .willAppear

@@ -1,9 +1,9 @@
-/// Where a view is in its life; starts and cancels the loads of a ``ContentModel``.
+/// The phases of a view's life, which start and cancel the loads of a ``ContentModel``.
 ///
-/// Adapters for SwiftUI and UIKit report it where those frameworks exist; anything else sets
-/// ``ContentModel/lifetime`` or binds a sequence to it. Source: TDCContentLoading, `ViewLifetime`.
+/// Adapters for SwiftUI and UIKit report them where those frameworks exist. Otherwise set ``ContentModel/lifetime`` or
+/// bind a sequence to it. Source: TDCContentLoading, `ViewLifetime`.
 public enum ViewLifetime: Sendable, Hashable, CaseIterable {
-    /// The view exists and has not loaded anything.
+    /// The view exists and has loaded nothing.
     case initialised
     /// The view has loaded.
     case didLoad

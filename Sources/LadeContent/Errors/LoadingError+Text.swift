@@ -1,10 +1,8 @@
 public import Lade
 
-/// Texts for the numbers of the URL error domain, which apps of Apple's platforms know.
-///
-/// Source: `requests-pages-queues.md` §6.4.
+/// Texts for the codes of Foundation's URL error domain.
 public enum URLErrorText {
-    /// The text for a code; one for unknown errors when it has none.
+    /// The text for a code; the text for unknown errors if it has none.
     public static func text(for code: Int, in language: MessageLanguage = .preferred) -> String {
         table.text(code, in: language) ?? Message.unknownError.text(in: language)
     }
@@ -54,7 +52,7 @@ public enum URLErrorText {
 }
 
 extension LoadingError {
-    /// The number that the URL error domain has for the failure; -1 when it has none.
+    /// The code of the URL error domain for the failure; -1 when there is none.
     public var urlErrorCode: Int {
         switch self {
         case .cancelled: -999
@@ -84,7 +82,7 @@ extension LoadingError {
         }
     }
 
-    /// A text for the user.
+    /// A text for display to the user.
     public func text(in language: MessageLanguage = .preferred) -> String {
         switch self {
         case .unacceptableStatus(let status, _): status.text(in: language)

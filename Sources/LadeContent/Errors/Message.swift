@@ -1,4 +1,4 @@
-/// The texts of our own.
+/// The texts of this module.
 enum Message: Int, CaseIterable {
     case severalErrors = 1
     case invalidData

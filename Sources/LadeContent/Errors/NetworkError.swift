@@ -5,39 +5,41 @@
 #endif
 public import Lade
 
-/// What request handles and queues fail with: something to act on, and a text to show.
+/// The error of request handles and queues, with a text for display to the user.
 ///
 /// ```swift
 /// message = error.text(in: .french)     // or error.localizedDescription, in the user's language
 /// ```
 ///
-/// Source: brief `srg-network.txt`, `requests-pages-queues.md` §6.
+/// The codes are those of SRGNetwork.
 @nonexhaustive
 public enum NetworkError: Error, Sendable {
-    /// The server answered with a status that counts as refusal, from the address given, without secrets.
+    /// The server answered with a status that counts as an error; the address is without secrets.
     case http(Status, url: String?)
-    /// The answer could not be turned into the value that was asked for, and why.
+    /// The answer could not be decoded into the requested value.
     case invalidData(any Error, url: String?)
     /// Several errors were reported to a queue, in this order.
     case multiple([any Error])
-    /// The page was loaded, but its answer names a next one that cannot be followed.
+    /// The page was loaded, but its answer names a next page that cannot be loaded.
     case pagination(PageFailure)
-    /// No answer was had. When the certificate was refused, a public WiFi's login page is the likely reason.
+    /// There was no answer.
+    ///
+    /// If the certificate was refused, the login page of a public WiFi is a likely cause.
     case transport(LoadingError, looksLikePublicWiFi: Bool)
 }
 
 extension NetworkError {
-    /// The kinds of error that have a number, that of the brief.
+    /// The kinds of error that have a code, compatible with SRGNetwork.
     public enum Code: Int, Sendable, Hashable {
-        /// The server refused.
+        /// The server answered with an error status.
         case http = 0
-        /// The answer could not be used.
+        /// The answer could not be decoded.
         case invalidData = 1
         /// Several errors.
         case multiple = 2
     }
 
-    /// The kind of error; nil for what comes from below and keeps its own.
+    /// The kind of error; nil for an error of a lower layer.
     public var code: Code? {
         switch self {
         case .http: .http
@@ -47,7 +49,7 @@ extension NetworkError {
         }
     }
 
-    /// The status of the answer, when one arrived and was refused.
+    /// The status of the answer, if it was the cause.
     public var status: Status? {
         switch self {
         case .http(let status, _): status
@@ -66,20 +68,20 @@ extension NetworkError {
         }
     }
 
-    /// The several errors; empty for any other.
+    /// The individual errors of ``multiple(_:)``; empty otherwise.
     public var errors: [any Error] {
         if case .multiple(let errors) = self { errors } else { [] }
     }
 
-    /// The error from below, when this is one.
+    /// The error of the lower layer; nil if it is of another kind.
     public var loadingError: LoadingError? {
         if case .transport(let error, _) = self { error } else { nil }
     }
 
-    /// Whether the caller gave up, which is an outcome and not a failure.
+    /// Whether the call was cancelled, which is an outcome and not a failure.
     public var isCancellation: Bool { loadingError?.isCancellation ?? false }
 
-    /// A text for the user.
+    /// A text for display to the user.
     public func text(in language: MessageLanguage = .preferred) -> String {
         switch self {
         case .http(let status, _): status.text(in: language)
@@ -92,10 +94,10 @@ extension NetworkError {
 }
 
 extension NetworkError: LocalizedError, CustomStringConvertible {
-    /// The text for the user, in a language of theirs.
+    /// The text for display, in one of the user's languages.
     public var errorDescription: String? { text() }
 
-    /// One plain sentence for the log, in English.
+    /// One plain sentence for logs, in English.
     public var description: String {
         switch self {
         case .http(let status, let url): "\(url ?? "The server") answered \(status) (\(status.text(in: .english)))."

@@ -1,10 +1,9 @@
 public import Lade
 
 extension Status {
-    /// A text for the user that says what the status means; never empty.
+    /// A text for display to the user that explains the status; never empty.
     ///
-    /// Covers the registered codes and those that are widely used without registration; the others get the text of their
-    /// class. Source: `requests-pages-queues.md` §6.4.
+    /// Covers the registered codes and widely used unregistered ones; all others have the text of their class.
     public func text(in language: MessageLanguage = .preferred) -> String {
         Self.texts.text(code, in: language) ?? Self.texts.text(code / 100, in: language)
             ?? Message.unknownError.text(in: language)

@@ -1,6 +1,6 @@
 public import Lade
 
-/// The request for the first page of a list, from which those for the others are derived.
+/// The request for the first page of a list, from which requests for other pages are derived.
 ///
 /// ```swift
 /// let first = FirstPageHandle(loader, shows) { outcome in
@@ -22,13 +22,13 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         self.run = run
     }
 
-    /// Makes the request for the first page, whose size is left to the service.
+    /// Makes the request for the first page; the service chooses the page size.
     ///
     /// - Parameters:
-    ///   - loader: Who loads the pages; not kept.
+    ///   - loader: The loader of the pages; not kept alive.
     ///   - paged: The list.
-    ///   - options: How what is not plain success is dealt with.
-    ///   - activity: Where its running is counted.
+    ///   - options: How outcomes other than success are handled.
+    ///   - activity: The activity that counts the request.
     ///   - completion: Called on the main actor with each page, unless its request is cancelled.
     public convenience init(
         _ loader: Loader,
@@ -40,15 +40,15 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         self.init(LoaderAccess(loader), paged, options, activity, .main(completion))
     }
 
-    /// Makes the request for the first page, to be told of where the caller wants.
+    /// Makes the request for the first page, with a completion on a given executor.
     ///
     /// - Parameters:
-    ///   - loader: Who loads the pages; not kept.
+    ///   - loader: The loader of the pages; not kept alive.
     ///   - paged: The list.
-    ///   - options: How what is not plain success is dealt with; ``RequestOptions/backgroundCompletion`` goes before the
-    ///     executor.
-    ///   - activity: Where its running is counted.
-    ///   - executor: Where to call back.
+    ///   - options: How outcomes other than success are handled; ``RequestOptions/backgroundCompletion`` takes
+    ///     precedence over the executor.
+    ///   - activity: The activity that counts the request.
+    ///   - executor: Where the completion runs.
     ///   - completion: Called with each page, unless its request is cancelled.
     public convenience init(
         _ loader: Loader,
@@ -72,16 +72,16 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         self.init(PageRun(source, paged.firstPage(), options))
     }
 
-    /// The first page, with the size that it asks for.
+    /// The first page, with its requested size.
     public var page: Page { run.page }
 
-    /// What is sent for that page.
+    /// The request for that page.
     public var request: Request { run.page.request }
 
-    /// How what is not plain success is dealt with.
+    /// How outcomes other than success are handled.
     public var options: RequestOptions { run.options }
 
-    /// Whether a run is under way; see ``RequestHandle/isRunning``.
+    /// Whether a run is in progress; see ``RequestHandle/isRunning``.
     public var isRunning: Bool { run.control.isRunning }
 
     /// Starts a run; see ``RequestHandle/resume()``.
@@ -89,34 +89,35 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
         run.resume(keeping: self)
     }
 
-    /// Ends the run; see ``RequestHandle/cancel()``.
+    /// Cancels the run; see ``RequestHandle/cancel()``.
     public func cancel() {
         run.control.cancel()
     }
 
-    /// Tells every change of ``isRunning``, in order, where it is made.
+    /// Reports every change of ``isRunning``, in order, on the thread that makes the change.
     public func observeRunning(_ handler: @escaping @Sendable (_ isRunning: Bool) -> Void) -> RunningObservation {
         run.control.observe(handler)
     }
 
-    /// The first page with another size, with the same options, not started.
+    /// A request for the first page with another size and the same options, not started.
     ///
-    /// - Parameter size: How many items to ask for; 0 leaves it to the service. The sizer always gets the original
-    ///   request, so the last size counts.
-    /// - Returns: Another request.
+    /// - Parameter size: The number of items to request; 0 leaves it to the service. The sizer always receives the
+    ///   original request, so the last size counts.
+    /// - Returns: The new request.
     public func with(pageSize size: Int) -> FirstPageHandle {
         FirstPageHandle(run.turned(to: run.source.paged.firstPage(size: size)))
     }
 
-    /// The request for a page, with the same options, not started.
+    /// A request for a page, with the same options, not started.
     ///
-    /// - Parameter page: One that this request, or one derived with it, was told; nil for its own.
-    /// - Returns: A request for that page alone.
+    /// - Parameter page: A page that the completion of this request, or of a derived one, received; nil for the first
+    ///   page.
+    /// - Returns: The request for that page.
     public func handle(for page: Page?) -> PageHandle<Value> {
         PageHandle(run.turned(to: page ?? self.page))
     }
 
-    /// The same request with other options in place of its own, not started.
+    /// The same request with other options, not started.
     public func with(options: RequestOptions) -> FirstPageHandle {
         FirstPageHandle(run.with(options))
     }
@@ -128,7 +129,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
 }
 
 extension FirstPageHandle {
-    /// What it is, the page, and whether it runs.
+    /// The type, the page, and whether it is running.
     public var description: String {
         description("FirstPageHandle", of: page)
     }

@@ -2,7 +2,7 @@ public import Lade
 
 /// The request for one page of a list, made by ``FirstPageHandle/handle(for:)``.
 ///
-/// It runs as a ``RequestHandle`` does; from it no other pages can be derived.
+/// It behaves as a ``RequestHandle``; no requests for other pages can be derived from it.
 public final class PageHandle<Value: Sendable>: GroupedRequest {
     private let run: PageRun<Value>
 
@@ -10,16 +10,16 @@ public final class PageHandle<Value: Sendable>: GroupedRequest {
         self.run = run
     }
 
-    /// The page that it asks for.
+    /// The page that it requests.
     public var page: Page { run.page }
 
-    /// What is sent for that page.
+    /// The request for that page.
     public var request: Request { run.page.request }
 
-    /// How what is not plain success is dealt with.
+    /// How outcomes other than success are handled.
     public var options: RequestOptions { run.options }
 
-    /// Whether a run is under way; see ``RequestHandle/isRunning``.
+    /// Whether a run is in progress; see ``RequestHandle/isRunning``.
     public var isRunning: Bool { run.control.isRunning }
 
     /// Starts a run; see ``RequestHandle/resume()``.
@@ -27,17 +27,17 @@ public final class PageHandle<Value: Sendable>: GroupedRequest {
         run.resume(keeping: self)
     }
 
-    /// Ends the run; see ``RequestHandle/cancel()``.
+    /// Cancels the run; see ``RequestHandle/cancel()``.
     public func cancel() {
         run.control.cancel()
     }
 
-    /// Tells every change of ``isRunning``, in order, where it is made.
+    /// Reports every change of ``isRunning``, in order, on the thread that makes the change.
     public func observeRunning(_ handler: @escaping @Sendable (_ isRunning: Bool) -> Void) -> RunningObservation {
         run.control.observe(handler)
     }
 
-    /// The same request with other options in place of its own, not started.
+    /// The same request with other options, not started.
     public func with(options: RequestOptions) -> PageHandle {
         PageHandle(run.with(options))
     }
@@ -49,7 +49,7 @@ public final class PageHandle<Value: Sendable>: GroupedRequest {
 }
 
 extension PageHandle {
-    /// What it is, the page, and whether it runs.
+    /// The type, the page, and whether it is running.
     public var description: String {
         description("PageHandle", of: page)
     }

@@ -1,6 +1,6 @@
 import Lade
 
-/// What the handles of one paged endpoint share.
+/// The shared parts of the handles of one paged endpoint.
 struct PageSource<Value: Sendable>: Sendable {
     let access: LoaderAccess
     let paged: PagedEndpoint<Value>
@@ -8,7 +8,7 @@ struct PageSource<Value: Sendable>: Sendable {
     let completion: Completion<PageOutcome<Value>>
 }
 
-/// What every handle of a page holds: the page, its options, and its runs.
+/// The state of a page's handle: the page, its options, and its runs.
 final class PageRun<Value: Sendable>: Sendable {
     let source: PageSource<Value>
     let page: Page
@@ -22,7 +22,7 @@ final class PageRun<Value: Sendable>: Sendable {
         control = RunControl(countedIn: source.activity)
     }
 
-    /// Starts a run that keeps the handle until its end.
+    /// Starts a run that keeps the handle alive until its end.
     func resume(keeping handle: any GroupedRequest) {
         control.start(
             source.access,

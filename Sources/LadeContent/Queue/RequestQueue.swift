@@ -1,7 +1,8 @@
 import LadeCore
 public import Observation
 
-/// A group of requests that counts as one: it runs while any of them runs, joins their errors, and cancels them together.
+/// A group of requests with a common state: it runs while any of them runs, collects their errors, and cancels them
+/// together.
 ///
 /// ```swift
 /// queue = RequestQueue { change in
@@ -15,25 +16,25 @@ public import Observation
 /// })
 /// ```
 ///
-/// It orders nothing and limits nothing: that is the loader's. Requests are added whenever wanted, from any thread, also
-/// from the completion of another. Hand the queue to parts of the program that add their own.
+/// It neither orders nor limits its requests; the loader's service does that. Requests may be added at any time, from
+/// any thread, and from the completion of another request. Pass the queue to parts of the program that add their own
+/// requests.
 ///
-/// Whoever made the queue keeps it: it does not keep itself, and when it goes away its requests are cancelled and it tells
-/// nothing more. A request that was added and not started yet is kept by the queue until it is started or the queue is
-/// cancelled; a running one keeps itself; one that has ended stays associated as long as somebody else keeps it. So a
-/// completion may hold the queue, once its request is started. Source: brief `srg-network.txt`,
-/// `requests-pages-queues.md` §4.
+/// The queue does not keep itself alive. When it is released, its requests are cancelled and it reports nothing more. A
+/// request that was added and not started is kept alive by the queue until it is started or the queue is cancelled. A
+/// running request keeps itself alive. One that has ended stays in the queue as long as another reference to it exists.
+/// So a completion may capture the queue, once its request is started.
 public final class RequestQueue: Sendable, Observable {
-    /// What happened to the queue as a whole.
+    /// A change of the queue as a whole.
     public enum Change: Sendable {
         /// The first of its requests started.
         case started
-        /// The last of its requests ended; with the error that was reported meanwhile, or
+        /// The last of its requests ended; with the error that was reported during the run, or
         /// ``NetworkError/multiple(_:)`` for several.
         case finished((any Error)?)
     }
 
-    /// How a queue deals with errors.
+    /// How a queue handles errors.
     public struct Options: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: Int
@@ -49,10 +50,10 @@ public final class RequestQueue: Sendable, Observable {
 
     private struct Member {
         weak var request: (any GroupedRequest)?
-        /// Holds a request that was not started yet.
+        /// Keeps a request alive that was not started yet.
         var kept: (any GroupedRequest)?
         var observation: RunningObservation?
-        /// Nil until it is known.
+        /// Nil until known.
         var isRunning: Bool?
         let number: Int
     }
@@ -65,10 +66,10 @@ public final class RequestQueue: Sendable, Observable {
         var runningCount = 0
         var purgeCount = 32
         var errors: [any Error] = []
-        /// What has happened and is not told yet.
-        var untoldChanges: [Change] = []
+        /// Changes that were not reported yet.
+        var pendingChanges: [Change] = []
 
-        /// Takes in whether a member runs.
+        /// Records whether a member runs.
         ///
         /// - Returns: Whether the queue's own state has changed.
         mutating func set(_ isRunning: Bool, for id: ObjectIdentifier) -> Bool {
@@ -78,7 +79,7 @@ public final class RequestQueue: Sendable, Observable {
             return settle()
         }
 
-        /// Takes out the members that are gone, to be let go of outside the lock.
+        /// Removes the members that were deallocated; the result must be released outside the lock.
         mutating func removeGone(_ ids: [ObjectIdentifier]) -> [Member] {
             ids.compactMap { id in
                 guard let member = members[id], member.request == nil else { return nil }
@@ -93,9 +94,9 @@ public final class RequestQueue: Sendable, Observable {
             isRunning = runningCount > 0
             if isRunning {
                 errors = []
-                untoldChanges.append(.started)
+                pendingChanges.append(.started)
             } else {
-                untoldChanges.append(.finished(Self.joined(errors)))
+                pendingChanges.append(.finished(Self.joined(errors)))
             }
             observers.note(isRunning)
             return true
@@ -106,7 +107,7 @@ public final class RequestQueue: Sendable, Observable {
         }
     }
 
-    /// How it deals with errors; they are only collected by default.
+    /// How it handles errors; by default they are only collected.
     public let options: Options
 
     private let onChange: (@MainActor @Sendable (Change) -> Void)?
@@ -116,9 +117,9 @@ public final class RequestQueue: Sendable, Observable {
     /// Makes an empty queue.
     ///
     /// - Parameters:
-    ///   - options: How it deals with errors.
-    ///   - onChange: Told on the main actor whenever the queue starts and ends running, any number of times: at once when
-    ///     the change is made there, otherwise soon after, and always in order.
+    ///   - options: How it handles errors.
+    ///   - onChange: Called on the main actor whenever the queue starts or stops running, in order. When the change is
+    ///     made on the main actor, it is called immediately.
     public init(options: Options = [], onChange: (@MainActor @Sendable (Change) -> Void)? = nil) {
         self.options = options
         self.onChange = onChange
@@ -128,29 +129,30 @@ public final class RequestQueue: Sendable, Observable {
         for request in requests { request.cancel() }
     }
 
-    /// Whether any of its requests runs.
+    /// Whether any of its requests is running.
     public var isRunning: Bool {
         registrar.access(self, keyPath: \.isRunning)
         return state.withLock { $0.isRunning }
     }
 
-    /// Another queue with the same closure, these options, and no requests.
+    /// A queue with the same closure, the given options, and no requests.
     public func with(options: Options) -> RequestQueue {
         RequestQueue(options: options, onChange: onChange)
     }
 
-    /// Adds a request, and starts it unless that is not wanted yet.
+    /// Adds a request, and starts it by default.
     ///
-    /// Does nothing at all for a request that it has already.
+    /// Has no effect for a request that the queue contains already.
     ///
     /// - Parameters:
-    ///   - request: The request, which may run already; it belongs to one queue at most.
+    ///   - request: The request, which may be running already. It can belong to one queue only.
     ///   - resume: Whether to start it; ``isRunning`` is then true when this returns.
     public func add(_ request: any GroupedRequest, resume: Bool = true) {
         let id = ObjectIdentifier(request)
         let (isNew, gone) = state.withLock { state -> (Bool, [Member]) in
             var gone = state.removeGone([id])
-            // Now and then all are looked at, so that a long-lived queue does not collect the traces of ended requests.
+            // From time to time all members are visited, so that a long-lived queue does not collect records of ended
+            // requests.
             if state.members.count >= state.purgeCount {
                 gone += state.removeGone(Array(state.members.keys))
                 state.purgeCount = max(32, 2 * state.members.count)
@@ -170,12 +172,12 @@ public final class RequestQueue: Sendable, Observable {
         if resume { request.resume() }
     }
 
-    /// Starts every request that it has, also those that have ended or were cancelled.
+    /// Starts all its requests, including those that have ended or were cancelled.
     public func resume() {
         for request in requests { request.resume() }
     }
 
-    /// Cancels every request that it has, and lets go of those that were never started.
+    /// Cancels all its requests, and releases those that were never started.
     public func cancel() {
         for request in requests { request.cancel() }
         let kept = state.withLock { state in
@@ -187,7 +189,9 @@ public final class RequestQueue: Sendable, Observable {
         withExtendedLifetime(kept) {}
     }
 
-    /// Takes an error to be told when the queue ends; nil, and any error while it does not run, is dropped.
+    /// Adds an error to those reported when the queue ends.
+    ///
+    /// Nil, and any error while it does not run, is ignored.
     public func report(_ error: (any Error)?) {
         guard let error else { return }
         let isTaken = state.withLock { state in
@@ -197,10 +201,10 @@ public final class RequestQueue: Sendable, Observable {
         if isTaken, options.contains(.cancelsOnError) { cancel() }
     }
 
-    /// Tells every change of ``isRunning``, in order.
+    /// Reports every change of ``isRunning``, in order.
     ///
-    /// - Parameter handler: Called synchronously where the change is made, on any thread.
-    /// - Returns: What ends the observation; keep it.
+    /// - Parameter handler: Called synchronously on the thread that makes the change.
+    /// - Returns: The observation; it ends when released, so keep it.
     public func observeRunning(_ handler: @escaping @Sendable (_ isRunning: Bool) -> Void) -> RunningObservation {
         let (id, wasRunning) = state.withLock { ($0.observers.add(handler), $0.isRunning) }
         return RunningObservation(wasRunning: wasRunning) { [weak self] in
@@ -217,11 +221,11 @@ public final class RequestQueue: Sendable, Observable {
 
     private func take(_ isRunning: Bool, of id: ObjectIdentifier, isInitial: Bool = false) {
         let (hasChanged, kept) = state.withLock { state -> (Bool, (any GroupedRequest)?) in
-            // What was told meanwhile is newer than what was found at the beginning.
+            // A change that was reported meanwhile is newer than the initial state.
             if isInitial, state.members[id]?.isRunning != nil { return (false, nil) }
             var kept: (any GroupedRequest)?
             if isRunning {
-                // A running request keeps itself.
+                // A running request keeps itself alive.
                 kept = state.members[id]?.kept
                 state.members[id]?.kept = nil
             }
@@ -236,14 +240,14 @@ public final class RequestQueue: Sendable, Observable {
 
     @MainActor
     private func tellChanges() {
-        while let change = state.withLock({ $0.untoldChanges.isEmpty ? nil : $0.untoldChanges.removeFirst() }) {
+        while let change = state.withLock({ $0.pendingChanges.isEmpty ? nil : $0.pendingChanges.removeFirst() }) {
             onChange?(change)
         }
     }
 }
 
 extension RequestQueue: CustomStringConvertible {
-    /// What it is, whether it runs, and its requests.
+    /// The type, whether it is running, and its requests.
     public var description: String {
         let members = requests.map(\.description).joined(separator: "; ")
         return "RequestQueue \(ObjectIdentifier(self).shortText): \(isRunning ? "running" : "not running")"

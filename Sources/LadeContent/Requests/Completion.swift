@@ -1,20 +1,20 @@
 import Lade
 
-/// Who is told of an outcome, and where.
+/// The closure that receives an outcome, and where it runs.
 enum Completion<Outcome: Sendable>: Sendable {
     case main(@MainActor @Sendable (Outcome) -> Void)
     case executor(CompletionExecutor, @Sendable (Outcome) -> Void)
 
-    /// Tells the outcome of a run, and ends the run after that.
+    /// Delivers the outcome of a run, and then ends the run.
     ///
     /// - Parameters:
     ///   - run: The number of the run.
-    ///   - control: Who knows whether the run still counts.
-    ///   - access: Who knows whether the loader is still there.
-    ///   - options: Those of the request.
-    ///   - outcome: What the run has brought; nil when nobody is to be told.
-    ///   - cancelled: What is told of a run that was cancelled, when that is wanted.
-    ///   - owner: The request, which lives until then.
+    ///   - control: Determines whether the run still counts.
+    ///   - access: Determines whether the loader still exists.
+    ///   - options: The options of the request.
+    ///   - outcome: The outcome of the run; nil when nothing must be delivered.
+    ///   - cancelled: The outcome of a cancelled run, if it must be delivered.
+    ///   - owner: The request, which is kept alive until then.
     func conclude(
         _ run: UInt64,
         of control: RunControl,
@@ -24,7 +24,7 @@ enum Completion<Outcome: Sendable>: Sendable {
         cancelled: Outcome,
         keeping owner: any GroupedRequest
     ) async {
-        // Judged where the completion runs: what was cancelled until then is not told (RQ-D2).
+        // Evaluated where the completion runs: a run that was cancelled until then delivers nothing.
         let told: @Sendable () -> Outcome? = {
             guard !access.isGone else { return nil }
             return switch control.claim(run) {

@@ -5,7 +5,7 @@
 #endif
 public import Lade
 
-/// A request that is made first and started when wanted, any number of times.
+/// A request that is created first and started later, any number of times.
 ///
 /// ```swift
 /// let request = RequestHandle(loader, Endpoint(showURL).decoding(Show.self)) { outcome in
@@ -14,17 +14,17 @@ public import Lade
 /// request.resume()
 /// ```
 ///
-/// Nothing is sent before ``resume()``. While it runs it keeps itself alive: no reference is needed, and a weak one is
-/// enough to cancel it. Never started, it goes with its last reference. It never keeps its loader: when that goes away, the
-/// run ends and nothing calls back. Everything may be called from any thread. Source: brief `srg-network.txt`,
-/// `requests-pages-queues.md` §1.
+/// Nothing is sent before ``resume()``. While it runs it keeps itself alive: no reference is needed, and a weak one
+/// suffices to cancel it. A request that was never started is released with its last reference. It never keeps its
+/// loader alive: when the loader is released, the run ends and the completion is not called. All methods may be called
+/// from any thread.
 ///
-/// Statuses from 400 on are errors, unless the request or the endpoint names the acceptable ones; those of the service do
-/// not count here.
+/// Statuses from 400 are errors, unless the request or the endpoint names the acceptable ones; the service's acceptable
+/// statuses have no effect here.
 public final class RequestHandle<Value: Sendable>: GroupedRequest {
-    /// What is asked for.
+    /// The request to send.
     public let request: Request
-    /// How what is not plain success is dealt with; nothing special by default.
+    /// How outcomes other than success are handled; no options by default.
     public let options: RequestOptions
 
     private let pipeline: ResponsePipeline<Value>
@@ -49,11 +49,12 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     /// Makes a request for the value of an endpoint.
     ///
     /// - Parameters:
-    ///   - loader: Who loads it; not kept.
-    ///   - endpoint: What to ask for: bytes, `jsonObject()`, `jsonArray()`, `decoding(_:)`, anything.
-    ///   - options: How what is not plain success is dealt with.
-    ///   - activity: Where its running is counted.
-    ///   - completion: Called on the main actor once a run, unless it is cancelled; ``isRunning`` is true until it returns.
+    ///   - loader: The loader of the request; not kept alive.
+    ///   - endpoint: What to load: bytes, `jsonObject()`, `jsonArray()`, `decoding(_:)`, or any other endpoint.
+    ///   - options: How outcomes other than success are handled.
+    ///   - activity: The activity that counts the request.
+    ///   - completion: Called on the main actor once per run, unless it is cancelled; ``isRunning`` is true until it
+    ///     returns.
     public convenience init(
         _ loader: Loader,
         _ endpoint: Endpoint<Value>,
@@ -64,16 +65,16 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         self.init(ResponsePipeline(LoaderAccess(loader), endpoint), options, activity, .main(completion))
     }
 
-    /// Makes a request for the value of an endpoint that calls back where the caller wants.
+    /// Makes a request for the value of an endpoint, with a completion on a given executor.
     ///
     /// - Parameters:
-    ///   - loader: Who loads it; not kept.
-    ///   - endpoint: What to ask for.
-    ///   - options: How what is not plain success is dealt with; ``RequestOptions/backgroundCompletion`` goes before the
-    ///     executor.
-    ///   - activity: Where its running is counted.
-    ///   - executor: Where to call back.
-    ///   - completion: Called once a run, unless it is cancelled; ``isRunning`` is true until it returns.
+    ///   - loader: The loader of the request; not kept alive.
+    ///   - endpoint: What to load.
+    ///   - options: How outcomes other than success are handled; ``RequestOptions/backgroundCompletion`` takes
+    ///     precedence over the executor.
+    ///   - activity: The activity that counts the request.
+    ///   - executor: Where the completion runs.
+    ///   - completion: Called once per run, unless it is cancelled; ``isRunning`` is true until it returns.
     public convenience init(
         _ loader: Loader,
         _ endpoint: Endpoint<Value>,
@@ -90,16 +91,17 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         )
     }
 
-    /// Makes a request for what a parser makes of the body.
+    /// Makes a request whose body is parsed by a closure.
     ///
     /// - Parameters:
-    ///   - loader: Who loads it; not kept.
-    ///   - request: What to ask for.
-    ///   - options: How what is not plain success is dealt with.
-    ///   - activity: Where its running is counted.
-    ///   - parser: Makes the value, never on the main actor; nil for none, which is no error; what it throws comes as
-    ///     ``NetworkError/invalidData(_:url:)``.
-    ///   - completion: Called on the main actor once a run, unless it is cancelled; ``isRunning`` is true until it returns.
+    ///   - loader: The loader of the request; not kept alive.
+    ///   - request: The request to send.
+    ///   - options: How outcomes other than success are handled.
+    ///   - activity: The activity that counts the request.
+    ///   - parser: Parses the body, never on the main actor. Nil means that there is no value, which is not an error.
+    ///     An error that it throws is reported as ``NetworkError/invalidData(_:url:)``.
+    ///   - completion: Called on the main actor once per run, unless it is cancelled; ``isRunning`` is true until it
+    ///     returns.
     public convenience init(
         _ loader: Loader,
         _ request: Request,
@@ -112,12 +114,12 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         self.init(pipeline, options, activity, .main(completion))
     }
 
-    /// Whether a run is under way: from ``resume()`` until its completion has returned, or until ``cancel()``.
+    /// Whether a run is in progress: from ``resume()`` until its completion has returned, or until ``cancel()``.
     public var isRunning: Bool { control.isRunning }
 
-    /// Starts a run; does nothing while there is one.
+    /// Starts a run; has no effect while one is in progress.
     ///
-    /// ``isRunning`` is true when it returns. After success, failure or cancellation alike a new run begins.
+    /// ``isRunning`` is true when it returns. After success, failure or cancellation it starts a new run.
     public func resume() {
         control.start(
             pipeline.access,
@@ -130,19 +132,19 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
         }
     }
 
-    /// Ends the run; its completion is not called, unless ``RequestOptions/cancellationErrors`` is set.
+    /// Cancels the run; its completion is not called, unless ``RequestOptions/cancellationErrors`` is set.
     ///
-    /// ``isRunning`` is false when it returns. Does nothing without a run.
+    /// ``isRunning`` is false when it returns. Has no effect without a run.
     public func cancel() {
         control.cancel()
     }
 
-    /// Tells every change of ``isRunning``, in order, where it is made.
+    /// Reports every change of ``isRunning``, in order, on the thread that makes the change.
     public func observeRunning(_ handler: @escaping @Sendable (_ isRunning: Bool) -> Void) -> RunningObservation {
         control.observe(handler)
     }
 
-    /// The same request with other options in place of its own, not started.
+    /// The same request with other options, not started.
     public func with(options: RequestOptions) -> RequestHandle {
         RequestHandle(pipeline, options, activity, completion)
     }
@@ -154,7 +156,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
 }
 
 extension RequestHandle {
-    /// What it is, the request without secrets, and whether it runs.
+    /// The type, the request without secrets, and whether it is running.
     public var description: String {
         description("RequestHandle", of: request)
     }

@@ -5,7 +5,7 @@
 #endif
 import Lade
 
-/// What a request asks, and what becomes of the answer (`requests-pages-queues.md` §1.4).
+/// Sends a request and turns the answer into an outcome.
 struct ResponsePipeline<Value: Sendable>: Sendable {
     let request: Request
     let access: LoaderAccess
@@ -18,7 +18,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         self.init(access, endpoint) { response throws(LoadingError) in try access.value(of: endpoint, from: response) }
     }
 
-    /// Makes the pipeline of a request whose body a parser turns into a value, or into nothing.
+    /// Makes the pipeline of a request whose body is parsed into a value, or into nil.
     init(_ access: LoaderAccess, _ request: Request, parser: @escaping @Sendable (Data) throws -> Value?) {
         let endpoint = Endpoint(request).map(parser)
         self.init(access, endpoint) { response throws(LoadingError) in try access.value(of: endpoint, from: response) }
@@ -36,7 +36,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         answer = { () async throws(LoadingError) in try await access.answer(to: endpoint) }
     }
 
-    /// Asks once; nil when nobody is to be told (row 1).
+    /// Sends the request once; nil when nothing must be delivered.
     func outcome(_ options: RequestOptions) async -> RequestOutcome<Value>? {
         do throws(LoadingError) {
             return judge(try await answer(), options)
@@ -77,7 +77,8 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
 }
 
 extension LoadingError {
-    /// Whether a login page of a public WiFi probably stood in the way of the server: it cannot have its certificate.
+    /// Whether a login page of a public WiFi probably answered instead of the server: it cannot have the server's
+    /// certificate.
     var looksLikePublicWiFi: Bool {
         guard case .untrustedServer(let fault, _) = self else { return false }
         return switch fault.cause {

@@ -1,23 +1,23 @@
-/// Something that can be started and cancelled, runs for a while, and can be added to a ``RequestQueue``.
+/// Work that can be started and cancelled, runs for a while, and can be added to a ``RequestQueue``.
 ///
-/// ``RequestHandle``, ``FirstPageHandle`` and ``PageHandle`` are; work of your own can be too. Everything may be called
-/// from any thread.
+/// ``RequestHandle``, ``FirstPageHandle`` and ``PageHandle`` conform to it; custom types can too. All methods may be
+/// called from any thread.
 public protocol GroupedRequest: AnyObject, Sendable, CustomStringConvertible {
-    /// Whether it runs now.
+    /// Whether it is running.
     ///
-    /// Those of this module can also be tracked with Swift's `Observation`.
+    /// For the types of this module, Swift's `Observation` can also track it.
     var isRunning: Bool { get }
 
-    /// Starts it; does nothing while it runs.
+    /// Starts it; has no effect while it is running.
     func resume()
 
-    /// Ends it; afterwards it can be started again.
+    /// Cancels it; afterwards it can be started again.
     func cancel()
 
-    /// Tells every change of ``isRunning``, in order.
+    /// Reports every change of ``isRunning``, in order.
     ///
-    /// - Parameter handler: Called synchronously where the change is made, on any thread.
-    /// - Returns: What ends the observation; keep it.
+    /// - Parameter handler: Called synchronously on the thread that makes the change.
+    /// - Returns: The observation; it ends when released, so keep it.
     func observeRunning(_ handler: @escaping @Sendable (_ isRunning: Bool) -> Void) -> RunningObservation
 }
 
@@ -26,14 +26,14 @@ extension GroupedRequest {
     public var runningChanges: AsyncStream<Bool> {
         AsyncStream { continuation in
             let observation = observeRunning { continuation.yield($0) }
-            // Who waits for the changes of a request keeps it.
+            // The reader of the changes keeps the request alive.
             continuation.onTermination = { [self] _ in
                 withExtendedLifetime(self) { observation.cancel() }
             }
         }
     }
 
-    /// What a handle is, what it asks for, and whether it runs.
+    /// The type, the subject, and whether it is running.
     func description(_ name: String, of subject: some CustomStringConvertible) -> String {
         "\(name) \(ObjectIdentifier(self).shortText): \(subject), \(isRunning ? "running" : "not running")"
     }

@@ -1,10 +1,10 @@
 import Dispatch
 import LadeCore
 
-/// What is to run on the main actor, in the order in which it was asked for.
+/// Closures to run on the main actor, in the order in which they were submitted.
 ///
-/// One line for everything: that a queue has started is told before the completions of its requests, also when both come
-/// from other threads.
+/// There is one queue for all of them: the start of a request queue is reported before the completions of its requests,
+/// even when both come from other threads.
 enum MainDelivery {
     typealias Work = @MainActor @Sendable () -> Void
 
@@ -24,18 +24,19 @@ enum MainDelivery {
     /// Whether the caller runs on the main actor's executor.
     static var isOnMain: Bool { DispatchQueue.getSpecific(key: mark) == true }
 
-    /// Runs a closure on the main actor, later.
+    /// Submits a closure to run on the main actor later.
     static func post(_ work: @escaping Work) {
         let isFirst = state.withLock { state in
             state.waiting.append(work)
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
-        // Nobody owns the task: what it runs was promised, and says by itself when it is not wanted any more.
+        // The task has no owner: everything that it runs must run, and each closure checks itself whether it is still
+        // needed.
         if isFirst { Task { @MainActor in runWaiting() } }
     }
 
-    /// Runs a closure on the main actor: at once when the caller is there, otherwise later.
+    /// Runs a closure on the main actor: immediately when the caller is on it, otherwise later.
     static func run(_ work: @escaping Work) {
         if isOnMain {
             MainActor.assumeIsolated { work() }

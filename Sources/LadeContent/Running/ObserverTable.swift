@@ -1,59 +1,61 @@
 import LadeCore
 
-/// Who is told of the changes of one truth value, and what they have not been told yet.
+/// The observers of a Boolean value, and the changes that they have not received yet.
 ///
-/// A change is noted under the lock, together with who is to be told of it, and told outside of it: each observer learns of
-/// all changes after it came, in order, however many threads make them.
+/// A change is recorded under the lock, together with its observers, and reported outside of it. Each observer receives
+/// all changes after its registration, in order, for any number of threads that make changes.
 struct ObserverTable {
     typealias Handler = @Sendable (Bool) -> Void
 
     private var handlers: [(id: UInt64, call: Handler)] = []
     private var lastID: UInt64 = 0
-    private var untold: [(value: Bool, handlers: [Handler])] = []
-    private var isTelling = false
+    private var pending: [(value: Bool, handlers: [Handler])] = []
+    private var isReporting = false
 
-    /// Takes an observer in and gives its number.
+    /// Adds an observer and returns its number.
     mutating func add(_ handler: @escaping Handler) -> UInt64 {
         lastID += 1
         handlers.append((lastID, handler))
         return lastID
     }
 
-    /// Takes an observer out, to be let go of outside the lock.
+    /// Removes an observer; the result must be released outside the lock.
     mutating func remove(_ id: UInt64) -> Handler? {
         handlers.firstIndex { $0.id == id }.map { handlers.remove(at: $0).call }
     }
 
-    /// Notes a change that those present are to be told of.
+    /// Records a change for the present observers.
     mutating func note(_ value: Bool) {
-        if !handlers.isEmpty { untold.append((value, handlers.map(\.call))) }
+        if !handlers.isEmpty { pending.append((value, handlers.map(\.call))) }
     }
 
-    /// Whether the caller is to tell what is noted; false when somebody is at it.
+    /// Whether the caller must report the recorded changes; false when another thread is reporting.
     mutating func beginTelling() -> Bool {
-        guard !isTelling, !untold.isEmpty else { return false }
-        isTelling = true
+        guard !isReporting, !pending.isEmpty else { return false }
+        isReporting = true
         return true
     }
 
-    /// The next change to tell; nil when there is none, and then the telling is over.
+    /// The next change to report; nil when there is none, which ends the reporting.
     mutating func next() -> (value: Bool, handlers: [Handler])? {
-        guard !untold.isEmpty else {
-            isTelling = false
+        guard !pending.isEmpty else {
+            isReporting = false
             return nil
         }
-        return untold.removeFirst()
+        return pending.removeFirst()
     }
 }
 
-/// A locked state with a truth value that is observed.
+/// A locked state with an observed Boolean value.
 protocol ObservedState {
     var isRunning: Bool { get }
     var observers: ObserverTable { get set }
 }
 
 extension Locked where State: ObservedState {
-    /// Tells what is noted, unless another thread, or the caller's caller, is telling: then that one goes on with it.
+    /// Reports the recorded changes.
+    ///
+    /// If another thread, or a caller further up the stack, is reporting, that one continues.
     func tell() {
         guard withLock({ $0.observers.beginTelling() }) else { return }
         while let change = withLock({ $0.observers.next() }) {

@@ -1,15 +1,15 @@
 import LadeCore
 import Observation
 
-/// The runs of a request: one at a time, any number after one another.
+/// The runs of a request: one at a time, any number in succession.
 ///
-/// Each has a number, so that what an earlier one still brings cannot be taken for the current one's (RQ-D3).
+/// Each has a number, so that a late result of an earlier run is not taken for one of the current run.
 final class RunControl: Observable, Sendable {
-    /// What a run is when its outcome is there.
+    /// The status of a run when its outcome arrives.
     enum Claim {
-        /// The current one: its outcome counts.
+        /// It is the current run: its outcome counts.
         case current
-        /// One that was cancelled before: whatever it brings does not count (RQ-D2).
+        /// It was cancelled: its outcome is ignored.
         case cancelled
     }
 
@@ -34,7 +34,7 @@ final class RunControl: Observable, Sendable {
         return state.withLock { $0.isRunning }
     }
 
-    /// Starts a run unless there is one.
+    /// Starts a run unless one is in progress.
     ///
     /// - Parameter work: The run; it calls ``claim(_:)`` and ``finish(_:)`` with its number.
     func start(_ work: @escaping @Sendable (_ run: UInt64) async -> Void) {
@@ -47,18 +47,18 @@ final class RunControl: Observable, Sendable {
         }
         guard let run = begun else { return }
         changed(to: true)
-        // Owned by the state, until the run ends.
+        // The state owns the task until the run ends.
         let task = Task { await work(run) }
         let isWanted = state.withLock { state in
             guard state.isRunning, state.run == run else { return false }
             state.task = task
             return true
         }
-        // An observer that was told of the start has cancelled already.
+        // An observer of the start has cancelled the run already.
         if !isWanted { task.cancel() }
     }
 
-    /// What a run is now.
+    /// The status of a run.
     func claim(_ run: UInt64) -> Claim {
         state.withLock { $0.isRunning && $0.run == run } ? .current : .cancelled
     }
@@ -68,12 +68,12 @@ final class RunControl: Observable, Sendable {
         stop { $0.run == run }
     }
 
-    /// Ends whatever runs.
+    /// Cancels the current run.
     func cancel() {
         stop { _ in true }?.cancel()
     }
 
-    /// Tells changes from now on.
+    /// Reports changes from now on.
     func observe(_ handler: @escaping @Sendable (Bool) -> Void) -> RunningObservation {
         let (id, wasRunning) = state.withLock { ($0.observers.add(handler), $0.isRunning) }
         return RunningObservation(wasRunning: wasRunning) { [weak self] in

@@ -1,15 +1,15 @@
 import LadeCore
 
-/// Somebody being told when a request or a queue starts and stops running; letting go of it ends that.
+/// The observation of a request or a queue, which reports when it starts and stops running; it ends when released.
 public final class RunningObservation: Sendable {
-    /// Whether it ran when the observation began; what is told are the changes after that.
+    /// Whether it was running when the observation began; only later changes are reported.
     public let wasRunning: Bool
     private let onEnd: Locked<(@Sendable () -> Void)?>
 
-    /// Makes an observation for a ``GroupedRequest`` of your own.
+    /// Makes an observation for a custom ``GroupedRequest``.
     ///
     /// - Parameters:
-    ///   - wasRunning: Whether it ran when the observation began.
+    ///   - wasRunning: Whether it was running when the observation began.
     ///   - onEnd: Called once, when the observation ends.
     public init(wasRunning: Bool, onEnd: @escaping @Sendable () -> Void) {
         self.wasRunning = wasRunning
@@ -20,7 +20,9 @@ public final class RunningObservation: Sendable {
         cancel()
     }
 
-    /// Ends the observation; what another thread is telling at this moment may still arrive.
+    /// Ends the observation.
+    ///
+    /// A change that another thread is reporting at this moment may still arrive.
     public func cancel() {
         let end = onEnd.withLock { onEnd in
             defer { onEnd = nil }
