@@ -5,16 +5,16 @@ extension LoadingError {
     /// The domain of errors for a status that does not count as success; the code is the status.
     public static let statusErrorDomain = "HTTP"
 
-    /// The domain of errors that Foundation has none for.
+    /// The domain of errors without an equivalent in Foundation.
     public static let errorDomain = "Lade"
 
-    /// Where the answer's header fields are among the user information: a dictionary of texts.
+    /// The user-info key of the answer's header fields: a dictionary of strings.
     public static let headersUserInfoKey = "LadeHeaders"
 
-    /// Where the beginning of the answer's body is among the user information.
+    /// The user-info key of the beginning of the answer's body.
     public static let bodyUserInfoKey = "LadeBody"
 
-    /// The error for callers that speak Foundation.
+    /// The error in the form of Foundation.
     ///
     /// | error | domain | code |
     /// | --- | --- | --- |
@@ -24,9 +24,8 @@ extension LoadingError {
     /// | local files | `NSCocoaErrorDomain` | as `FileManager` would |
     /// | everything else | `Lade` | the number of the case in this table's source |
     ///
-    /// The user information has the description, the address and the header fields without secrets, the beginning of the body,
-    /// and the underlying error, as far as there are any. Source: `client-decorators-processors.md` §8,
-    /// `service-loader.md` §23.
+    /// The user info contains the description, the address and the header fields without secrets, the beginning of the
+    /// body, and the underlying error, as far as they exist.
     public var nsError: NSError {
         let (domain, code) = domainAndCode
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]

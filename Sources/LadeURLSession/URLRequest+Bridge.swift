@@ -8,10 +8,10 @@ public import LadeCore
 #endif
 
 extension Request {
-    /// Makes a request from one of Foundation's.
+    /// Makes a request from a `URLRequest`.
     ///
-    /// The address, method, fields, body bytes, cache policy and time-out (which becomes the idle one) are taken over.
-    /// Foundation keeps no order of fields and joins repeated ones by commas; here they come sorted by name.
+    /// It copies the address, method, fields, body bytes, cache policy and time-out (as the idle time-out). Foundation
+    /// keeps no order of fields and joins repeated ones by commas; here they are sorted by name.
     ///
     /// - Throws: `LoadingError.invalidRequest` for a request without an address, one that breaks the
     ///   rules of `Request.validate()`, or one whose body is a stream, which could be read only once.
@@ -38,10 +38,10 @@ extension Request {
         try validate()
     }
 
-    /// The request as one of Foundation's, for code that wants such a thing.
+    /// The request as a `URLRequest`, for code that needs one.
     ///
-    /// Repeated fields are joined by commas, and their order is lost; what Foundation has no place for (limits, tags,
-    /// the destination, other time-outs than the idle one) is left out. A whole file goes along as a body stream.
+    /// Repeated fields are joined by commas, and their order is lost. Settings without an equivalent (limits, tags, the
+    /// destination, time-outs other than the idle one) are left out. A whole file is passed as a body stream.
     ///
     /// - Throws: `LoadingError.invalidRequest` for a body that is neither bytes nor a whole file.
     public var urlRequest: URLRequest {
@@ -75,9 +75,9 @@ extension Request {
 }
 
 extension Response {
-    /// Makes a response from one of Foundation's and the bytes that came with it.
+    /// Makes a response from an `HTTPURLResponse` and its body.
     ///
-    /// The fields come sorted by name; repeated ones stay joined by commas, but for `Set-Cookie`, which is taken apart.
+    /// The fields are sorted by name; repeated ones stay joined by commas, except `Set-Cookie`, which is split.
     public init(_ response: HTTPURLResponse, body: Data = Data(), request: Request) {
         let head = PlatformHead(response)
         self.init(
@@ -88,14 +88,14 @@ extension Response {
         )
     }
 
-    /// The head as one of Foundation's responses; repeated fields are joined by commas, even `Set-Cookie`.
+    /// The head as an `HTTPURLResponse`; repeated fields are joined by commas, even `Set-Cookie`.
     ///
     /// Nil when Foundation refuses to make one.
     public var httpURLResponse: HTTPURLResponse? {
         var fields: [String: String] = [:]
         var names: [String: String] = [:]
         for field in headers {
-            // The first spelling of a name is the one that stays.
+            // The first spelling of a name is kept.
             let name = names[field.name.lowercased()] ?? field.name
             names[field.name.lowercased()] = name
             fields[name] = fields[name].map { $0 + ", " + field.value } ?? field.value

@@ -7,44 +7,43 @@ public import LadeCore
     public import Foundation
 #endif
 
-/// A transport on the platform's `URLSession`: the default on Apple platforms, a second opinion on Linux.
+/// A transport on `URLSession`: the default on Apple platforms, an alternative to libcurl on Linux.
 ///
-/// It delivers every status, follows no redirect, keeps no cookie, no cache and no credential, and repeats nothing:
-/// those are links of the chain. What the platform cannot do it refuses, before anything is sent, with an error that
-/// names the setting or feature; what the platform does differently than the library promises is listed in
-/// <doc:WhatURLSessionCannotDo>.
+/// It delivers every status, follows no redirect, stores no cookies, answers or credentials, and sends nothing again:
+/// interceptors do that. It refuses what the platform does not support before anything is sent, with an error that
+/// names the setting or feature. <doc:WhatURLSessionCannotDo> lists where the platform's behaviour differs.
 ///
 /// ```swift
 /// let transport = try URLSessionTransport()
 /// let response = try await transport.send(Request("https://api.example.com/shows"), call: Call())
 /// ```
 ///
-/// The connections live as long as the transport: when it goes, exchanges under way end as cancelled.
+/// The connections live as long as the transport: when it is released, exchanges in flight are cancelled.
 ///
-/// - Important: On Linux a server that ends a chunked body with trailers ends the process: FoundationNetworking stops
-///   with a fatal error. Use `LadeCurl` there for servers that are not your own.
+/// - Important: On Linux, a chunked body with trailers terminates the process: FoundationNetworking stops with a fatal
+///   error. Use `LadeCurl` there for servers that you do not control.
 public final class URLSessionTransport: Transport {
     private let settings: TransportSettings
     private let environment: EnvironmentProxy
     private let driver: SessionDriver
     private let gate: HostGate
 
-    /// Makes a transport with a session of its own.
+    /// Makes a transport with its own session.
     ///
-    /// - Parameter settings: What the transport is to do; see <doc:WhatURLSessionCannotDo> for what a platform refuses.
-    /// - Throws: `LoadingError.invalidSetting` for a setting the platform cannot carry out.
+    /// - Parameter settings: The settings; <doc:WhatURLSessionCannotDo> lists those that a platform refuses.
+    /// - Throws: `LoadingError.invalidSetting` for a setting that the platform does not support.
     public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
         try self.init(configuration: .ephemeral, settings: settings)
     }
 
-    /// Makes a transport with a session that has more to it than the settings can say: cellular access, service type,
-    /// connection by several paths.
+    /// Makes a transport from a session configuration, for features that the settings do not have: cellular access,
+    /// service type, multipath connections.
     ///
     /// - Parameters:
-    ///   - configuration: Copied. Its cache, cookie and credential stores are taken out, its time-outs, connection
-    ///     limit, proxies and least TLS version replaced by what the settings and each request say.
-    ///   - settings: What the transport is to do.
-    /// - Throws: `LoadingError.invalidSetting` for a setting the platform cannot carry out.
+    ///   - configuration: Copied. Its cache, cookie and credential stores are removed; the settings and each request
+    ///     replace its time-outs, connection limit, proxies and minimum TLS version.
+    ///   - settings: The settings of the transport.
+    /// - Throws: `LoadingError.invalidSetting` for a setting that the platform does not support.
     public init(
         configuration: URLSessionConfiguration,
         settings: TransportSettings = TransportSettings()
@@ -66,8 +65,8 @@ public final class URLSessionTransport: Transport {
 
     /// Carries out one exchange; see `Transport`.
     ///
-    /// A connect time-out cannot be told from an idle one here and is not kept: the platform does not say when it has
-    /// connected. Idle and whole time-outs are.
+    /// The connect time-out is not enforced separately, because the platform does not report when it has connected.
+    /// Idle and whole time-outs are.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try request.validate()
         switch request.url.scheme?.lowercased() {
@@ -94,9 +93,9 @@ public final class URLSessionTransport: Transport {
     /// True: an exchange ends with its call's scope.
     public var observesScope: Bool { true }
 
-    /// Ends every exchange as cancelled and returns when the platform has let go of its sessions.
+    /// Cancels every exchange, and returns when the platform has invalidated its sessions.
     ///
-    /// Calls that come later end as cancelled too. Dropping the transport does the same without waiting.
+    /// Later calls are cancelled too. Releasing the transport does the same without waiting.
     public func shutDown() async {
         driver.shutDown()
         await driver.ended()

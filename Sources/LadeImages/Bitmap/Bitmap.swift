@@ -1,22 +1,22 @@
-/// A decoded image: rows of pixels of red, green, blue and alpha, a byte each.
+/// A decoded image: rows of pixels with red, green, blue and alpha, one byte each.
 ///
-/// Rows go from top to bottom, pixels from left to right. Alpha is straight: colours are not multiplied by it. Colours are
-/// as the file has them, in practice sRGB; profiles and the orientation that cameras note down are not applied.
+/// Rows go from top to bottom, pixels from left to right. Alpha is straight: colours are not multiplied by it. Colours
+/// are as in the file, in practice sRGB; colour profiles and the orientation in camera metadata are not applied.
 public struct Bitmap: Sendable, Hashable {
     /// How many pixels a row has; at least 1.
     public let width: Int
     /// How many rows there are; at least 1.
     public let height: Int
-    /// How many bytes there are from the beginning of a row to that of the next; four times the width.
+    /// The distance in bytes between the beginnings of two rows; four times the width.
     public let rowStride: Int
     /// The pixels, ``height`` × ``rowStride`` bytes.
     public let bytes: [UInt8]
 
-    /// Makes a bitmap of pixels that are at hand; nil when their number does not fit the sides, or a side is below 1.
+    /// Makes a bitmap from existing pixels; nil when their number does not match the size, or a side is below 1.
     ///
     /// - Parameters:
-    ///   - width: Pixels of a row.
-    ///   - height: Rows.
+    ///   - width: The number of pixels in a row.
+    ///   - height: The number of rows.
     ///   - bytes: The pixels without gaps between rows, `width` × `height` × 4 bytes.
     public init?(width: Int, height: Int, bytes: [UInt8]) {
         guard width > 0, height > 0, bytes.count.isMultiple(of: 4), bytes.count / 4 / width == height,
@@ -25,7 +25,7 @@ public struct Bitmap: Sendable, Hashable {
         self.init(width: width, height: height, checked: bytes)
     }
 
-    /// Makes a bitmap of as many bytes as it needs, which the caller has seen to.
+    /// Makes a bitmap from bytes whose number the caller has checked.
     init(width: Int, height: Int, checked bytes: [UInt8]) {
         self.width = width
         self.height = height
@@ -41,10 +41,10 @@ public struct Bitmap: Sendable, Hashable {
         public var green: UInt8
         /// Blue, from 0 to 255.
         public var blue: UInt8
-        /// How much of it covers what is behind, from 0 (nothing) to 255 (all).
+        /// The opacity, from 0 (transparent) to 255 (opaque).
         public var alpha: UInt8
 
-        /// Makes a pixel; opaque unless told otherwise.
+        /// Makes a pixel; opaque by default.
         public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
             self.red = red
             self.green = green

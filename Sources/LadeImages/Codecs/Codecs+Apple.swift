@@ -5,15 +5,15 @@
 
     /// The codecs of the platform.
     enum Codecs {
-        /// Decodes an image whose header was read and found within the limits.
+        /// Decodes an image whose header was read and is within the limits.
         ///
         /// - Parameters:
         ///   - data: The file.
-        ///   - header: What its beginning tells.
-        ///   - width: Pixels of a row to be made, at most as many as there are.
-        ///   - height: Rows to be made, at most as many as there are.
+        ///   - header: The header of the file.
+        ///   - width: The width of the bitmap, at most that of the image.
+        ///   - height: The height of the bitmap, at most that of the image.
         /// - Returns: The bitmap.
-        /// - Throws: What the codec found.
+        /// - Throws: The error of the codec.
         static func decode(
             _ data: Data,
             header: ImageHeader,
@@ -65,7 +65,7 @@
                 return true
             }
             guard isDrawn else { throw .outOfMemory(format) }
-            // A context draws premultiplied colours alone.
+            // A context draws only premultiplied colours.
             for start in stride(from: 0, to: bytes.count, by: 4) where bytes[start + 3] != 255 {
                 let alpha = Int(bytes[start + 3])
                 for channel in start..<start + 3 {

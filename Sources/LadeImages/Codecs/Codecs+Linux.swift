@@ -9,15 +9,15 @@
 
     /// The codecs of the platform.
     enum Codecs {
-        /// Decodes an image whose header was read and found within the limits.
+        /// Decodes an image whose header was read and is within the limits.
         ///
         /// - Parameters:
         ///   - data: The file.
-        ///   - header: What its beginning tells.
-        ///   - width: Pixels of a row to be made, at most as many as there are.
-        ///   - height: Rows to be made, at most as many as there are.
+        ///   - header: The header of the file.
+        ///   - width: The width of the bitmap, at most that of the image.
+        ///   - height: The height of the bitmap, at most that of the image.
         /// - Returns: The bitmap.
-        /// - Throws: What the codec found.
+        /// - Throws: The error of the codec.
         static func decode(
             _ data: Data,
             header: ImageHeader,
@@ -29,7 +29,8 @@
             (job.outWidth, job.outHeight) = (UInt32(width), UInt32(height))
             var status = Int32(LADE_IMAGE_CORRUPT.rawValue)
             let size = width * height * 4
-            // The codec writes straight into the array. It writes every byte when it succeeds; otherwise none counts.
+            // The codec writes directly into the array. On success it has written every byte; on failure the array is
+            // not used.
             let bytes = [UInt8](unsafeUninitializedCapacity: size) { pixels, count in
                 data.withUnsafeBytes { source in
                     job.bytes = source.bindMemory(to: UInt8.self).baseAddress

@@ -4,23 +4,24 @@
     public import Foundation
 #endif
 
-/// Makes bitmaps of PNG, JPEG and WebP files: by libpng, libjpeg-turbo and libwebp on Linux, by ImageIO elsewhere.
+/// Decodes PNG, JPEG and WebP files to bitmaps: with libpng, libjpeg-turbo and libwebp on Linux, with ImageIO
+/// elsewhere.
 ///
 /// ```swift
 /// let thumbnail = try ImageDecoder(maximumPixelSize: 320).decode(data)
 /// ```
 ///
-/// The size is read from the header and compared with the limits before a codec sees a byte. A decoder is a value without
-/// state; any number of threads can use one.
+/// The size is read from the header and compared with the limits before a codec sees a byte. A decoder is a value
+/// without state and can be used by any number of threads.
 public struct ImageDecoder: Sendable, Hashable {
-    /// What an image may cost.
+    /// The limits on the cost of an image.
     public struct Limits: Sendable, Hashable {
-        /// The most pixels, before making smaller; 50 million by default, 2³¹ at the most.
+        /// The maximum number of pixels in the file; 50 million by default, at most 2³¹.
         ///
-        /// A bitmap has four bytes a pixel, and interlaced PNG and progressive JPEG are held whole while they are decoded
-        /// (four and six bytes a pixel at the most).
+        /// A bitmap takes four bytes per pixel. Interlaced PNG and progressive JPEG need memory for the whole image
+        /// during decoding (at most four and six bytes per pixel).
         public var pixels: Int
-        /// The most bytes of the file; 64 MiB by default.
+        /// The maximum size of the file in bytes; 64 MiB by default.
         public var bytes: Int
 
         /// Makes limits.
@@ -30,14 +31,14 @@ public struct ImageDecoder: Sendable, Hashable {
         }
     }
 
-    /// What an image may cost; checked before decoding.
+    /// The limits on the cost of an image; checked before decoding.
     public var limits: Limits
 
-    /// How long the longer side of the bitmap may be; nil, the default, leaves images as large as they are.
+    /// The maximum length of the bitmap's longer side; nil, the default, keeps the size of the image.
     ///
-    /// A larger image is made smaller while it is decoded, its proportions kept to the nearest pixel; a smaller one stays
-    /// as it is. Every format then costs less memory, and JPEG less time: a third for a tenth of the size. Values below 1
-    /// count as 1.
+    /// A larger image is scaled down during decoding, with its proportions kept to the nearest pixel; a smaller one
+    /// keeps its size. Scaling down reduces the memory for every format, and the time for JPEG: a tenth of the size
+    /// takes a third of the time. Values below 1 count as 1.
     public var maximumPixelSize: Int?
 
     /// Makes a decoder.
@@ -48,8 +49,8 @@ public struct ImageDecoder: Sendable, Hashable {
 
     /// Decodes an image.
     ///
-    /// Runs on the calling thread until done: for a photograph of 12 million pixels that was 0.07 s as JPEG, 0.2 s as PNG
-    /// and 0.3 s as WebP. A PNG or JPEG whose pixels are all there is whole, even when its end mark is not.
+    /// It runs on the calling thread. A photograph of 12 million pixels took 0.07 s as JPEG, 0.2 s as PNG and 0.3 s as
+    /// WebP. A PNG or JPEG with all its pixels is accepted even if its end mark is missing.
     ///
     /// - Parameter data: The whole file.
     /// - Returns: The bitmap.
@@ -57,7 +58,7 @@ public struct ImageDecoder: Sendable, Hashable {
     public func decode(_ data: Data) throws(ImageFault) -> Bitmap {
         guard data.count <= limits.bytes else { throw .tooManyBytes(data.count, limit: limits.bytes) }
         let header = try ImageHeader(of: data)
-        // Below 2^31 pixels no sum of a codec or of ours can overflow.
+        // Below 2^31 pixels no sum in the codecs or here can overflow.
         let limit = min(limits.pixels, 1 << 31)
         let (pixels, isTooLarge) = header.width.multipliedReportingOverflow(by: header.height)
         guard !isTooLarge, pixels <= limit else {
@@ -67,7 +68,7 @@ public struct ImageDecoder: Sendable, Hashable {
         return try Codecs.decode(data, header: header, width: size.width, height: size.height)
     }
 
-    /// The size after making smaller: 4000 × 3000 within 1000 is 1000 × 750; 10 × 4000 within 100 is 1 × 100.
+    /// The size after scaling: 4000 × 3000 within 1000 is 1000 × 750; 10 × 4000 within 100 is 1 × 100.
     static func size(of header: ImageHeader, within maximum: Int?) -> (width: Int, height: Int) {
         let longer = max(header.width, header.height)
         guard let maximum = maximum.map({ max($0, 1) }), longer > maximum else { return (header.width, header.height) }

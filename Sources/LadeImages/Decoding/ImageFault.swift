@@ -1,19 +1,19 @@
-/// Why bytes did not become a bitmap.
+/// Why an image could not be decoded.
 @nonexhaustive
 public enum ImageFault: Error, Sendable, Hashable {
-    /// The first bytes are those of no format that is read here.
+    /// The first bytes match no supported format.
     case unknownFormat
-    /// There are more bytes than ``ImageDecoder/Limits/bytes`` allows; nothing was read.
+    /// The file is larger than ``ImageDecoder/Limits/bytes``; nothing was read.
     case tooManyBytes(Int, limit: Int)
-    /// The header tells more pixels than ``ImageDecoder/Limits/pixels`` allows; nothing was decoded.
+    /// The header states more pixels than ``ImageDecoder/Limits/pixels``; nothing was decoded.
     case tooManyPixels(width: Int, height: Int, limit: Int)
     /// The bytes end before the image does.
     case truncated(ImageFormat)
-    /// The bytes contradict the format; the text is the codec's.
+    /// The bytes contradict the format; the text comes from the codec.
     case corrupt(ImageFormat, String)
-    /// The image is of a kind that is not read, as an animation.
+    /// The image is of an unsupported kind, such as an animation.
     case unsupported(ImageFormat, String)
-    /// The codec got no memory for what it keeps besides the pixels.
+    /// The codec could not allocate its working memory.
     case outOfMemory(ImageFormat)
 }
 

@@ -7,14 +7,16 @@
 /// A format of image files that ``ImageDecoder`` reads.
 @nonexhaustive
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
-    /// Portable Network Graphics (RFC 2083 and its third edition); of an animation, the image for those who show none.
+    /// Portable Network Graphics (RFC 2083 and its third edition).
+    ///
+    /// Of an animation, the default image is decoded.
     case png = "PNG"
-    /// JPEG as libjpeg reads it: baseline and progressive, grey, colour and printing inks, 8 bits a sample.
+    /// JPEG as libjpeg reads it: baseline and progressive, grey, colour and CMYK, 8 bits per sample.
     case jpeg = "JPEG"
     /// WebP, lossy and lossless, without animations (RFC 9649).
     case webP = "WebP"
 
-    /// The format that the first bytes tell, whatever a name or `Content-Type` says; nil when it is none of these.
+    /// The format by the first bytes, independently of name and `Content-Type`; nil for any other format.
     public init?(of data: Data) {
         if data.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
             self = .png
@@ -27,7 +29,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The media type, as `image/png`.
+    /// The media type, such as `image/png`.
     public var mediaType: String {
         switch self {
         case .png: "image/png"

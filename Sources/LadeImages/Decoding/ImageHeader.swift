@@ -4,11 +4,11 @@
     public import Foundation
 #endif
 
-/// What the beginning of an image file tells: its format and size, found without any codec.
+/// The format and size of an image, read from the beginning of its file without a codec.
 ///
-/// A few dozen bytes are enough for PNG and WebP; a JPEG tells its size behind the profiles and previews it carries.
+/// For PNG and WebP a few dozen bytes suffice; in a JPEG the size comes after embedded profiles and previews.
 public struct ImageHeader: Sendable, Hashable {
-    /// The format that the first bytes tell.
+    /// The format by the first bytes.
     public let format: ImageFormat
     /// How many pixels a row has; at least 1.
     public let width: Int
@@ -18,7 +18,7 @@ public struct ImageHeader: Sendable, Hashable {
     /// Reads the header.
     ///
     /// - Parameter data: An image file, or enough of its beginning.
-    /// - Throws: ``ImageFault/unknownFormat``, ``ImageFault/truncated(_:)`` when the size has not come yet,
+    /// - Throws: ``ImageFault/unknownFormat``, ``ImageFault/truncated(_:)`` when the data end before the size,
     ///   ``ImageFault/corrupt(_:_:)`` or ``ImageFault/unsupported(_:_:)``.
     public init(of data: Data) throws(ImageFault) {
         guard let format = ImageFormat(of: data) else { throw .unknownFormat }
@@ -44,7 +44,7 @@ public struct ImageHeader: Sendable, Hashable {
         return (width, height)
     }
 
-    // Segments up to the frame header (ITU-T T.81 §B.1.1, B.2.2). Bytes between them are stepped over, as libjpeg does.
+    // Segments up to the frame header (ITU-T T.81 §B.1.1, B.2.2). Bytes between them are skipped, as libjpeg does.
     private static func sizeOfJPEG(_ reader: HeaderReader) throws(ImageFault) -> (width: Int, height: Int) {
         var offset = 2
         while true {
@@ -54,7 +54,7 @@ public struct ImageHeader: Sendable, Hashable {
             offset += 1
             switch marker {
             case 0x00, 0x01, 0xD0...0xD7:
-                // A stuffed byte, a private marker and restarts stand alone.
+                // A stuffed byte, a private marker and restarts have no length.
                 continue
             case 0xD9, 0xDA:
                 throw .corrupt(.jpeg, "its pixels come before its size")
@@ -71,7 +71,7 @@ public struct ImageHeader: Sendable, Hashable {
         }
     }
 
-    // The first chunk tells the size (RFC 9649 §2.5–2.7, RFC 6386 §9.1).
+    // The first chunk contains the size (RFC 9649 §2.5–2.7, RFC 6386 §9.1).
     private static func sizeOfWebP(_ reader: HeaderReader) throws(ImageFault) -> (width: Int, height: Int) {
         let kind = try reader.text(at: 12)
         if kind == Array("VP8X".utf8) {
@@ -87,14 +87,16 @@ public struct ImageHeader: Sendable, Hashable {
         guard try reader.littleEndian(at: 23, count: 3) == 0x2A019D else {
             throw .corrupt(.webP, "it does not begin with a whole frame")
         }
-        // The upper two bits of each are a hint for showing it larger.
+        // The upper two bits of each are a scaling hint.
         return (
             try reader.littleEndian(at: 26, count: 2) & 0x3FFF, try reader.littleEndian(at: 28, count: 2) & 0x3FFF
         )
     }
 }
 
-/// Numbers at offsets of the data; what lies behind its end is a truncated image.
+/// Reads numbers at offsets of the data.
+///
+/// An offset beyond the end means a truncated image.
 private struct HeaderReader {
     let data: Data
     let format: ImageFormat

@@ -6,18 +6,18 @@ public import Lade
     public import Foundation
 #endif
 
-/// Makes a bitmap of the body; bytes that are no image are an error.
+/// Decodes a bitmap from the body; bytes that are not an image are an error.
 ///
-/// The lenient one, for which they are no value, is `ImageProcessor(ImageDecoder())`.
+/// For a nil value instead of the error, use `ImageProcessor(ImageDecoder())`.
 public struct BitmapProcessor: ResponseProcessor {
     private let decoder: ImageDecoder
 
-    /// Makes a processor of a decoder.
+    /// Makes a processor from a decoder.
     public init(_ decoder: ImageDecoder = ImageDecoder()) {
         self.decoder = decoder
     }
 
-    /// Makes the bitmap.
+    /// Decodes the bitmap.
     ///
     /// - Throws: An ``ImageFault``.
     public func process(_ input: Data, of response: Response) throws -> Bitmap {
@@ -26,26 +26,25 @@ public struct BitmapProcessor: ResponseProcessor {
 }
 
 extension ImageProcessor where Image == Bitmap {
-    /// Makes a processor whose value is nil for bytes that are no image or pass a limit: the call succeeds without one.
-    ///
-    /// Source: brief `bbc-httpclient.txt`, `client-decorators-processors.md` §7.3, CD-25.
+    /// Makes a processor that returns nil for bytes that are not an image or exceed a limit: the call then succeeds
+    /// without a value.
     public init(_ decoder: ImageDecoder) {
         self.init { data in try decoder.decode(data) }
     }
 }
 
 extension Endpoint where Value == Data {
-    /// The endpoint whose value is a bitmap; nil for bytes that are no image or pass a limit.
+    /// The endpoint with a bitmap; nil for bytes that are not an image or exceed a limit.
     ///
-    /// - Parameter decoder: Its limits, and how large the bitmap is to be.
+    /// - Parameter decoder: The decoder, with its limits and the maximum size of the bitmap.
     /// - Returns: The changed copy.
     public func bitmap(_ decoder: ImageDecoder = ImageDecoder()) -> Endpoint<Bitmap?> {
         processing(with: ImageProcessor(decoder))
     }
 
-    /// The endpoint whose value is a bitmap; anything else fails with a decoding error whose cause is an ``ImageFault``.
+    /// The endpoint with a bitmap; anything else fails with a decoding error whose cause is an ``ImageFault``.
     ///
-    /// - Parameter decoder: Its limits, and how large the bitmap is to be.
+    /// - Parameter decoder: The decoder, with its limits and the maximum size of the bitmap.
     /// - Returns: The changed copy.
     public func requiredBitmap(_ decoder: ImageDecoder = ImageDecoder()) -> Endpoint<Bitmap> {
         processing(with: BitmapProcessor(decoder))

@@ -3,12 +3,12 @@
     import Foundation
     import LadeCore
 
-    /// A pipe from a body that writes its chunks to the input stream that the platform sends from.
+    /// A pipe from a body that writes chunks to the input stream that the platform sends.
     ///
-    /// The pipe holds 64 KiB; a writer waits while it is full, which is the back-pressure of the connection. Written
-    /// for Apple platforms and not run where the library is built: no Linux compiler sees this file.
+    /// The pipe holds 64 KiB. A writer waits while it is full, which carries the backpressure of the connection. This
+    /// file is for Apple platforms; Linux builds do not compile it.
     final class BoundStreamUpload: NSObject, StreamDelegate, @unchecked Sendable {
-        // Sendable: everything but `input`, which only the platform uses, is touched on `queue` alone.
+        // Sendable: everything except `input`, which only the platform uses, is accessed only on `queue`.
         let input: InputStream
         private let output: OutputStream
         private let queue = DispatchQueue(label: "LadeURLSession.upload")
@@ -18,7 +18,7 @@
 
         /// Makes and opens the pipe.
         ///
-        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` when the platform has no streams to give.
+        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` when the platform cannot create the streams.
         init(_ context: ErrorContext) throws(LoadingError) {
             var input: InputStream?
             var output: OutputStream?
@@ -35,10 +35,10 @@
             }
         }
 
-        /// Lets a body write itself into the pipe, and closes it.
+        /// Writes a body into the pipe, and closes it.
         ///
-        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for what the body throws. The end of the exchange is no
-        ///   error of the body's: it is told by the platform.
+        /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for an error of the body. The end of the exchange is not
+        ///   such an error: the platform reports it.
         func send(_ body: RequestBody) async throws(LoadingError) {
             guard case .stream(let produce) = body.content else { return }
             var count: Int64 = 0
@@ -62,7 +62,7 @@
             }
         }
 
-        /// Waits until the pipe has taken the chunk; false when the other end is closed.
+        /// Waits until the pipe has accepted the chunk; false when the other end is closed.
         private func write(_ chunk: Data) async -> Bool {
             guard !chunk.isEmpty else { return true }
             return await withTaskCancellationHandler {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Finds the public key within a certificate, in the form that pins are made of.
+/// Extracts the public key of a certificate, in the form that pins are made from.
 ///
-/// The platform gives a key without the algorithm that belongs to it; a pin covers both (RFC 7469 §2.4), so the
-/// SubjectPublicKeyInfo is cut out of the certificate's own bytes.
+/// The platform returns a key without its algorithm, but a pin covers both (RFC 7469 §2.4). So the SubjectPublicKeyInfo
+/// is extracted from the certificate's own bytes.
 enum CertificateKey {
-    /// The SubjectPublicKeyInfo of a certificate (RFC 5280 §4.1), or nil when the bytes are no certificate.
+    /// The SubjectPublicKeyInfo of a certificate (RFC 5280 §4.1); nil when the bytes are not a certificate.
     static func publicKeyInfo(ofCertificate der: Data) -> Data? {
         var outer = Reader(der[...])
         guard var certificate = outer.enter(0x30), var fields = certificate.enter(0x30) else { return nil }
@@ -17,7 +17,7 @@ enum CertificateKey {
         return fields.next()
     }
 
-    /// Walks over the elements of a run of DER (X.690 §8.1).
+    /// Reads the elements of DER data (X.690 §8.1).
     private struct Reader {
         private var rest: Data
 
@@ -27,7 +27,7 @@ enum CertificateKey {
 
         var tag: UInt8? { rest.first }
 
-        /// The content of the next element, when it has that tag.
+        /// The content of the next element, if it has the given tag.
         mutating func enter(_ tag: UInt8) -> Reader? {
             guard self.tag == tag, let (header, whole) = measure() else { return nil }
             let content = rest.prefix(whole).dropFirst(header)
@@ -39,7 +39,7 @@ enum CertificateKey {
             _ = next()
         }
 
-        /// The whole next element; nil and nothing more when it is cut off.
+        /// The whole next element; nil when it is truncated, and from then on.
         mutating func next() -> Data? {
             guard let (_, whole) = measure() else {
                 rest = Data()
@@ -56,7 +56,7 @@ enum CertificateKey {
             var header = 2
             var length = Int(bytes[1])
             if length >= 0x80 {
-                // The long form: so many bytes of length, big end first. Four are enough for any certificate.
+                // The long form: this many bytes of length, in big-endian order. Four are enough for any certificate.
                 let count = length & 0x7F
                 guard (1...4).contains(count), bytes.count >= 2 + count else { return nil }
                 length = bytes[2..<2 + count].reduce(0) { $0 << 8 | Int($1) }

@@ -4,9 +4,9 @@
     import LadeCore
     import Security
 
-    /// Judges a server's certificates the way ``LadeCore/TLSSettings`` say.
+    /// Checks a server's certificates according to ``LadeCore/TLSSettings``.
     ///
-    /// Written for Apple platforms and not run where the library is built: no Linux compiler sees this file.
+    /// This file is for Apple platforms; Linux builds do not compile it.
     struct ServerTrust: @unchecked Sendable {
         // Sendable: certificates are immutable.
         private let settings: TLSSettings
@@ -47,7 +47,9 @@
             self.anchors = anchors
         }
 
-        /// Checks what a server presented; may wait for the network, as for a revocation.
+        /// Checks the certificates of a server.
+        ///
+        /// It may wait for the network, for example to check a revocation.
         func judge(_ trust: SecTrust, host: String) -> Verdict {
             if settings.verification == .unsafelyAcceptEveryCertificate { return .acceptedUnchecked }
             let pins = settings.pins.pins(for: host)
@@ -60,7 +62,7 @@
             }
             SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, host as CFString))
             var error: CFError?
-            // Pins come on top of a chain that is good without them, never instead of it.
+            // Pins are checked in addition to a valid chain, never instead of it.
             guard SecTrustEvaluateWithError(trust, &error) else {
                 return .refused(TrustFault(host: host, cause: Self.cause(of: error)))
             }

@@ -6,9 +6,9 @@ import LadeCore
 #endif
 
 extension Metrics {
-    /// Takes over what the platform measured in the last transaction of a task.
+    /// Copies the platform's measurements of the last transaction of a task.
     ///
-    /// FoundationNetworking collects nothing and never calls for this.
+    /// FoundationNetworking collects no measurements and never calls this.
     mutating func fill(from measured: URLSessionTaskMetrics) {
         guard let last = measured.transactionMetrics.last, let start = last.fetchStartDate else { return }
         func stage(_ date: Date?) -> Duration? {
@@ -32,7 +32,7 @@ extension Metrics {
 }
 
 extension HTTPVersion {
-    /// The version that a protocol name of ALPN stands for (RFC 7301 §6).
+    /// The version for a protocol name of ALPN (RFC 7301 §6).
     init?(alpn name: String) {
         switch name.lowercased() {
         case "http/1.0": self = .http1_0

@@ -5,9 +5,9 @@ import LadeCore
     import FoundationNetworking
 #endif
 
-/// What `URLSession` says when a task fails: a code, and on Linux the sentence of the wire library below it.
+/// The failure of a `URLSession` task: a code and, on Linux, the message of libcurl.
 struct PlatformFailure: Sendable, Hashable {
-    /// The raw value of a `URLError.Code`, or what another domain says.
+    /// The raw value of a `URLError.Code`, or the code of another domain.
     var code: Int
     var message: String
 
@@ -22,7 +22,7 @@ struct PlatformFailure: Sendable, Hashable {
         message = error.localizedDescription
     }
 
-    /// What a failure means, before the facts of the exchange are added.
+    /// The meaning of a failure, before the facts of the exchange are added.
     enum Meaning: Sendable, Hashable {
         case cancelled
         case timedOut(TimeoutPhase)
@@ -44,15 +44,15 @@ struct PlatformFailure: Sendable, Hashable {
         case unknown
     }
 
-    /// What the failure means: the sentence decides where it is known, the code otherwise.
+    /// The meaning of the failure: by the message if it is known, otherwise by the code.
     var meaning: Meaning {
         Self.sentences.first { message.contains($0.part) }?.meaning
             ?? Self.codes.first { $0.code.rawValue == code }?.meaning
             ?? .unknown
     }
 
-    // On Linux nearly every failure has the code `unknown`, and only the sentence of libcurl or OpenSSL tells which.
-    // The more special sentence stands before the more general one.
+    // On Linux nearly every failure has the code `unknown`; only the message of libcurl or OpenSSL identifies it. A
+    // more specific message comes before a more general one.
     static let sentences: [(part: String, meaning: Meaning)] = [
         ("Received HTTP/0.9 when not allowed", .malformed(.notHTTP)),
         ("Unsupported response code in HTTP response", .malformed(.statusLine)),
@@ -67,10 +67,10 @@ struct PlatformFailure: Sendable, Hashable {
         ("content encoding type", .malformed(.contentCoding)),
         ("content unencoding", .malformed(.contentCoding)),
         ("HTTP/2 framing layer", .malformed(.http2Framing)),
-        // FoundationNetworking could not read the head: no reason phrase, bare line feeds, bytes that are no UTF-8 …
+        // FoundationNetworking could not parse the head: no reason phrase, bare line feeds, bytes that are not UTF-8 …
         ("Failed writing header", .malformed(.unspecified)),
         ("Too large response headers", .headTooLarge(bytes: 300 << 10)),
-        // What libcurl says of a single line above its limit.
+        // The message of libcurl for a single line above its limit.
         ("Out of memory", .headTooLarge(bytes: 100 << 10)),
         ("bytes remaining to read", .incompleteBody),
         ("outstanding read data remaining", .incompleteBody),
@@ -142,7 +142,7 @@ struct PlatformFailure: Sendable, Hashable {
         (.requestBodyStreamExhausted, .bodyNotReplayable),
     ]
 
-    /// The error for the caller: what the failure means, with the facts of the exchange.
+    /// The error for the caller: the meaning of the failure, with the facts of the exchange.
     func error(in state: TransferState, context: ErrorContext) -> LoadingError {
         var context = context
         context.detail = message.isEmpty ? "URLError \(code)" : message
@@ -160,7 +160,7 @@ struct PlatformFailure: Sendable, Hashable {
             return .incompleteBody(received: state.received, expected: state.announcedLength, context)
         case .malformed(let rule): return .malformedResponse(MalformedResponse(rule, excerpt: message), context)
         case .headTooLarge(let bytes):
-            // What is above the platform's limit is above a lower one of the caller's too.
+            // A head above the platform's limit is also above a lower limit of the caller.
             return .headTooLarge(.bytes(min(bytes, state.limits.headBytes)), context)
         case .untrusted(let cause): return .untrustedServer(TrustFault(host: host, cause: cause), context)
         case .clientCertificateRequired: return .clientCertificateRequired(context)
@@ -178,6 +178,6 @@ struct PlatformFailure: Sendable, Hashable {
         }
     }
 
-    // Neither platform says which proxy it went through.
+    // The platform does not report which proxy it used.
     private static let proxyName = "the configured proxy"
 }

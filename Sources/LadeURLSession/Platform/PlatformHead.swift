@@ -5,7 +5,7 @@ import LadeCore
     import FoundationNetworking
 #endif
 
-/// A head as the platform hands it over: a code and fields without order, repeated ones joined by commas.
+/// A head as the platform delivers it: a status code, and unordered fields with repeated ones joined by commas.
 struct PlatformHead: Sendable {
     var code: Int
     var fields: [(String, String)]
@@ -15,7 +15,9 @@ struct PlatformHead: Sendable {
         self.fields = fields
     }
 
-    /// Takes a head apart; fields are sorted by name, since the platform keeps no order and a stable one is better.
+    /// Splits a head.
+    ///
+    /// Fields are sorted by name, because the platform keeps no order and a stable order is better.
     init(_ response: HTTPURLResponse) {
         code = response.statusCode
         fields = []
@@ -30,16 +32,16 @@ struct PlatformHead: Sendable {
         fields.sort { $0.0.lowercased() < $1.0.lowercased() }
     }
 
-    /// About how many bytes the head had: a colon, a space and a line end for each field besides name and value.
+    /// An estimate of the head's size: a colon, a space and a line end for each field besides name and value.
     var size: Int { fields.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count + 4 } }
 
-    /// Checks what the platform lets through, and finds out how the body is framed.
+    /// Checks what the platform does not check, and determines how the body is framed.
     ///
     /// - Parameters:
-    ///   - request: The request that is answered.
-    ///   - limits: What a head may measure.
+    ///   - request: The request of the exchange.
+    ///   - limits: The limits on the size of a head.
     ///   - context: For the error.
-    /// - Returns: The head, or what is wrong with it.
+    /// - Returns: The head, or its fault.
     func checked(
         for request: Request,
         limits: TransportSettings.ResponseLimits,
@@ -75,7 +77,9 @@ struct PlatformHead: Sendable {
         )
     }
 
-    /// The codings that the platform takes off a body; those it does not know it leaves, or fails for.
+    /// The codings that the platform decodes.
+    ///
+    /// For others it delivers the coded body, or fails.
     private static let codings: Set<String> = {
         #if canImport(FoundationNetworking)
             ["gzip", "x-gzip", "deflate", "br", "zstd"]
@@ -90,7 +94,7 @@ struct PlatformHead: Sendable {
         return !names.isEmpty && names.allSatisfy(codings.contains)
     }
 
-    /// The length that all values of a joined `Content-Length` agree on (RFC 9110 §8.6: `5, 5` is 5, `5, 4` is nothing).
+    /// The length that all values of a joined `Content-Length` agree on (RFC 9110 §8.6: `5, 5` is 5, `5, 4` is nil).
     static func agreedLength(_ written: String) -> Int64? {
         let values = written.split(separator: ",", omittingEmptySubsequences: false)
             .map { $0.trimmingPrefix { $0 == " " || $0 == "\t" } }
@@ -100,9 +104,9 @@ struct PlatformHead: Sendable {
         return Int64(first)
     }
 
-    /// Cuts a joined `Set-Cookie` at the commas that start a new cookie: those followed by a name and an equals sign.
+    /// Splits a joined `Set-Cookie` at the commas that start a new cookie: those followed by a name and an equals sign.
     ///
-    /// The comma within `Expires=Wed, 21 Oct 2030 …` is followed by no such thing.
+    /// The comma within `Expires=Wed, 21 Oct 2030 …` is not followed by one.
     static func cookies(in joined: String) -> [String] {
         var cookies: [String] = []
         var start = joined.startIndex

@@ -5,21 +5,21 @@ import LadeCore
     import FoundationNetworking
 #endif
 
-/// A request in the platform's form, apart from its body.
+/// A request in the platform's form, without its body.
 struct PlatformRequest: Sendable {
     let urlRequest: URLRequest
     let body: RequestBody?
-    /// Whether the request must not meet a connection that was used before.
+    /// Whether the request must not use an existing connection.
     ///
-    /// FoundationNetworking sends a request again when a used connection turns out dead, whatever its method, and then
-    /// forgets the body: the server waits for bytes that never come. On a fresh connection it does neither.
+    /// When a used connection turns out to be closed, FoundationNetworking sends a request with any method again, and
+    /// without its body: the server then waits for bytes that never arrive. On a fresh connection this does not happen.
     let needsFreshConnection: Bool
-    /// Whether the caller rather waits for a network than fails without one.
+    /// Whether the exchange waits for a network instead of failing without one.
     let waitsForConnectivity: Bool
 
     /// Translates a request.
     ///
-    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` for what the platform cannot do or would ignore.
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` for features that the platform does not support or would ignore.
     init(_ request: Request) throws(LoadingError) {
         let body = request.body?.length == 0 && request.method.isBodyless ? nil : request.body
         func refuse(_ feature: String) -> LoadingError {
@@ -32,12 +32,12 @@ struct PlatformRequest: Sendable {
 
         var urlRequest = URLRequest(url: request.url, timeoutInterval: TransportSettings.never)
         urlRequest.httpMethod = request.method.rawValue
-        // The platform writes the names of common methods in capitals, which are other methods (RFC 9110 §9.1).
+        // The platform changes the names of common methods to upper case, which are different methods (RFC 9110 §9.1).
         guard urlRequest.httpMethod == request.method.rawValue else {
             throw refuse("method “\(request.method)” in this spelling")
         }
         for field in request.headers where !field.name.equalsIgnoringASCIICase("Content-Length") {
-            // The platform writes the length of the body itself; a field of the caller's would come second.
+            // The platform adds the length of the body itself; a field from the caller would be a duplicate.
             urlRequest.addValue(field.value, forHTTPHeaderField: field.name)
         }
         if let type = body?.contentType, !request.headers.contains("Content-Type") {
@@ -55,12 +55,12 @@ struct PlatformRequest: Sendable {
 }
 
 extension Method {
-    /// Whether the platform sends the method without a body only.
+    /// Whether the platform sends the method only without a body.
     fileprivate var isBodyless: Bool { self == .get || self == .head }
 }
 
 extension Request.Priority {
-    /// The platform's measure, 0 to 1.
+    /// The priority on the platform's scale, 0 to 1.
     var taskPriority: Float {
         switch self {
         case .low: URLSessionTask.lowPriority

@@ -5,44 +5,47 @@ import LadeCore
     import FoundationNetworking
 #endif
 
-/// Starts the platform's tasks and passes what they say on to the exchange each belongs to.
+/// Starts the platform's tasks and forwards their callbacks to the exchanges.
 final class SessionDriver: NSObject, Sendable {
     #if canImport(FoundationNetworking)
-        /// Suspending a task of FoundationNetworking closes its connection, and resuming it sends the request again and
-        /// delivers the answer from its beginning: it must never be done.
+        /// Suspending a task of FoundationNetworking closes its connection.
+        ///
+        /// Resuming it sends the request again and delivers the answer from its beginning, so tasks must never be
+        /// suspended.
         static let canPause = false
     #else
         static let canPause = true
     #endif
 
-    /// The sessions that last as long as the driver, for all requests that need no connection of their own.
+    /// The sessions that last as long as the driver, for all requests that can share connections.
     enum Lane: CaseIterable {
-        /// Fails at once without a network.
+        /// Fails immediately without a network.
         case prompt
         /// Waits for a network.
         case patient
     }
 
     private struct Sessions {
-        /// The lasting ones; empty after the end.
+        /// The lasting sessions; empty after the end.
         var lasting: [Lane: URLSession] = [:]
-        /// How many are not invalid yet.
+        /// How many sessions are not invalid yet.
         var liveCount = 0
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
 
-    // Making tasks and telling them what to do waits for their session's own queue: that must hold no caller up, nor
-    // must the shared session hold up the others.
+    // Making and controlling tasks waits for the queue of their session. That must block neither callers nor, because
+    // of the shared session, the other sessions.
     private let sharedControl = DispatchQueue(label: "LadeURLSession.control")
     private let freshControl = DispatchQueue(label: "LadeURLSession.control.fresh", attributes: .concurrent)
-    /// Where the platform calls back, one call after the other, so that what an exchange gathers has one writer (D-15).
+    /// The serial queue of the platform's callbacks, so that the data of an exchange has a single writer.
     let callbacks: OperationQueue
     private let configuration: URLSessionConfiguration
     private let transfers = Locked<[ObjectIdentifier: Transfer]>([:])
     private let sessions = Locked(Sessions())
     #if canImport(Security)
         private let trust: ServerTrust
-        /// Where certificates are checked: a look-up of a revocation must not hold up the callbacks of other exchanges.
+        /// The queue for checking certificates: a look-up of a revocation must not delay the callbacks of other
+        /// exchanges.
         private let trustQueue = DispatchQueue(label: "LadeURLSession.trust", attributes: .concurrent)
         private let proxy: ProxySettings
     #endif
@@ -63,10 +66,10 @@ final class SessionDriver: NSObject, Sendable {
         sessions.withLock { $0.lasting = lasting }
     }
 
-    /// How many sessions there are that the platform has not let go of.
+    /// The number of sessions that the platform has not invalidated yet.
     var sessionCount: Int { sessions.withLock(\.liveCount) }
 
-    /// Where the task of an exchange is told what to do.
+    /// The queue on which the task of an exchange is controlled.
     func control(of transfer: Transfer) -> DispatchQueue {
         transfer.platform.needsFreshConnection ? freshControl : sharedControl
     }
@@ -83,10 +86,11 @@ final class SessionDriver: NSObject, Sendable {
         }
     }
 
-    /// Makes a task known as the exchange's; false when the exchange has ended meanwhile.
+    /// Registers a task as that of an exchange; false when the exchange has ended meanwhile.
     ///
-    /// Known first, attached then: from the moment the exchange has the task it may cancel it on another thread, and the
-    /// end that the platform reports must find the entry, which nothing else removes.
+    /// The task is registered first and attached afterwards. As soon as the exchange has the task it may cancel it on
+    /// another thread, and the platform's report of the end must find the registration, because nothing else removes
+    /// it.
     func adopt(_ task: URLSessionTask, for transfer: Transfer, attach: (URLSessionTask) -> Bool) -> Bool {
         transfers.withLock { $0[ObjectIdentifier(task)] = transfer }
         if attach(task) { return true }
@@ -94,11 +98,11 @@ final class SessionDriver: NSObject, Sendable {
         return false
     }
 
-    /// How many tasks are known to be an exchange's.
+    /// The number of registered tasks.
     var taskCount: Int { transfers.withLock(\.count) }
 
     private func makeLastingSessions() -> [Lane: URLSession] {
-        // Where no session can wait for a network, the first one serves all.
+        // Where no session can wait for a network, the first one serves all requests.
         let lanes = Lane.canWait ? Lane.allCases : [.prompt]
         return Dictionary(uniqueKeysWithValues: lanes.map { ($0, makeSession($0)) })
     }
@@ -130,9 +134,9 @@ final class SessionDriver: NSObject, Sendable {
         }
     }
 
-    /// Lets what runs in the lasting sessions end, and starts what comes next in others, on connections of their own.
+    /// Lets the exchanges in the lasting sessions finish, and starts later ones in new sessions with new connections.
     ///
-    /// The platform has no way to close a single connection that it believes to be sound.
+    /// The platform cannot close a single connection that it considers intact.
     func abandonConnections() {
         sharedControl.async { [self] in
             let fresh = makeLastingSessions()
@@ -145,7 +149,7 @@ final class SessionDriver: NSObject, Sendable {
         }
     }
 
-    /// Ends every exchange as cancelled, and every session.
+    /// Cancels every exchange, and ends every session.
     func shutDown() {
         let lasting = sessions.withLock { sessions in
             defer { sessions.lasting = [:] }
@@ -155,7 +159,7 @@ final class SessionDriver: NSObject, Sendable {
         sharedControl.async { for session in lasting.values { session.invalidateAndCancel() } }
     }
 
-    /// Waits until the platform has let go of every session.
+    /// Waits until the platform has invalidated every session.
     func ended() async {
         await withCheckedContinuation { continuation in
             let isOver = sessions.withLock { sessions in
@@ -188,13 +192,13 @@ extension SessionDriver: URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        // A task that no exchange knows is of no use to anybody.
+        // A task without an exchange is not needed.
         guard let transfer = transfer(of: dataTask) else { return completionHandler(.cancel) }
         if let response = response as? HTTPURLResponse { transfer.headArrived(PlatformHead(response)) }
         completionHandler(.allow)
     }
 
-    /// Told on Apple platforms, of tasks in a session that waits for a network.
+    /// Called on Apple platforms for tasks in a session that waits for a network.
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
         transfer(of: task)?.waitsForConnectivity()
     }
@@ -218,7 +222,7 @@ extension SessionDriver: URLSessionDataDelegate {
         transfer?.finished(error.map(PlatformFailure.init), lateHead: lateHead(of: task))
     }
 
-    /// A redirect is an answer like any other: following it is the business of a link of the chain.
+    /// A redirect is an answer like any other: an interceptor of the chain follows it.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -229,7 +233,8 @@ extension SessionDriver: URLSessionDataDelegate {
         completionHandler(nil)
     }
 
-    /// Asked when the platform wants to send a body again, which is never done, and on Linux for a request without one.
+    /// Called when the platform wants to send a body again, which is never done; on Linux also for a request without a
+    /// body.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -254,8 +259,8 @@ extension SessionDriver: URLSessionDataDelegate {
             }
             answer(challenge, for: transfer, completionHandler)
         #else
-            // FoundationNetworking asks after it has delivered the whole 401, and then says nothing more unless it is
-            // given credentials or an end: the answer is complete here.
+            // FoundationNetworking calls this after it has delivered the whole 401, and makes no further callback
+            // unless it receives credentials or a cancellation: the answer is complete here.
             transfer(of: task)?.finished(nil, lateHead: lateHead(of: task))
             completionHandler(.cancelAuthenticationChallenge, nil)
         #endif
@@ -271,7 +276,7 @@ extension SessionDriver.Lane {
         /// Whether the platform has sessions that wait for a network.
         static let canWait = true
     #else
-        /// Whether the platform has sessions that wait for a network: FoundationNetworking cannot switch it on.
+        /// Whether the platform has sessions that wait for a network: FoundationNetworking does not support it.
         static let canWait = false
     #endif
 
@@ -314,7 +319,7 @@ extension SessionDriver.Lane {
                 )
                 return completionHandler(.useCredential, credential)
             }
-            // Without a credential the platform delivers the 401, or goes on without a client certificate.
+            // Without a credential the platform delivers the 401, or continues without a client certificate.
             completionHandler(.performDefaultHandling, nil)
         }
 

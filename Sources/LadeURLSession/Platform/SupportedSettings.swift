@@ -8,7 +8,7 @@ import LadeCore
 extension TransportSettings {
     /// Refuses settings that the platform would ignore.
     ///
-    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` naming the first of them.
+    /// - Throws: ``LoadingError/invalidSetting(name:reason:_:)`` for the first of them.
     func checkSupport(environment: EnvironmentProxy) throws(LoadingError) {
         let standard = TransportSettings()
         var refusals: [(isUsed: Bool, name: String, reason: String)] = [
@@ -52,9 +52,9 @@ extension TransportSettings {
         throw .invalidSetting(name: refusal.name, reason: refusal.reason, ErrorContext())
     }
 
-    private static var noTrustOnLinux: String { "URLSession on Linux lets nobody change how it trusts" }
+    private static var noTrustOnLinux: String { "URLSession on Linux does not allow changing how it trusts" }
 
-    /// Puts into a configuration what the platform can carry out, and takes out what the chain does itself.
+    /// Configures what the platform supports, and turns off what the chain does itself.
     func apply(to configuration: URLSessionConfiguration) {
         configuration.urlCache = nil
         configuration.httpCookieStorage = nil
@@ -62,7 +62,7 @@ extension TransportSettings {
         configuration.httpShouldSetCookies = false
         configuration.urlCredentialStorage = nil
         configuration.httpMaximumConnectionsPerHost = connections.perHost
-        // Time-outs are ours: the platform's are whole seconds on Linux and cannot say which phase they mean.
+        // Time-outs are enforced here: the platform's are whole seconds on Linux and do not identify the phase.
         configuration.timeoutIntervalForRequest = Self.never
         configuration.timeoutIntervalForResource = Self.never
         #if canImport(Security)
@@ -72,7 +72,7 @@ extension TransportSettings {
         #endif
     }
 
-    /// A year in seconds: more is no number that both platforms take.
+    /// A year in seconds; larger numbers are not accepted by both platforms.
     static var never: TimeInterval { 365 * 24 * 3_600 }
 }
 
@@ -97,7 +97,7 @@ extension TransportSettings {
     }
 #endif
 
-/// What `http_proxy` and its relatives say, as far as one must know it before leaving the matter to the platform.
+/// The proxy variables of the environment, as far as they must be known before the platform uses them.
 struct EnvironmentProxy: Sendable {
     private let variables: [String: String]
 
@@ -106,13 +106,13 @@ struct EnvironmentProxy: Sendable {
         variables = environment.filter { names.contains($0.key) && !$0.value.isEmpty }
     }
 
-    /// Whether no proxy is named at all.
+    /// Whether no proxy is set.
     var isEmpty: Bool { variables.keys.allSatisfy { $0.lowercased() == "no_proxy" } }
 
     /// Whether a request to this machine would be sent to a proxy, which cannot answer it and should not see it.
     func capturesLoopback(_ url: URL) -> Bool {
         guard let host = url.host(percentEncoded: false)?.lowercased(), Self.isLoopback(host) else { return false }
-        // libcurl ignores HTTP_PROXY, which a CGI client can set through a header named Proxy.
+        // libcurl ignores HTTP_PROXY, which a CGI client can set with a header named Proxy.
         let names = url.scheme?.lowercased() == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { variables[$0] != nil }) else { return false }
         let exceptions = (variables["no_proxy"] ?? variables["NO_PROXY"] ?? "").lowercased()

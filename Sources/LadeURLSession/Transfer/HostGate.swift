@@ -1,10 +1,10 @@
 import LadeCore
 
-/// Lets a limited number through at once per host, in order of arrival.
+/// Limits the number of concurrent exchanges per host, in order of arrival.
 ///
-/// Sessions made for a single request know nothing of each other, so the platform's limit per host does not hold them.
+/// The platform's limit per host does not apply to sessions that are made for a single request.
 final class HostGate: Sendable {
-    /// The right to be inside; given back with its last reference.
+    /// The permission for one exchange; returned when its last reference is released.
     final class Permit: Sendable {
         private let gate: HostGate
         private let host: String
@@ -39,9 +39,9 @@ final class HostGate: Sendable {
         self.limit = max(limit, 1)
     }
 
-    /// Waits for a place.
+    /// Waits for a slot.
     ///
-    /// - Throws: ``LoadingError/cancelled(_:)`` when the task is cancelled before there is one.
+    /// - Throws: ``LoadingError/cancelled(_:)`` when the task is cancelled before a slot is free.
     func enter(_ host: String, context: ErrorContext) async throws(LoadingError) -> Permit {
         let id = state.withLock { state in
             state.lastID += 1
@@ -50,7 +50,8 @@ final class HostGate: Sendable {
         let isInside = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let outcome: Bool? = state.withLock { state in
-                    // A task is marked cancelled before its handlers run: one that found nobody here is seen now.
+                    // A task is marked as cancelled before its handlers run. A handler that ran before the waiter was
+                    // added found nothing; the mark is seen here.
                     if Task.isCancelled { return false }
                     var room = state.rooms[host] ?? Room()
                     defer { state.rooms[host] = room }
@@ -81,7 +82,7 @@ final class HostGate: Sendable {
     private func leave(_ host: String) {
         let next = state.withLock { state -> Waiter? in
             guard var room = state.rooms[host] else { return nil }
-            // The place goes straight to the next one: `inside` stays as it is.
+            // The slot passes directly to the next waiter: `inside` does not change.
             guard room.waiting.isEmpty else {
                 let next = room.waiting.removeFirst()
                 state.rooms[host] = room

@@ -5,20 +5,21 @@ import LadeCore
     import FoundationNetworking
 #endif
 
-/// One exchange: carries out what its ``TransferState`` decides, for a sender, a reader and the platform's callbacks.
+/// One exchange: carries out what its ``TransferState`` decides, for the sender, the reader and the platform's
+/// callbacks.
 final class Transfer: ResponseBodySource {
     private struct Guarded {
         var state: TransferState
         var sender: CheckedContinuation<Result<TransferState.Answer, LoadingError>, Never>?
-        /// What the sender gets when it comes to ask only after the end.
+        /// The outcome for a sender that starts to wait only after the end.
         var earlyOutcome: Result<TransferState.Answer, LoadingError>?
         var reader: CheckedContinuation<Result<Data?, LoadingError>, Never>?
         var task: URLSessionTask?
         /// Ends the exchange when a time-out passes; cancelled at the end.
         var watchdog: Task<Void, Never>?
-        /// Gets the place and the body ready; cancelled at the end.
+        /// Obtains the slot and prepares the body; cancelled at the end.
         var preparation: Task<Void, Never>?
-        /// Lives as long as the exchange: a place at the gate, a spooled body.
+        /// Objects that live as long as the exchange: a host slot, a spooled body.
         var holdings: [any Sendable] = []
     }
 
@@ -50,7 +51,7 @@ final class Transfer: ResponseBodySource {
 
     // MARK: - The sender
 
-    /// Carries the exchange out, up to the head or, for buffered delivery, to the end.
+    /// Carries out the exchange, up to the head or, for buffered delivery, to the end.
     func run(through gate: HostGate) async throws(LoadingError) -> Response {
         let outcome = await call.withCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -73,7 +74,7 @@ final class Transfer: ResponseBodySource {
     private func response(_ head: TransferState.Head, _ body: ResponseBody) -> Response {
         var headers = head.headers
         if head.decodedCoding != nil {
-            // They describe the coded bytes, which are not handed on; the metrics keep what they said.
+            // They describe the coded bytes, which are not delivered; the metrics keep them.
             headers.remove("Content-Encoding")
             headers.remove("Content-Length")
         }
@@ -146,14 +147,14 @@ final class Transfer: ResponseBodySource {
         act { $0.cancel(at: $1) }
     }
 
-    /// Always empty: the platform does not hand trailers over.
+    /// Always empty: the platform does not deliver trailers.
     var trailers: Headers { Headers() }
 
     var metrics: Metrics { guarded.withLock { $0.state.metrics } }
 
     // MARK: - The platform
 
-    /// Takes the platform's task over; false when the exchange has ended meanwhile.
+    /// Attaches the platform's task; false when the exchange has ended meanwhile.
     func attach(_ task: URLSessionTask) -> Bool {
         guarded.withLock { guarded in
             guard !guarded.state.isEnded else { return false }
@@ -217,7 +218,7 @@ final class Transfer: ResponseBodySource {
             return (actions, !wasEnded && guarded.state.isEnded)
         }
         for action in actions { perform(action) }
-        // Once, by who ended it: anybody else would take the task away before it is told to end.
+        // Only the caller that ended the exchange does this: any other would release the task before it is cancelled.
         if isEnd { letGo() }
     }
 
@@ -251,7 +252,7 @@ final class Transfer: ResponseBodySource {
         sender?.resume(returning: outcome)
     }
 
-    /// Drops what only a running exchange needs, and with it every reference that leads back here.
+    /// Releases what only a running exchange needs, and with it every reference that leads back here.
     private func letGo() {
         let (watchdog, preparation) = guarded.withLock { guarded in
             defer {
@@ -263,7 +264,7 @@ final class Transfer: ResponseBodySource {
         }
         watchdog?.cancel()
         preparation?.cancel()
-        // Out of the lock: a permit that goes lets the next one in, a file is removed.
+        // Outside the lock: releasing a permit resumes the next waiter, and releasing a spooled body removes its file.
         _ = guarded.withLock { guarded in
             defer { guarded.holdings = [] }
             return guarded.holdings
@@ -303,7 +304,7 @@ final class Transfer: ResponseBodySource {
     private func adjustPausing() {
         guard let task = guarded.withLock({ $0.task }) else { return }
         driver.control(of: self).async {
-            // Asked for in any order from two threads, carried out in one: the last wish is what counts.
+            // Requested in any order from two threads, and carried out on one: the latest request counts.
             let isPaused = self.guarded.withLock { $0.state.isPaused }
             switch (isPaused, task.state) {
             case (true, .running): task.suspend()
@@ -315,7 +316,7 @@ final class Transfer: ResponseBodySource {
 }
 
 extension URL {
-    /// Host and port, for telling apart where connections lead.
+    /// Host and port, to distinguish the destinations of connections.
     fileprivate var authority: String {
         "\(host(percentEncoded: true)?.lowercased() ?? ""):\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"
     }

@@ -1,45 +1,46 @@
 import Foundation
 import LadeCore
 
-/// One exchange as the platform's callbacks tell it: takes events, returns what is to be done.
+/// The state machine of one exchange: receives events of the platform's callbacks, returns actions.
 ///
-/// Knows no task, no lock, no clock and no session; whoever owns it takes the actions in order after unlocking.
+/// It has no task, lock, clock or session. Its owner carries out the actions in order after unlocking.
 struct TransferState {
-    /// What came before the body.
+    /// The head of the answer.
     struct Head: Sendable {
         var status: Status
         var headers: Headers
-        /// The codings the platform takes off the body; nil when the body comes as it was sent.
+        /// The codings that the platform decodes; nil when the body is delivered as it was sent.
         var decodedCoding: String?
-        /// The length of the body on the wire, where the server announced it and a body follows.
+        /// The length of the body before decoding, where the server announced it and a body follows.
         var announcedLength: Int64?
-        /// Whether a body may follow at all.
+        /// Whether a body may follow.
         var hasBody: Bool
     }
 
-    /// What the sender is given.
+    /// What the sender receives.
     enum Answer {
         case complete(Head, Data)
         case streaming(Head)
     }
 
-    /// What is to be done, in order.
+    /// The actions to carry out, in order.
     enum Action {
         case answer(Answer)
         case failSender(LoadingError)
         case giveReader(Result<Data?, LoadingError>)
-        /// Bring the platform's task to what ``isPaused`` says.
+        /// Suspend or resume the platform's task according to ``isPaused``.
         case adjustPausing
-        /// Give the platform's task up.
+        /// Cancel the platform's task.
         case cancelTask
-        /// Use no connection again that is open now: one of them carried an answer that broke the protocol.
+        /// Do not reuse any connection that is open now: one of them carried an answer that broke the protocol.
         case abandonConnections
         case tell(Event)
-        /// Let the sender or the reader see the end, now that everybody else was told: call ``TransferState/publish()``.
+        /// Deliver the end to the sender or the reader, after everything else was notified: call
+        /// ``TransferState/publish()``.
         case publish
     }
 
-    /// What a reader gets.
+    /// What a reader receives.
     enum Reading {
         case now(Result<Data?, LoadingError>, [Action])
         case wait
@@ -49,7 +50,7 @@ struct TransferState {
         case complete
         case failed(LoadingError)
 
-        /// What a reader gets from then on.
+        /// What a reader receives from then on.
         var result: Result<Data?, LoadingError> {
             switch self {
             case .complete: .success(nil)
@@ -60,7 +61,7 @@ struct TransferState {
 
     let request: Request
     let limits: TransportSettings.ResponseLimits
-    /// Whether the platform really stops receiving when it is told to.
+    /// Whether the platform stops receiving when the task is suspended.
     let canPause: Bool
     private(set) var metrics = Metrics()
     private(set) var isPaused = false
@@ -68,10 +69,10 @@ struct TransferState {
     private let created: Instant
     private var started: Instant?
     private var lastActivity: Instant
-    /// Since when the platform waits for a network; nil while it does not.
+    /// The start of a wait for a network; nil while there is none.
     private var offlineSince: Instant?
     private var head: Head?
-    /// Of all heads so far, interim ones included.
+    /// The size of all heads so far, interim ones included.
     private var headBytes = 0
     private var collected = Data()
     private var waiting: ArraySlice<Data> = []
@@ -91,7 +92,7 @@ struct TransferState {
         lastActivity = now
     }
 
-    /// Whether nothing can happen any more.
+    /// Whether the exchange has ended.
     var isEnded: Bool { ending != nil }
 
     /// How much of the answer is known to have arrived.
@@ -100,9 +101,9 @@ struct TransferState {
     /// The length of the body on the wire, where the server announced it.
     var announcedLength: Int64? { head?.announcedLength }
 
-    // MARK: - What the platform tells
+    // MARK: - Events of the platform
 
-    /// The exchange begins, after any wait for a connection of its own.
+    /// The exchange begins, after any wait for a host slot.
     mutating func start(at now: Instant) -> [Action] {
         guard ending == nil, started == nil else { return [] }
         started = now
@@ -133,13 +134,13 @@ struct TransferState {
         return [.tell(.waitEnded(.connectivity, after: since.duration(to: now)))]
     }
 
-    /// A part of the request's body was taken.
+    /// A part of the request's body was sent.
     mutating func bytesSent(_ count: Int64, at now: Instant) {
         lastActivity = now
         metrics.requestBodyBytes += count
     }
 
-    /// Something moved that is not counted.
+    /// There was activity that is not counted.
     mutating func noteActivity(at now: Instant) {
         lastActivity = now
     }
@@ -212,14 +213,15 @@ struct TransferState {
     /// The platform has finished.
     ///
     /// - Parameters:
-    ///   - failure: What it says went wrong.
-    ///   - lateHead: The head it kept to itself: of a redirect that leads nowhere, whose body it swallows.
-    ///   - now: When.
-    /// - Returns: What is to be done.
+    ///   - failure: The error that it reports.
+    ///   - lateHead: The head of a redirect with an unusable target. The platform delivers it only here, and drops its
+    ///     body.
+    ///   - now: The current instant.
+    /// - Returns: The actions to carry out.
     mutating func finished(_ failure: PlatformFailure?, lateHead: PlatformHead?, at now: Instant) -> [Action] {
         guard ending == nil else { return [] }
         if let failure {
-            // A server may answer and close before it has read the whole request: what is complete is complete.
+            // A server may answer and close before it has read the whole request: a complete answer counts.
             if failure.meaning == .connectionLost, let head, isComplete(head) { return complete(at: now) }
             return end(failure.error(in: self, context: context), at: now)
         }
@@ -239,12 +241,12 @@ struct TransferState {
         return actions + complete(at: now)
     }
 
-    /// The platform measured; what it does not know stays as it was.
+    /// Takes over the platform's measurements; values that it does not know are kept.
     mutating func measured(_ update: (inout Metrics) -> Void) {
         update(&metrics)
     }
 
-    // MARK: - What the caller does
+    // MARK: - Calls of the sender and the reader
 
     /// The next chunk for the one reader.
     mutating func read(at now: Instant) -> Reading {
@@ -262,16 +264,16 @@ struct TransferState {
         return .now(ending.result, [])
     }
 
-    /// The caller no longer wants it.
+    /// The call was cancelled.
     mutating func cancel(at now: Instant) -> [Action] {
-        // The end of a body whose rest was thrown away is not its end.
+        // The end of a body whose rest was discarded is not its end.
         if ending != nil, !waiting.isEmpty { ending = .failed(.cancelled(context)) }
         waiting = []
         waitingBytes = 0
         return fail(.cancelled(context), at: now)
     }
 
-    /// Something outside the platform's sight went wrong: a time-out, the request's body.
+    /// The exchange failed outside the platform: a time-out, or an error of the request's body.
     mutating func fail(_ error: LoadingError, at now: Instant) -> [Action] {
         guard ending == nil else { return [] }
         return end(error, at: now)
@@ -279,13 +281,13 @@ struct TransferState {
 
     // MARK: - Time
 
-    /// When to look again whether a time-out has passed; nil when none is set.
+    /// When time-outs must be checked again; nil when none is set.
     func nextDeadline(at now: Instant) -> Instant? {
         var deadlines: [Instant] = []
-        // A wait for a connection of its own comes before the exchange: the deadline of the call limits it.
+        // The wait for a host slot comes before the exchange: only the call's deadline limits it.
         if let whole = request.timeouts.whole { deadlines.append((started ?? now).advanced(by: whole)) }
         if let idle = request.timeouts.idle {
-            // A wait for a connection, for a network or for a slow reader is nobody's idleness.
+            // The idle time-out does not run while the exchange waits for a slot, for a network or for a slow reader.
             let isWaiting = isPaused || started == nil || offlineSince != nil
             deadlines.append((isWaiting ? now : lastActivity).advanced(by: idle))
         }
@@ -319,7 +321,7 @@ struct TransferState {
         return actions + [.tell(.exchangeFailed(error, metrics)), .publish]
     }
 
-    /// Lets whoever waits see the end.
+    /// Delivers the end to the waiters.
     mutating func publish() -> [Action] {
         guard let ending, !isPublished else { return [] }
         isPublished = true
@@ -337,13 +339,13 @@ struct TransferState {
         return [.giveReader(ending.result)]
     }
 
-    /// Whether the framing says that nothing more of the answer can come.
+    /// Whether the framing says that the answer is complete.
     private func isComplete(_ head: Head) -> Bool {
         !head.hasBody || (head.decodedCoding == nil && head.announcedLength == received)
     }
 
     private func ratioFault(_ head: Head) -> LoadingError? {
-        // Without an announced length the platform does not tell how much came over the wire.
+        // Without an announced length the platform does not report how many bytes it received.
         guard head.decodedCoding != nil, let coded = head.announcedLength, received > Int64(limits.decompressionFloor),
             received / Int64(max(limits.decompressionRatio, 1)) >= max(coded, 1)
         else { return nil }

@@ -1,7 +1,7 @@
 import Foundation
 import LadeCore
 
-/// A request's body in a form the platform takes.
+/// A request's body in a form that the platform accepts.
 enum Upload: Sendable {
     case none
     case bytes(Data)
@@ -11,14 +11,14 @@ enum Upload: Sendable {
         case stream(BoundStreamUpload)
     #endif
 
-    /// The body when nothing must be waited for: none, bytes, or a whole file as long as it was.
+    /// The body, if it is available without waiting: none, bytes, or a whole file of unchanged length.
     init?(immediately body: RequestBody?) {
         switch body?.content {
         case nil: self = .none
         case .bytes(let bytes): self = .bytes(bytes)
         case .file(let path, 0):
-            // The platform sends the file as it is now; a file that grew or shrank goes through a copy of the right
-            // length, or fails there with the reason.
+            // The platform sends the file as it is now. A file that grew or shrank is copied at the right length
+            // instead, or the copy fails with the reason.
             let file = try? FileSource(path: path, context: ErrorContext())
             guard let file, file.length == body?.length else { return nil }
             self = .file(URL(fileURLWithPath: path))
@@ -27,7 +27,7 @@ enum Upload: Sendable {
     }
 }
 
-/// A file of ours that holds a body until it is sent, and goes with its last reference.
+/// A temporary file that holds a body until it is sent; it is removed with its last reference.
 final class SpooledFile: Sendable {
     let url: URL
 
@@ -36,7 +36,7 @@ final class SpooledFile: Sendable {
     }
 
     deinit {
-        // It may never have been created; a file that stays in the temporary directory is the system's to remove.
+        // It may never have been created; the system removes files that stay in the temporary directory.
         try? FileManager.default.removeItem(at: url)
     }
 
@@ -47,8 +47,8 @@ final class SpooledFile: Sendable {
     ///   - request: For errors.
     ///   - progress: Called for each chunk.
     /// - Returns: The file.
-    /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for what the body throws, ``LoadingError/file(_:_:)`` for
-    ///   what the disk refuses, ``LoadingError/cancelled(_:)`` when the task is cancelled.
+    /// - Throws: ``LoadingError/requestBodyFailed(_:_:)`` for an error of the body, ``LoadingError/file(_:_:)`` for an
+    ///   error of the disk, ``LoadingError/cancelled(_:)`` when the task is cancelled.
     static func make(
         from body: RequestBody,
         of request: Request,
@@ -70,7 +70,7 @@ final class SpooledFile: Sendable {
     }
 }
 
-/// The writing of one file, in one task.
+/// Writes one file, in one task.
 private final class Spool {
     private let handle: FileHandle
     private let path: String
@@ -114,7 +114,8 @@ private final class Spool {
     }
 
     func fill(from produce: @Sendable (RequestBody.ChunkWriter) async throws -> Void) async throws(LoadingError) {
-        // What our own writing throws keeps its name, even when the body passes it on; the rest is the body's fault.
+        // An error of the writer itself keeps its type, even if the body rethrows it; all others are errors of the
+        // body.
         var ownError: LoadingError?
         do {
             try await produce { (chunk) async throws(LoadingError) in
