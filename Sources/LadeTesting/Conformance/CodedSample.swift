@@ -8,7 +8,8 @@
 enum CodedSample {
     static let text = String(repeating: "Evening news, culture, sport: ", count: 8)
 
-    /// Made with zlib, Brotli and Zstandard at their highest usual levels; `deflate` is the zlib format (RFC 9110 §8.4.1.2).
+    /// Made with zlib, Brotli and Zstandard at their highest common levels; `deflate` is the zlib format (RFC 9110
+    /// §8.4.1.2).
     static let all: [String: Data] = [
         "gzip": "H4sIAAAAAAACA3MtS83LzEtXyEstL9ZRSC7NKSktStVRKC7ILyqxUnAddrIAM+E/d/AAAAA=",
         "deflate": "eNpzLUvNy8xLV8hLLS/WUUguzSkpLUrVUSguyC8qsVJwHXayAPZYVrk=",
@@ -16,14 +17,14 @@ enum CodedSample {
         "zstd": "KLUv/SDwLQEA8EV2ZW5pbmcgbmV3cywgY3VsdHVyZSwgc3BvcnQ6IAEAPgOlnA==",
     ].compactMapValues { Data(base64Encoded: $0) }
 
-    /// The text in `br`, and that in `gzip`.
+    /// The text coded with `br` and then with `gzip`.
     static let gzipOfBrotli =
         Data(base64Encoded: "H4sIAAAAAAACA5N+zxAgsvCScIsru1rRgThufz/+qXwzOQ8HX2vY2nbBJpkFAJ15AR4hAAAA") ?? Data()
 }
 
-/// Zeros in gzip (RFC 1951, RFC 1952), about 158 of them in each byte.
+/// Zeros in gzip format (RFC 1951, RFC 1952), about 158 of them per byte.
 enum GzipZeros {
-    /// Makes the gzip form of so many zeros, a multiple of 258 plus one.
+    /// Makes the gzip form of a number of zeros, a multiple of 258 plus one.
     ///
     /// One block of fixed codes: the literal 0, then copies of 258 bytes from a distance of 1, thirteen bits each.
     static func make(copies: Int) -> Data {
@@ -47,7 +48,7 @@ enum GzipZeros {
         return Data(bytes)
     }
 
-    /// CRC-32 of so many zeros: each doubles as a step of the register, taken eight bits at a time.
+    /// The CRC-32 of a number of zeros: each is eight steps of the shift register.
     private static func checksum(ofZeros count: Int) -> UInt32 {
         var table: [UInt32] = []
         for index: UInt32 in 0..<256 {

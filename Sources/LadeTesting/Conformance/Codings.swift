@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Content codings from servers that do not keep to them (RFC 9110 §8.4).
+// Content codings from servers that violate them (RFC 9110 §8.4).
 extension TransportConformance {
     static var codedBodies: [ConformanceCase] { [codedEnds, announcedLength, pausedCodings, codingFields] }
 
@@ -15,7 +15,7 @@ extension TransportConformance {
             ? ServerResponse(fields: [field], body: .chunks([bytes])) : .bytes(bytes, [field])
     }
 
-    /// Asks for one coded body in each framing and with each delivery.
+    /// Requests one coded body with each framing and each delivery.
     private static func each(
         _ context: ConformanceContext,
         _ name: String,
@@ -38,7 +38,7 @@ extension TransportConformance {
 
     private static let codedEnds = ConformanceCase(
         "FH-3",
-        "takes a coded body for complete only at the end of its coding"
+        "treats a coded body as complete only at the end of its coding"
     ) { context in
         let probe = try LoopbackServer { _ in .status(204) }
         _ = try await context.exchange(try context.transport(), try probe.request())
@@ -89,7 +89,7 @@ extension TransportConformance {
         await each(context, "a hundred codings", gzip, many) { expectBadCoding($0, $1) }
     }
 
-    /// An answer without a body has no coding either, whatever its fields say.
+    /// An answer without a body has no coding, even if its fields name one.
     private static func withoutBody(_ context: ConformanceContext) async {
         let field = ServerField("Content-Encoding", "gzip")
         let unknown = ServerField("Content-Encoding", "unknown")
@@ -137,7 +137,7 @@ extension TransportConformance {
 
     private static let announcedLength = ConformanceCase(
         "FT-6",
-        "counts the bytes of a coded body as they come, whatever length is announced"
+        "counts the bytes of a coded body as they arrive, not by the announced length"
     ) { context in
         let bomb = GzipZeros.make(copies: 40_000)
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1000000000000\r\n\r\n"
@@ -154,7 +154,7 @@ extension TransportConformance {
 
     private static let pausedCodings = ConformanceCase(
         "FT-10",
-        "holds of a coded body that is not read no more than the high-water mark",
+        "keeps at most the high-water mark of a coded body that is not read",
         measuresProcess: true
     ) { context in
         let readers = 8
@@ -180,7 +180,7 @@ extension TransportConformance {
                     counts.append(try await body.next()?.count ?? 0)
                     bodies.append(body)
                 }
-                // What arrived before this answer was decoded, as far as it may be.
+                // Whatever arrived before this answer was decoded, up to the high-water mark.
                 context.expect(await Exchange.perform(transport, other), gives: 200, "ok")
                 for index in bodies.indices {
                     while let chunk = try await bodies[index].next() { counts[index] += chunk.count }
@@ -195,7 +195,7 @@ extension TransportConformance {
 
     private static let codingFields = ConformanceCase(
         "FT-18",
-        "takes Content-Encoding and Content-Length off what it decodes, and off nothing else"
+        "removes Content-Encoding and Content-Length from decoded answers only"
     ) { context in
         let gzip = CodedSample.all["gzip"] ?? Data()
         let length = ServerField("Content-Length", String(gzip.count))

@@ -1,17 +1,17 @@
-/// One row of the transport's conformance spec: a number, what is expected, and the code that checks it.
+/// One numbered case of the transport conformance suite: what is expected, and the code that checks it.
 public struct ConformanceCase: Sendable, CustomStringConvertible {
-    /// What a case cannot run without.
+    /// What a case needs to run.
     public enum Need: Sendable, Hashable, CustomStringConvertible {
         /// A server named in the peers' file; see ``ConformancePeers``.
         case peer(String)
         /// The process' own numbers under `/proc`.
         case procFileSystem
-        /// A way to end a transport; see ``ConformanceContext/shutDown``.
+        /// A way to shut down a transport; see ``ConformanceContext/shutDown``.
         case shutDown
         /// A host name whose look-up hangs; see ``ConformanceContext/hangingName``.
         case hangingName
 
-        /// What is needed, in words.
+        /// The need in words.
         public var description: String {
             switch self {
             case .peer(let name): "the peer \(name) (start the peers and set LADE_PEERS)"
@@ -24,11 +24,12 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
 
     /// Its number, `TR-07`.
     public let number: String
-    /// What is expected, in a few words that go on from “transport TR-07”.
+    /// The expected behaviour, in a few words that continue “transport TR-07”.
     public let title: String
-    /// What it cannot run without; a part that needs more is left out where it is missing.
+    /// What it needs to run; a part that needs more is skipped where that is missing.
     public let needs: [Need]
-    /// Whether it measures the memory, the descriptors or the processor time of the process, and so wants one of its own.
+    /// Whether it measures the memory, the descriptors or the processor time of the process, and so needs its own
+    /// process.
     public let measuresProcess: Bool
     private let body: @Sendable (ConformanceContext) async throws -> Void
 
@@ -48,9 +49,9 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
 
     /// Runs the case.
     ///
-    /// - Parameter context: The transport to be tested and what it is tested with.
-    /// - Throws: ``ConformanceFailure`` with everything that was not as expected; ``ConformanceSkip`` when something it
-    ///   needs is missing and the rest was as expected.
+    /// - Parameter context: The transport under test, and its environment.
+    /// - Throws: ``ConformanceFailure`` with all deviations; ``ConformanceSkip`` when a need is missing and everything
+    ///   else was as expected.
     public func run(_ context: ConformanceContext) async throws {
         let context = context.fresh()
         let endings = EndingLedger()
@@ -69,11 +70,11 @@ public struct ConformanceCase: Sendable, CustomStringConvertible {
     public var description: String { "\(number) \(title)" }
 }
 
-/// What a transport did that it should not, or did not that it should.
+/// The deviations of a transport from a case.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     /// The number of the case.
     public let number: String
-    /// What was expected and what was got, one per entry.
+    /// Expected and actual results, one deviation per entry.
     public let findings: [String]
 
     /// The number and all findings.
@@ -96,7 +97,7 @@ public struct ConformanceSkip: Error, Sendable, CustomStringConvertible {
     public var description: String { reason }
 }
 
-/// What every transport must do, as cases that run against any `Transport`.
+/// The required behaviour of every transport, as cases that run against any `Transport`.
 ///
 /// ```swift
 /// let context = ConformanceContext { settings in try MyTransport(settings) }
@@ -105,7 +106,7 @@ public struct ConformanceSkip: Error, Sendable, CustomStringConvertible {
 ///
 /// The cases need no test framework; <doc:CheckingATransport> shows them under Swift Testing.
 public enum TransportConformance {
-    /// Every case in the order of the spec.
+    /// Every case, in order.
     public static let cases: [ConformanceCase] =
         rawAnswers + exchanges + codedBodies + bodies + protocols + [givenUp] + tls + limits + traps + patience
         + hostile

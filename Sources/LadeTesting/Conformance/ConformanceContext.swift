@@ -5,15 +5,15 @@
 #endif
 public import LadeCore
 
-/// The transport that is tested, and what it is tested with.
+/// The transport under test, and its environment.
 public struct ConformanceContext: Sendable {
-    /// A host name whose look-up does not end until it is let go.
+    /// A host name whose look-up does not end until it is released.
     public struct HangingName: Sendable {
         /// The name.
         public let host: String
-        /// Waits until somebody looks the name up.
+        /// Waits until a look-up of the name begins.
         public let lookUpBegan: @Sendable () async throws -> Void
-        /// Lets every look-up of the name end, now and later.
+        /// Ends every look-up of the name, current and future.
         public let release: @Sendable () -> Void
 
         /// Makes a name.
@@ -28,26 +28,30 @@ public struct ConformanceContext: Sendable {
         }
     }
 
-    /// Makes the transport to be tested.
+    /// Makes the transport under test.
     public let makeTransport: @Sendable (TransportSettings) throws -> any Transport
-    /// Ends a transport: every exchange, its threads and descriptors; returns when they are gone.
+    /// Shuts down a transport: every exchange, its threads and descriptors.
     ///
-    /// nil when the transport has no such way; cases that need one are skipped.
+    /// Returns when they are gone.
+    ///
+    /// nil when the transport cannot be shut down; cases that need it are skipped.
     public var shutDown: (@Sendable (any Transport) async -> Void)?
-    /// A name whose look-up hangs, where the tests can bring one about.
+    /// A name whose look-up hangs, where the tests can provide one.
     public var hangingName: (@Sendable () throws -> HangingName)?
     /// The real servers.
     public var peers: ConformancePeers
-    /// The part of their number of calls that long runs make; 1 is all, and what `LADE_CONFORMANCE_SCALE` says is the
-    /// default.
+    /// The fraction of the calls of long runs that are made; 1 means all.
+    ///
+    /// The default is the value of `LADE_CONFORMANCE_SCALE`.
     public var scale: Double
-    /// Whether limits on memory are checked; false where `LADE_CONFORMANCE_MEMORY` is `0`, for sanitizers keep memory.
+    /// Whether limits on memory are checked; false when `LADE_CONFORMANCE_MEMORY` is `0`, because sanitizers keep
+    /// memory.
     public var checksMemory: Bool
     /// How long a single exchange may take before it counts as hanging; 60 s by default.
     public var patience: Duration = .seconds(60)
-    /// What patience is measured by; the system's time by default.
+    /// The time source for ``patience``; the system's time by default.
     public var time: any TimeSource = SystemTime()
-    /// The seed of the random runs; a new one each time unless `LADE_CONFORMANCE_SEED` gives it.
+    /// The seed of the random runs; `LADE_CONFORMANCE_SEED`, or a new one for each context.
     public var seed: UInt64
 
     private let findings: Findings
@@ -57,8 +61,8 @@ public struct ConformanceContext: Sendable {
     ///
     /// - Parameters:
     ///   - peers: The real servers; those of the environment by default.
-    ///   - shutDown: Ends a transport and returns when its threads and descriptors are gone.
-    ///   - makeTransport: Makes the transport to be tested.
+    ///   - shutDown: Shuts down a transport, and returns when its threads and descriptors are gone.
+    ///   - makeTransport: Makes the transport under test.
     public init(
         peers: ConformancePeers = .fromEnvironment(),
         shutDown: (@Sendable (any Transport) async -> Void)? = nil,
@@ -79,7 +83,7 @@ public struct ConformanceContext: Sendable {
     private final class Findings: Sendable {
         let failures = Locked<[String]>([])
         let skips = Locked<[String]>([])
-        /// The transports of the case that are still there; structures end with their last use.
+        /// The transports of the case that still exist; structures end with their last use.
         let transports = Locked<[WeakTransport]>([])
     }
 
@@ -100,28 +104,28 @@ public struct ConformanceContext: Sendable {
         self.findings = findings
     }
 
-    /// The same context with nothing found yet.
+    /// The same context without findings.
     func fresh() -> ConformanceContext {
         ConformanceContext(copying: self, findings: Findings())
     }
 
-    /// Notes what is not as expected; the case goes on.
+    /// Records a deviation unless the condition holds; the case continues.
     func expect(_ condition: Bool, _ message: @autoclosure () -> String) {
         if !condition { fail(message()) }
     }
 
-    /// Notes a value that is not the one expected; the case goes on.
+    /// Records a deviation if the values differ; the case continues.
     func expectEqual<Value: Equatable>(_ got: Value, _ expected: Value, _ what: @autoclosure () -> String) {
         if got != expected { fail("\(what()): expected \(expected), got \(got)") }
     }
 
-    /// Notes something that is not as expected; the case goes on.
+    /// Records a deviation; the case continues.
     func fail(_ message: String) {
         let text = label.map { "\($0): \(message)" } ?? message
         findings.failures.withLock { $0.append(text) }
     }
 
-    /// Runs a part of a case: what it throws is noted, and the case goes on.
+    /// Runs a part of a case: an error that it throws is recorded, and the case continues.
     func part(_ name: String?, _ body: (ConformanceContext) async throws -> Void) async {
         var context = self
         if let name { context.label = label.map { "\($0): \(name)" } ?? name }
@@ -143,7 +147,7 @@ public struct ConformanceContext: Sendable {
         guard skips.isEmpty else { throw ConformanceSkip(skips.joined(separator: "; ")) }
     }
 
-    // What a thousand calls do wrong is one finding.
+    // The same deviation of a thousand calls is one finding.
     private static func withoutRepetitions(_ findings: [String]) -> [String] {
         var counts: [String: Int] = [:]
         for finding in findings { counts[finding, default: 0] += 1 }
@@ -156,7 +160,7 @@ public struct ConformanceContext: Sendable {
         return result.prefix(20) + ["and \(result.count - 20) more"]
     }
 
-    /// Whether something that a case needs is there.
+    /// Whether a need of a case is met.
     public func offers(_ need: ConformanceCase.Need) -> Bool {
         switch need {
         case .peer(let name): peers.contains(name)
@@ -166,7 +170,7 @@ public struct ConformanceContext: Sendable {
         }
     }
 
-    /// Skips the case, or the part, unless something is there.
+    /// Skips the case, or the part, unless a need is met.
     func require(_ need: ConformanceCase.Need) throws(ConformanceSkip) {
         if !offers(need) { throw ConformanceSkip("needs \(need)") }
     }
@@ -178,7 +182,7 @@ public struct ConformanceContext: Sendable {
 
     // MARK: - Transports and calls
 
-    /// Makes a transport with the default settings but for the change; no proxy of the environment interferes.
+    /// Makes a transport with default settings except for the change, and without the environment's proxy.
     func transport(_ change: (inout TransportSettings) throws -> Void = { _ in }) throws -> any Transport {
         var settings = TransportSettings()
         settings.proxy = .direct
@@ -193,13 +197,13 @@ public struct ConformanceContext: Sendable {
         return transport
     }
 
-    /// Shuts down what is left of the transports that were made, where there is a way to.
+    /// Shuts down the remaining transports, if they can be shut down.
     func shutDownTransports() async {
         guard let shutDown else { return }
         for transport in findings.transports.withLock({ $0 }).compactMap(\.transport) { await shutDown(transport) }
     }
 
-    /// Makes one exchange and reads its body to the end, whatever happens.
+    /// Makes one exchange and reads its body to the end.
     ///
     /// - Throws: ``ConformanceFailure`` when it does not end.
     func exchange(_ transport: any Transport, _ request: Request) async throws -> Exchange {
@@ -208,7 +212,7 @@ public struct ConformanceContext: Sendable {
         }
     }
 
-    /// Makes one exchange twice, with a buffered and with a streamed body, each on a server and a transport of its own.
+    /// Makes one exchange twice, with a buffered and with a streamed body, each with its own server and transport.
     func eachDelivery(
         _ makeServer: () throws -> LoopbackServer,
         _ change: (inout TransportSettings) throws -> Void = { _ in },
@@ -226,7 +230,7 @@ public struct ConformanceContext: Sendable {
         }
     }
 
-    /// Gives up waiting when something takes longer than ``patience``: a hang becomes a finding.
+    /// Stops waiting for an operation after ``patience``: a hang becomes a finding.
     func within<Value: Sendable>(_ what: String, _ body: @escaping @Sendable () async throws -> Value) async throws
         -> Value
     {
@@ -237,7 +241,7 @@ public struct ConformanceContext: Sendable {
             outcome.change { $0 = $0 ?? result }
         }
         let guardian = Task { [patience, time] in
-            // Cancelled, which is all it throws, as soon as the work is done.
+            // It throws only when cancelled, which happens as soon as the operation ends.
             guard (try? await time.sleep(for: patience)) != nil else { return }
             let hang = ConformanceFailure(number: "hang", findings: ["\(what) did not end within \(patience)"])
             outcome.change { $0 = $0 ?? .failure(hang) }
@@ -247,7 +251,7 @@ public struct ConformanceContext: Sendable {
         do {
             return try await outcome.value { $0.map { Box($0) } }.value.get()
         } catch {
-            // Either it failed, which ends it, or the case itself was cancelled.
+            // Either the operation failed, which ends it, or the case itself was cancelled.
             work.cancel()
             throw error
         }

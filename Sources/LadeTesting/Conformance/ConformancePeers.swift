@@ -4,10 +4,10 @@
     import Foundation
 #endif
 
-/// Where the real servers are that some cases talk to: nginx with TLS, an HTTP/2 peer, proxies.
+/// The real servers that some cases use: nginx with TLS, an HTTP/2 peer, proxies.
 ///
-/// Their ports and files stand in a JSON object in a file that the environment variable `LADE_PEERS` names. A case whose
-/// peer is not in it is skipped.
+/// A JSON object in the file that the environment variable `LADE_PEERS` names contains their ports and files. Cases
+/// whose peer is missing are skipped.
 public struct ConformancePeers: Sendable {
     private let values: [String: Value]
 
@@ -23,7 +23,7 @@ public struct ConformancePeers: Sendable {
             } else if let text = try? container.decode(String.self) {
                 self = .text(text)
             } else {
-                // Lists and flags are of no interest here.
+                // Lists and flags are not used.
                 self = .other
             }
         }
@@ -45,7 +45,7 @@ public struct ConformancePeers: Sendable {
     }
 
     private init?(json: Data) {
-        // A damaged file is as good as none: every case that needs it says so.
+        // A damaged file counts as none: every case that needs it reports that.
         guard let values = try? JSONDecoder().decode([String: Value].self, from: json) else { return nil }
         self.values = values
     }

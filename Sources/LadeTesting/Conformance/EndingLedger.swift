@@ -1,11 +1,11 @@
 import LadeCore
 
-/// Counts the endings of every exchange of a case, so that a second ending is noticed whenever it comes.
+/// Counts the reported ends of every exchange of a case, to detect one that ends twice.
 ///
-/// What a caller gets is the first ending; at that moment a second one has not happened yet. The ledger is read when the
-/// case is over and its transports are shut down.
+/// The caller sees the first end; a second one may come later. So the counts are read when the case is over and its
+/// transports are shut down.
 final class EndingLedger: EventSink {
-    /// The ledger of the case that runs.
+    /// The ledger of the current case.
     @TaskLocal static var current: EndingLedger?
 
     private let counts = Locked<[Call.ID: Int]>([:])
@@ -17,10 +17,10 @@ final class EndingLedger: EventSink {
         }
     }
 
-    /// A sentence for each exchange that ended more than once.
+    /// A sentence for each exchange that was reported to end more than once.
     var findings: [String] {
         counts.withLock { counts in
-            counts.values.filter { $0 > 1 }.map { "an exchange was told to have ended \($0) times" }
+            counts.values.filter { $0 > 1 }.map { "an exchange was reported to have ended \($0) times" }
         }
     }
 }

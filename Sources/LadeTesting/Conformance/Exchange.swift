@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-/// Everything that one exchange gave, for the cases to judge.
+/// The complete result of one exchange, for the cases to check.
 struct Exchange: Sendable {
     var status: Status?
     var headers = Headers()
@@ -14,7 +14,7 @@ struct Exchange: Sendable {
     var trailers = Headers()
     var metrics = Metrics()
     var error: LoadingError?
-    /// Whether the head had been handed over when it failed.
+    /// Whether it failed after its head was delivered.
     var failedInBody = false
     var events: [Event] = []
 
@@ -30,7 +30,7 @@ struct Exchange: Sendable {
         return Call(id: Call.ID(number), events: sinks)
     }
 
-    /// Makes one exchange as the end of a chain does, and reads its body to the end.
+    /// Makes one exchange like the end of a chain, and reads its body to the end.
     static func perform(_ transport: any Transport, _ request: Request, scope: CallScope? = nil) async -> Exchange {
         let recorder = EventRecorder()
         var call = makeCall(recorder)
@@ -63,24 +63,24 @@ struct Exchange: Sendable {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Whether it failed for the size of its head.
+    /// Whether it failed because of the size of its head.
     var isHeadTooLarge: Bool { if case .headTooLarge = error { true } else { false } }
 
-    /// How it ended, in a few words, for findings.
+    /// The result in a few words, for findings.
     var ending: String {
         let head = status.map { "\($0), \(body.count) bytes" } ?? "no head"
         guard let error else { return head }
         return "\(head), then \(error)" + (error.context.detail.map { " (\($0))" } ?? "")
     }
 
-    /// The statuses of the interim responses that were told as events.
+    /// The statuses of the interim responses that were reported as events.
     var interimStatuses: [Int] {
         events.compactMap { if case .interimResponse(let status, _) = $0 { status.code } else { nil } }
     }
 }
 
 extension ConformanceContext {
-    /// Notes an exchange that did not end well with this status and text.
+    /// Records a deviation unless the exchange succeeded with this status and text.
     func expect(_ exchange: Exchange, gives status: Status, _ text: String? = nil) {
         expect(
             exchange.error == nil && exchange.status == status && (text == nil || exchange.text == text),
@@ -89,34 +89,34 @@ extension ConformanceContext {
         )
     }
 
-    /// Notes an exchange that did not fail as expected.
+    /// Records a deviation unless the exchange failed as expected.
     func expect(_ exchange: Exchange, failsWith what: String, _ matches: (LoadingError) -> Bool) {
         guard let error = exchange.error else { return fail("expected \(what), got \(exchange.ending)") }
         let detail = error.context.detail.map { " (\($0))" } ?? ""
         expect(matches(error), "expected \(what), got \(error)\(detail)")
     }
 
-    /// Notes an exchange that was not refused as malformed before anything of it was handed over.
+    /// Records a deviation unless the exchange was refused as malformed before anything of it was delivered.
     func expectMalformed(_ exchange: Exchange) {
         expect(exchange, failsWith: "a malformed response") { if case .malformedResponse = $0 { true } else { false } }
-        expect(exchange.status == nil, "a head was handed over: \(exchange.ending)")
+        expect(exchange.status == nil, "a head was delivered: \(exchange.ending)")
         expect(
             !exchange.events.contains { if case .headReceived = $0 { true } else { false } },
-            "a head was told as an event"
+            "a head was reported as an event"
         )
     }
 
-    /// Notes an exchange that did not end by its body being cut.
+    /// Records a deviation unless the exchange failed because its body was truncated.
     func expectIncomplete(_ exchange: Exchange, received: Int64, expected: Int64?) {
         guard case .incompleteBody(let gotReceived, let gotExpected, let context) = exchange.error else {
             return fail("expected an incomplete body, got \(exchange.ending)")
         }
         expectEqual(gotReceived, received, "received bytes in the error")
         expectEqual(gotExpected, expected, "expected bytes in the error")
-        expect(context.method != nil && context.url != nil, "the error does not know its request")
+        expect(context.method != nil && context.url != nil, "the error does not contain its request")
     }
 
-    /// Notes an exchange that was not ended by a broken connection, with that progress where it is given.
+    /// Records a deviation unless the connection was lost, with the given progress if any.
     func expectLost(_ exchange: Exchange, _ progress: AnswerProgress?, isSafeToRepeat: Bool? = nil) {
         guard case .connectionLost(let got, let isSafe, _) = exchange.error else {
             return fail("expected a lost connection, got \(exchange.ending)")
@@ -125,7 +125,7 @@ extension ConformanceContext {
         if let isSafeToRepeat { expectEqual(isSafe, isSafeToRepeat, "whether it is safe to repeat") }
     }
 
-    /// Notes an exchange that did not end by that time-out.
+    /// Records a deviation unless the exchange ended by the given time-out.
     func expectTimeout(_ exchange: Exchange, _ phase: TimeoutPhase) {
         guard case .timedOut(let got, _) = exchange.error else {
             return fail("expected a time-out (\(phase.rawValue)), got \(exchange.ending)")
@@ -133,7 +133,7 @@ extension ConformanceContext {
         expectEqual(got, phase, "phase of the time-out")
     }
 
-    /// Notes an exchange that did not end as cancelled.
+    /// Records a deviation unless the exchange was cancelled.
     func expectCancelled(_ exchange: Exchange) {
         expect(exchange, failsWith: "a cancellation") { $0.isCancellation }
     }

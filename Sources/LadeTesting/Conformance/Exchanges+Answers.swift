@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, first half: what comes in.
+// Exchanges with a well-behaved server: what it receives.
 extension TransportConformance {
     static let refusals = ConformanceCase("TR-35", "delivers 404 and 500 with their bodies") { context in
         let server = try LoopbackServer { .text("sorry", status: Int($0.path.dropFirst()) ?? 0) }
@@ -50,7 +50,7 @@ extension TransportConformance {
         await context.part("chunked") { context in
             let framed = chunked(whole, of: 1021)
             let head = Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
-            // Pieces end within sizes, line ends and chunks alike.
+            // Pieces end within sizes, line ends and chunks.
             await context.eachDelivery {
                 try LoopbackServer(script: [.readRequest, .send(head + framed, inPiecesOf: 509), .stall])
             } check: { context, exchange, _ in
@@ -138,7 +138,7 @@ extension TransportConformance {
 
     // MARK: - Codings
 
-    static let codings = ConformanceCase("TR-32", "decodes the codings it asked for and tells the coded length") {
+    static let codings = ConformanceCase("TR-32", "decodes the requested codings and reports the coded length") {
         context in
         let server = try LoopbackServer { request in
             let coding = request.queryItem("coding") ?? ""

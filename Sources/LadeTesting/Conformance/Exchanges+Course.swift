@@ -5,11 +5,11 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, first half: many at once, given up on the way, and both directions at a time.
+// Concurrent exchanges, cancelled exchanges, and both directions at the same time.
 extension TransportConformance {
-    // MARK: - Many, cancelled, dropped
+    // MARK: - Concurrent, cancelled, released
 
-    static let manyAtOnce = ConformanceCase("TR-36", "makes 100 and 1,000 calls at once within the limits") {
+    static let manyAtOnce = ConformanceCase("TR-36", "makes 100 and 1,000 concurrent calls within the limits") {
         context in
         for (count, perHost) in [(100, 6), (context.scaled(1000), 6), (context.scaled(1000), 32)] {
             await context.part("\(count) calls, \(perHost) connections") { context in
@@ -71,7 +71,7 @@ extension TransportConformance {
         }
     }
 
-    static let cancelInBody = ConformanceCase("TR-38", "hands over what arrived, then ends as cancelled") {
+    static let cancelInBody = ConformanceCase("TR-38", "delivers what arrived, then ends as cancelled") {
         context in
         let answer = ServerStep.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
         await context.part("the task") { context in
@@ -131,7 +131,7 @@ extension TransportConformance {
         }
     }
 
-    static let droppedBody = ConformanceCase("TR-40", "ends the transfer when a body is dropped") { context in
+    static let droppedBody = ConformanceCase("TR-40", "ends the transfer when a body is released") { context in
         for reads in [1, 0] {
             await context.part(reads == 1 ? "after its first chunk" : "unread") { context in
                 var options = LoopbackServer.Options()
@@ -147,7 +147,7 @@ extension TransportConformance {
                     let first = try await chunks.next()
                     context.expect(first?.first == whole.first, "the first chunk is wrong")
                 }
-                // The only connection is free again, and it is not the one that is in the middle of a body.
+                // The only connection is free again, and it is not in the middle of a body.
                 context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
                 _ = try await context.within("closing the connection") { try await server.connectionClosed(at: 0) }
             }
@@ -167,7 +167,7 @@ extension TransportConformance {
                     var chunks = response.body.makeAsyncIterator()
                     _ = try await chunks.next()
                 }
-                // Nothing that comes on the connection could tell the transport that it is no longer wanted.
+                // No byte arrives on the connection that would notify the transport.
                 _ = try await context.within("closing the connection") { try await server.connectionClosed(at: 0) }
                 context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
             }

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, its last row: what is given up from outside of its task, by the scope of its call.
+// Calls that are cancelled from outside of their task, by their scope.
 extension TransportConformance {
     static let givenUp = ConformanceCase(
         "TR-62",
@@ -51,7 +51,7 @@ extension TransportConformance {
             try await context.expectGivenUp(ScopedExchange(transport, try server.request(.get, "/late"), scope))
             // By the time of this answer the other request would have arrived too.
             context.expect(try await context.exchange(transport, try server.request()), gives: 204)
-            // One that looks at its task alone may have begun before it was told.
+            // A transport that observes only its task may have begun before it was notified.
             guard transport.observesScope else { return }
             context.expectEqual(server.requests.map(\.path), ["/"], "paths at the server")
         }
@@ -80,7 +80,7 @@ extension TransportConformance {
             context.expect(exchange, gives: 200, "ok")
             let second = ScopedExchange(transport, try server.request())
             _ = try await context.within("the request") { try await server.request(at: 1) }
-            // Whatever it still leads to must not be taken for the second call, which uses the same connection.
+            // A late effect of the cancellation must not reach the second call, which uses the same connection.
             first.scope.cancel()
             mayAnswer.raise()
             let (other, _) = try await context.within("the second call") { await second.task.value }
@@ -89,7 +89,7 @@ extension TransportConformance {
     }
 }
 
-/// An exchange under way in a task of its own, and what gives it up.
+/// An exchange in its own task, with the scope that cancels it.
 private struct ScopedExchange {
     let scope: CallScope
     let task: Task<(exchange: Exchange, isTaskCancelled: Bool), Never>
@@ -101,9 +101,9 @@ private struct ScopedExchange {
 }
 
 extension ConformanceContext {
-    /// Notes an exchange that did not end as cancelled by its scope, and one whose task was cancelled with it.
+    /// Records a deviation unless the exchange was cancelled by its scope, and its task was not.
     fileprivate func expectGivenUp(_ call: ScopedExchange) async throws {
-        let (exchange, isTaskCancelled) = try await within("the call that was given up") { await call.task.value }
+        let (exchange, isTaskCancelled) = try await within("the cancelled call") { await call.task.value }
         expectCancelled(exchange)
         expect(!isTaskCancelled, "its task was cancelled")
     }

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, first half: what goes out and comes in with a well-behaved server. Here is what goes out.
+// Exchanges with a well-behaved server; this file has what is sent.
 extension TransportConformance {
     static var exchanges: [ConformanceCase] {
         [
@@ -15,7 +15,7 @@ extension TransportConformance {
         ]
     }
 
-    /// Both ways to hand a body over.
+    /// Both ways to deliver a body.
     static let deliveries: KeyValuePairs<String, Request.Delivery> = [
         "buffered": .buffered(limit: Request.defaultBufferLimit), "streamed": .streamed,
     ]

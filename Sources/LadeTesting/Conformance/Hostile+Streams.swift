@@ -5,13 +5,13 @@
 #endif
 import LadeCore
 
-// Broken HTTP/2, and broken chunks.
+// Broken HTTP/2, and malformed chunks.
 extension TransportConformance {
     // MARK: - FH-4
 
     static let unfinishedStreams = ConformanceCase(
         "FH-4",
-        "takes a body of HTTP/2 for complete after END_STREAM only",
+        "treats a body of HTTP/2 as complete only after END_STREAM",
         needs: [.peer("hostileH2"), .peer("ca")]
     ) { context in
         for count in [1, 20] {
@@ -110,7 +110,7 @@ extension TransportConformance {
 
     static let earlyEndings = ConformanceCase(
         "FH-14",
-        "names the end of an exchange that the server cuts short, and keeps to its connections",
+        "reports why the server ended an exchange early, and keeps within its connection limit",
         needs: [.peer("hostileH2"), .peer("ca")]
     ) { context in
         for (name, body) in [
@@ -122,7 +122,7 @@ extension TransportConformance {
                 ("chunked", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
             ] {
                 await context.part("an answer (\(form)) to \(name) that it does not read") { context in
-                    // The reset comes when the answer has been read: a system may drop what was not.
+                    // The reset comes after the answer was read: a system may drop unread bytes.
                     let isRead = Signal()
                     let server = try LoopbackServer(
                         script: [.readHead, .send("HTTP/1.1 200 OK\r\n" + answer), .wait(for: isRead), .reset]
@@ -157,8 +157,9 @@ extension TransportConformance {
             }
             let stats = try await context.exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
             let told = try JSONDecoder().decode(Told.self, from: stats.body)
-            // Each refusal may end its connection, so that their sum says nothing. The server notices an end a little later than
-            // the transport, which may have made another connection by then: twice the limit of 6 leaves it that time.
+            // Each refusal may end its connection, so the total says nothing. The server notices the end slightly later
+            // than the transport, which may have opened another connection by then: twice the limit of 6 allows for
+            // that.
             context.expect(told.peak <= 12, "\(told.peak) connections at a time")
         }
     }
@@ -172,7 +173,7 @@ extension TransportConformance {
 
     static let strictChunks = ConformanceCase(
         "FH-13",
-        "reads chunks by RFC 9112 §7.1 and no other way"
+        "accepts only chunks that conform to RFC 9112 §7.1"
     ) { context in
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let broken: KeyValuePairs<String, String> = [

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Servers that are broken or hostile beyond the raw answers of section 1.
+// Servers that are broken or hostile in other ways than the raw answers.
 extension TransportConformance {
     static var hostile: [ConformanceCase] {
         [
@@ -16,7 +16,7 @@ extension TransportConformance {
 
     static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-    /// Every way an answer ends, the method that asks for it, and the text it gives.
+    /// Every way in which an answer can end, with the method that requests it and its text.
     static let forms: [(name: String, method: Method, answer: String, text: String)] = [
         ("head", .head, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", ""),
         ("204", .get, "HTTP/1.1 204 No Content\r\n\r\n", ""),
@@ -28,19 +28,19 @@ extension TransportConformance {
 
     // MARK: - FH-1
 
-    /// When unsolicited bytes arrive, on a connection that stays open.
+    /// When unsolicited bytes arrive on a connection that stays open.
     private enum Moment: String, CaseIterable {
         /// With the end of the answer.
         case together
-        /// After the answer, in a segment of their own.
+        /// After the answer, in a separate segment.
         case next
-        /// After the caller has got the answer.
+        /// After the caller has received the answer.
         case later
     }
 
     static let unaskedBytes = ConformanceCase(
         "FH-1",
-        "takes no byte that arrived before a request for a part of its answer"
+        "treats no byte that arrived before a request as a part of its answer"
     ) { context in
         for form in forms {
             for moment in Moment.allCases {
@@ -122,7 +122,7 @@ extension TransportConformance {
         try await expectRequests(context, other, base, token, count)
     }
 
-    /// Notes that a hostile peer did not receive so many requests of a token.
+    /// Records a deviation unless a hostile peer received this many requests with a token.
     static func expectRequests(
         _ context: ConformanceContext,
         _ transport: any Transport,
@@ -141,9 +141,9 @@ extension TransportConformance {
 
     static let surplusCloses = ConformanceCase(
         "FT-9",
-        "closes a connection on which bytes follow an answer, and fails nothing that was complete"
+        "closes a connection on which bytes follow an answer, and does not fail the complete answer"
     ) { context in
-        // Shorter and longer than what is read at a time.
+        // Shorter and longer than what is read in one call.
         for surplus in ["more", evil, String(repeating: "x", count: 300_000)] {
             for form in forms {
                 await context.part("\(form.name), \(surplus.utf8.count) bytes") { context in
@@ -171,7 +171,7 @@ extension TransportConformance {
 
     static let unannouncedEnd = ConformanceCase(
         "FH-5",
-        "takes a body of HTTPS without a length for incomplete when TLS did not end",
+        "treats a body of HTTPS without a length as incomplete when TLS did not end",
         needs: [.peer("hostileTLS"), .peer("ca")]
     ) { context in
         let base = "https://localhost:\(try context.peers.port("hostileTLS"))/unfinished?form=close&end="
@@ -237,7 +237,7 @@ extension TransportConformance {
 
     static let framingFields = ConformanceCase(
         "FT-14",
-        "refuses fields of the caller that would frame the request otherwise than its body"
+        "refuses fields of the caller that contradict the framing of the body"
     ) { context in
         let text = RequestBody.text("12")
         let rows: [(String, Method, RequestBody?, Headers)] = [

@@ -12,16 +12,16 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, bodies that must not be held in memory.
+// Bodies that must not be held in memory.
 extension TransportConformance {
     static var bodies: [ConformanceCase] { [upload, download, expectation] }
 
-    /// What the process may grow by besides what is measured: allocator, stacks, the server's own buffers.
+    /// The growth of the process that is allowed besides what is measured: allocator, stacks, the server's buffers.
     static let memoryAllowance = 48 << 20
 
     private static let upload = ConformanceCase(
         "TR-51",
-        "uploads 256 MiB from a file and from a sequence in little memory",
+        "uploads 256 MiB from a file and from a sequence with little memory",
         measuresProcess: true
     ) { context in
         var options = LoopbackServer.Options()
@@ -34,7 +34,7 @@ extension TransportConformance {
         for _ in 0..<count { digest.update(block) }
         let file = FileManager.default.temporaryDirectory.appending(path: "lade-upload-\(context.token())").path
         try writeFile(file, block, count: count)
-        // A file that stays behind is the system's to clean up.
+        // A file that remains is left to the system to clean up.
         defer { try? FileManager.default.removeItem(atPath: file) }
         let sequence = RequestBody.stream { BlockSequence(block: block, count: count) }
         for (index, (name, body)) in [("file", try .file(file)), ("sequence", sequence)].enumerated() {
@@ -78,7 +78,7 @@ extension TransportConformance {
 
     private static let download = ConformanceCase(
         "TR-52",
-        "holds the server back while a body of 256 MiB is read slowly",
+        "applies backpressure while a body of 256 MiB is read slowly",
         measuresProcess: true
     ) { context in
         let block = pattern(1 << 20)
@@ -97,7 +97,7 @@ extension TransportConformance {
         }
         let highWater = 1 << 20
         let transport = try context.transport { $0.limits.streamHighWater = highWater }
-        // What the system keeps in the sockets' buffers is not the transport's: 6 MiB is Linux' most by default.
+        // The system's socket buffers do not count: Linux uses at most 6 MiB by default.
         let held = Int64(highWater + 16 << 20)
         try await context.expectMemory(below: memoryAllowance + highWater) {
             try await context.within("the download") {
@@ -110,7 +110,7 @@ extension TransportConformance {
                 while let chunk = try await chunks.next() {
                     digest.update(chunk)
                     turns += 1
-                    // Other calls take their time meanwhile: the reader is slow.
+                    // Other calls run in between, so that the reader is slow.
                     if turns <= 200 || turns % 64 == 0 {
                         let other = await Exchange.perform(transport, try server.request())
                         context.expect(other, gives: 200, "ok")
@@ -157,7 +157,7 @@ extension TransportConformance {
 }
 
 extension ConformanceContext {
-    /// Notes when the process grows by more than that while `body` runs.
+    /// Records a deviation if the process grows by more than the limit while `body` runs.
     func expectMemory(below limit: Int, _ body: () async throws -> Void) async throws {
         ProcessProbe.resetPeak()
         let before = ProcessProbe.residentBytes

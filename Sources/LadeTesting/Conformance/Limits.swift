@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 4 of the spec; the long runs are in LongRuns.swift.
+// Limits; LongRuns.swift has the long runs.
 extension TransportConformance {
     static var limits: [ConformanceCase] {
         [timeouts, largeBodies, bombs, connectionLimits, metrics, manyInARow, shutDown, randomFaults]
@@ -13,11 +13,11 @@ extension TransportConformance {
 
     // MARK: - Time-outs
 
-    private static let timeouts = ConformanceCase("TR-80", "times out each phase alone, by its name") { context in
+    private static let timeouts = ConformanceCase("TR-80", "times out each phase separately, and names it") { context in
         let endless = ServerStep.run { connection in
             while true {
                 try connection.sendChunk(Data("x".utf8))
-                // Bytes go on arriving, so the line is never idle; how fast does not matter.
+                // Bytes keep arriving, so the connection is never idle; their rate does not matter.
                 Threads.yield()
             }
         }
@@ -43,7 +43,7 @@ extension TransportConformance {
             request.timeouts.connect = .milliseconds(200)
             let exchange = try await context.exchange(try context.transport(), request)
             context.expectTimeout(exchange, .connect)
-            // While connecting, the whole time is one's own too.
+            // The whole time-out applies while connecting, too.
             request.timeouts.connect = nil
             request.timeouts.whole = .milliseconds(200)
             context.expectTimeout(try await context.exchange(try context.transport(), request), .whole)
@@ -139,7 +139,7 @@ extension TransportConformance {
                 let request = try server.request(.get, path, delivery: .buffered(limit: 5))
                 context.expect(try await context.exchange(transport, request), gives: 200, "12345")
             }
-            // What HEAD announces is not sent.
+            // HEAD announces a length, but no body is sent.
             let head = try server.request(.head, "/", delivery: .buffered(limit: 4))
             context.expect(try await context.exchange(transport, head), gives: 200, "")
         }
@@ -220,7 +220,7 @@ extension TransportConformance {
             let servers = try (0..<4).map { _ in
                 try LoopbackServer { _ in
                     busy.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-                    // Gives the others the time to be there too.
+                    // Gives the other requests time to arrive.
                     for _ in 0..<50 { Threads.yield() }
                     busy.withLock { $0.now -= 1 }
                     return .text("ok")
@@ -237,7 +237,7 @@ extension TransportConformance {
                 }
             }
             let most = busy.withLock { $0.most }
-            context.expect(most <= 5, "\(most) requests were under way at once, 5 connections are allowed")
+            context.expect(most <= 5, "\(most) requests were in flight at the same time, 5 connections are allowed")
             for server in servers {
                 context.expect(server.maximumOpenCount <= 2, "more than 2 connections to one host")
             }
@@ -249,7 +249,7 @@ extension TransportConformance {
         await context.part("idle life") { context in
             let server = try LoopbackServer { _ in .text("ok") }
             let transport = try context.transport { $0.connections.idleLife = .seconds(1) }
-            // A slow machine may need longer than that from one call to the next, but not twenty times in a row.
+            // A slow machine may need longer than that between two calls, but not twenty times in a row.
             var calls = 0
             repeat {
                 context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
@@ -274,7 +274,7 @@ extension TransportConformance {
 
     // MARK: - Metrics
 
-    private static let metrics = ConformanceCase("TR-84", "tells what an exchange cost") { context in
+    private static let metrics = ConformanceCase("TR-84", "reports what an exchange cost") { context in
         let answer = "HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
         for (name, delivery) in deliveries {
             await context.part("plain, \(name)") { context in
@@ -296,7 +296,7 @@ extension TransportConformance {
                         "bytes of the answer's heads"
                     )
                     context.expectEqual(metrics.responseBodyBytes, 5, "bytes of the answer's body")
-                    context.expectEqual(metrics.decodedBodyBytes, 5, "bytes handed on")
+                    context.expectEqual(metrics.decodedBodyBytes, 5, "bytes delivered")
                     context.expectEqual(metrics.contentEncoding, nil, "coding")
                     context.expectEqual(metrics.version, .http1_1, "version")
                     context.expectEqual(metrics.remoteAddress, "127.0.0.1", "remote address")
@@ -304,7 +304,7 @@ extension TransportConformance {
                     let told = exchange.events.compactMap { event -> Metrics? in
                         if case .exchangeFinished(let metrics) = event { metrics } else { nil }
                     }
-                    context.expectEqual(told, [metrics], "metrics told as events")
+                    context.expectEqual(told, [metrics], "metrics reported as events")
                 }
             }
         }
@@ -315,7 +315,7 @@ extension TransportConformance {
             let told = exchange.events.compactMap { event -> Metrics? in
                 if case .exchangeFailed(_, let metrics) = event { metrics } else { nil }
             }
-            context.expectEqual(told.map(\.responseBodyBytes), [4], "bytes of the answer's body, told as events")
+            context.expectEqual(told.map(\.responseBodyBytes), [4], "bytes of the answer's body, reported as events")
         }
         await context.part("TLS and HTTP/2") { context in
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
@@ -340,7 +340,7 @@ extension TransportConformance {
                     if let wait = exchange.metrics.queued, wait > .zero { queued.withLock { $0 += 1 } }
                 }
             }
-            context.expect(queued.withLock { $0 } >= 1, "no call tells that it waited for the only connection")
+            context.expect(queued.withLock { $0 } >= 1, "no call reports that it waited for the only connection")
         }
     }
 
@@ -350,7 +350,7 @@ extension TransportConformance {
         isReused: Bool,
         isSecure: Bool
     ) {
-        context.expectEqual(metrics.isReusedConnection, isReused, "whether the connection is told as reused")
+        context.expectEqual(metrics.isReusedConnection, isReused, "whether the connection is reported as reused")
         if isReused {
             context.expectEqual(metrics.nameLookup, nil, "name look-up on a reused connection")
             context.expectEqual(metrics.connect, nil, "connect on a reused connection")

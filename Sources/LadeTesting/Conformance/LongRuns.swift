@@ -5,11 +5,11 @@
 #endif
 import LadeCore
 
-// Section 4 of the spec, what takes thousands of calls.
+// Cases with thousands of calls.
 extension TransportConformance {
     static let manyInARow = ConformanceCase(
         "TR-85",
-        "makes 10,000 calls in a row and keeps neither memory nor descriptors",
+        "makes 10,000 calls in a row and leaks neither memory nor descriptors",
         needs: [.procFileSystem, .shutDown],
         measuresProcess: true
     ) { context in
@@ -86,14 +86,14 @@ extension TransportConformance {
                     }
                 }
             }
-            // Eight are under way, the others wait for a connection.
+            // Eight are in flight, the others wait for a connection.
             try await context.within("eight requests") { try await server.requests(atLeast: first + 8) }
             await context.shutDown?(transport)
             for call in calls { try await context.within("a call after the end") { await call.value } }
             let late = try await context.exchange(transport, try server.request())
             context.expect(late.error != nil, "a call after the end went through")
             try await context.within("closing the connections") { try await server.open(atMost: 0) }
-            // Looked at when everything is over: a second ending would come after the first.
+            // Checked when everything is over: a second end would come after the first.
             let stories = recorders.map(\.story)
             let began = stories.count { $0.contains { $0.hasPrefix("exchange started") } }
             let endings = stories.map { $0.filter { $0.hasPrefix("exchange f") } }
@@ -104,7 +104,7 @@ extension TransportConformance {
             )
             context.expect(
                 endings.count { !$0.isEmpty } >= began,
-                "\(began) exchanges began, \(endings.count { !$0.isEmpty }) were told to have ended"
+                "\(began) exchanges began, \(endings.count { !$0.isEmpty }) were reported to have ended"
             )
         }
         let last = try context.transport()
@@ -123,8 +123,8 @@ extension TransportConformance {
             try await context.within("closing the connections") { try await server.open(atMost: 0) }
         }
         try await context.settles("descriptors") {
-            // The Swift runtime opens its one timer anew now and then; no transport of ours has any. A file that this
-            // process inherited open may be deleted meanwhile by the one that owns it.
+            // The Swift runtime reopens its timer occasionally; transports do not use one. A file that this process
+            // inherited may be deleted meanwhile by its owner.
             let left = ProcessProbe.descriptors.filter { descriptor in
                 !descriptor.hasSuffix("[timerfd]")
                     && !descriptors.contains { descriptor == $0 || descriptor == $0 + " (deleted)" }
@@ -133,12 +133,12 @@ extension TransportConformance {
         }
         try await context.settles("threads") {
             let left = ProcessProbe.threadCount ?? 0
-            // The last transport had one at least.
+            // The last transport had at least one thread.
             return left < threads ? nil : "\(left) threads, there were \(threads) with the transport"
         }
     }
 
-    /// Servers of long runs remember nothing: they live in the process that is measured.
+    /// Servers of long runs record nothing: they run in the measured process.
     static var unrecorded: LoopbackServer.Options {
         var options = LoopbackServer.Options()
         options.keptRequests = 0
@@ -151,7 +151,7 @@ extension TransportConformance {
 
     static let randomFaults = ConformanceCase(
         "TR-87",
-        "ends each of 10,000 calls once and rightly under random faults",
+        "ends each of 10,000 calls once and correctly under random faults",
         needs: [.shutDown],
         measuresProcess: true
     ) { context in
@@ -176,7 +176,7 @@ extension TransportConformance {
             } else {
                 await context.shutDown?(transport)
             }
-            // Endings are counted when every call is over: a second one would come after the first.
+            // Ends are counted when every call is over: a second one would come after the first.
             for (plan, steps) in played.withLock({ $0 }) {
                 if let finding = steps.finding { context.fail("\(plan): \(finding)") }
             }
@@ -185,15 +185,15 @@ extension TransportConformance {
 }
 
 extension ConformanceContext {
-    /// The open descriptors, when the runtime has those it opens for itself and keeps.
+    /// The open descriptors, after the runtime has opened its own.
     fileprivate func descriptorsBefore() async throws -> [String] {
-        // The first sleep of a process opens a timer, with what the runtime waits for it by: a real one is needed.
+        // The first sleep of a process makes the runtime open a timer and its descriptors; this needs a real sleep.
         try await SystemTime().sleep(for: .milliseconds(1))
         return ProcessProbe.descriptors
     }
 }
 
-/// What can go wrong with one call of the random run.
+/// The possible faults of one call of the random run.
 enum RandomFault: String, CaseIterable, Sendable {
     case nothing, chunked, drip
     case resetBeforeHead, resetInHead, resetInBody
@@ -202,7 +202,7 @@ enum RandomFault: String, CaseIterable, Sendable {
     case stallBeforeHead, stallInBody
     case cancelled
 
-    /// Answers what the path of each request asks for: `/fault/size`.
+    /// Sends the answer that the path of each request asks for: `/fault/size`.
     static func serve(_ connection: ServerConnection) throws {
         while true {
             let request = try connection.readRequest()
@@ -257,19 +257,19 @@ enum RandomFault: String, CaseIterable, Sendable {
         }
     }
 
-    /// One call: its fault, how it is made, and where it is cancelled.
+    /// One call: its fault, its form, and the step at which it is cancelled.
     struct Plan: Sendable, CustomStringConvertible {
         let fault: RandomFault
         let size: Int
         let isStreamed: Bool
         let upload: Int?
-        /// Which of its steps cancels the call.
+        /// The number of the step that cancels the call.
         let cancelStep: Int
 
         init(_ random: SeededRandom) {
             func pick(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
             fault = RandomFault.allCases[pick(RandomFault.allCases.count)]
-            // Never empty: half of it is something, and less than all.
+            // Never empty, so that half of it is neither nothing nor everything.
             size = [2, 100, 5000, 70_000, 300_000][pick(5)]
             isStreamed = pick(2) == 0
             upload = pick(3) == 0 ? pick(20_000) : nil
@@ -343,7 +343,7 @@ enum RandomFault: String, CaseIterable, Sendable {
         }
     }
 
-    /// Counts the steps of a call, its endings too, and cancels it at one of them.
+    /// Counts the steps and the ends of a call, and cancels it at one of the steps.
     final class Steps: EventSink {
         private struct State {
             var passed = 0
@@ -385,16 +385,16 @@ enum RandomFault: String, CaseIterable, Sendable {
             }
         }
 
-        /// A call that was cancelled before it began may never have been an exchange.
+        /// A call that was cancelled before it began may have had no exchange.
         func mayHaveNoExchange() {
             state.withLock { $0.wasCancelled = true }
         }
 
-        /// What is wrong with the number of its endings, once everything is over.
+        /// The deviation in the number of its ends, after everything is over.
         var finding: String? {
             state.withLock { state in
                 let isRight = state.endings == 1 || (state.endings == 0 && state.wasCancelled)
-                return isRight ? nil : "it was told to have ended \(state.endings) times"
+                return isRight ? nil : "it was reported to have ended \(state.endings) times"
             }
         }
     }

@@ -5,9 +5,9 @@
 #endif
 import LadeCore
 
-// What the cases are made of.
+// Helpers of the cases.
 extension TransportConformance {
-    /// Runs something so many times at once.
+    /// Runs a number of concurrent operations.
     static func inParallel(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<count { group.addTask { try await body(number) } }
@@ -15,7 +15,7 @@ extension TransportConformance {
         }
     }
 
-    /// Bytes that repeat with a period that is no power of two, so that a lost or doubled block shows.
+    /// Bytes with a period that is not a power of two, so that a lost or repeated block shows.
     static func pattern(_ count: Int) -> Data {
         let period = Data((0..<251).map { UInt8($0) })
         var block = Data()
@@ -42,7 +42,7 @@ extension TransportConformance {
 }
 
 extension ConformanceContext {
-    /// The settings that trust the peers' authority and nobody else.
+    /// The settings that trust only the peers' authority.
     func trustingPeers() throws(ConformanceSkip) -> TLSSettings {
         var tls = TLSSettings()
         tls.trustsSystemAuthorities = false
@@ -50,7 +50,7 @@ extension ConformanceContext {
         return tls
     }
 
-    /// A text nobody else uses, for peers that count by token.
+    /// A unique text, for peers that count requests by token.
     func token() -> String {
         "t" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
     }

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Slow readers, slow servers and calls that wait for a connection: whose time it is that passes.
+// Slow readers, slow servers and calls that wait for a connection: which time-out applies.
 extension TransportConformance {
     static var patience: [ConformanceCase] { [slowReader, heartbeat, queueing] }
 
@@ -13,7 +13,7 @@ extension TransportConformance {
 
     private static let slowReader = ConformanceCase(
         "FT-1",
-        "keeps the connection of a slow reader for as long as it reads, however the body ends"
+        "keeps the connection of a slow reader until it has read the body"
     ) { context in
         let size = 4 << 20
         for framing in ["Content-Length: \(size)", "Connection: close", "Transfer-Encoding: chunked"] {
@@ -40,7 +40,7 @@ extension TransportConformance {
         }
     }
 
-    /// Reads a body whose server is held back while idle connections of the same transport come to their end.
+    /// Reads a body slowly, while idle connections of the same transport expire.
     private static func readSlowly(_ request: Request, _ size: Int, _ context: ConformanceContext) async throws {
         let isSecure = request.url.scheme == "https"
         func settings(_ settings: inout TransportSettings, idleLife: Duration?) throws {
@@ -48,7 +48,7 @@ extension TransportConformance {
             settings.limits.streamHighWater = 64 << 10
             if let idleLife { settings.connections.idleLife = idleLife }
         }
-        // A transport that cannot be told how long connections are kept is still to deliver all of the body.
+        // A transport without a setting for idle connections must still deliver the whole body.
         let brief = try? context.transport { try settings(&$0, idleLife: .milliseconds(50)) }
         let transport = try brief ?? context.transport { try settings(&$0, idleLife: nil) }
         let other = try LoopbackServer { _ in .text("ok") }
@@ -95,14 +95,14 @@ extension TransportConformance {
                 var chunks = response.body.makeAsyncIterator()
                 _ = try await chunks.next()
                 for _ in 0..<5 {
-                    // Its time-out is what is waited for: no byte comes for three quarters of the other's.
+                    // Waits for its time-out: no byte arrives for three quarters of the other's.
                     context.expectTimeout(await Exchange.perform(transport, pause), .idle)
                     heartbeats.append(context.time.now)
                     signal.step()
                     _ = try await chunks.next()
                 }
             } catch {
-                // On a machine that is busy enough it may be right.
+                // On a very busy machine the time-out may be correct.
                 let end = failure.instant ?? context.time.now
                 let silence = heartbeats.last { $0 <= end }.map { $0.duration(to: end) } ?? .zero
                 context.expect(silence >= idle, "\(error) came \(silence) after a heartbeat")
@@ -110,7 +110,7 @@ extension TransportConformance {
         }
     }
 
-    /// Notes when an exchange failed.
+    /// Records when an exchange failed.
     private final class Failure: EventSink {
         private let time: any TimeSource
         private let noted = Locked<Instant?>(nil)
@@ -149,7 +149,7 @@ extension TransportConformance {
         limited.timeouts.whole = .milliseconds(200)
         let ready = limited
         let second = Task { await Exchange.perform(transport, ready) }
-        // Longer than the other's limit.
+        // Longer than the limit of the other.
         let bounded = try server.request(.get, "/bounded")
         let error = try await context.within("a call with a deadline") { () -> LoadingError? in
             var call = Call()

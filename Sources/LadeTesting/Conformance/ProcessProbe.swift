@@ -11,20 +11,20 @@
     import Darwin
 #endif
 
-/// What the system says about this process, where it has `/proc`.
+/// What the system reports about this process, where it has `/proc`.
 enum ProcessProbe {
     static var isAvailable: Bool {
         residentBytes != nil && descriptorCount != nil
     }
 
-    /// Memory in use; always zero under a sanitizer.
+    /// The memory in use; always zero under a sanitizer.
     static var residentBytes: Int? { isSanitized ? 0 : status("VmRSS") }
 
-    /// The most memory that was in use since the last ``resetPeak()``; always zero under a sanitizer.
+    /// The peak of memory in use since the last ``resetPeak()``; always zero under a sanitizer.
     static var peakBytes: Int? { isSanitized ? 0 : status("VmHWM") }
 
     /// Whether the process runs under the Thread or the Address Sanitizer, whose own memory is several times the
-    /// program's and grows for reasons of its own.
+    /// program's and varies independently.
     private static let isSanitized: Bool = {
         let marks = ["__tsan_init", "__asan_init"]
         let isSanitized = marks.contains { (name: String) in dlsym(dlopen(nil, RTLD_NOW), name) != nil }
@@ -32,7 +32,7 @@ enum ProcessProbe {
         return isSanitized
     }()
 
-    /// Forgets the most memory there was.
+    /// Resets the peak of memory in use.
     static func resetPeak() {
         guard let file = fopen("/proc/self/clear_refs", "w") else { return }
         fputs("5", file)
@@ -44,7 +44,7 @@ enum ProcessProbe {
 
     static var threadCount: Int? { count("/proc/self/task") }
 
-    /// What each open descriptor is, for findings.
+    /// A description of each open descriptor, for findings.
     static var descriptors: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return names.compactMap { name in
@@ -84,9 +84,9 @@ enum ProcessProbe {
 }
 
 extension ConformanceContext {
-    /// Looks at something of the system that nobody tells about, again and again for a while, until it is as expected.
+    /// Polls a state of the system that has no notification until it is as expected.
     ///
-    /// For what the kernel does after the fact: threads that leave its table, descriptors of ended connections.
+    /// For delayed effects in the kernel: ended threads, descriptors of closed connections.
     func settles(_ what: String, _ isSettled: @escaping @Sendable () -> String?) async throws {
         let finding = Watched<String??>(nil)
         Threads.start("lade-settle") {

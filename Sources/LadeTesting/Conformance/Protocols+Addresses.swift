@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, second half: addresses.
+// Addresses.
 extension TransportConformance {
     static let unixSocket = ConformanceCase("TR-58", "speaks over a Unix-domain socket") { context in
         var options = LoopbackServer.Options()
@@ -24,7 +24,7 @@ extension TransportConformance {
         }
     }
 
-    static let destination = ConformanceCase("TR-59", "dials elsewhere than it names") { context in
+    static let destination = ConformanceCase("TR-59", "connects to another host than the address names") { context in
         await context.part("plain") { context in
             let servers = try (0..<2).map { number in
                 try LoopbackServer { .text("\(number): \($0["Host"] ?? "")") }
@@ -35,7 +35,7 @@ extension TransportConformance {
                 request.destination = .host("127.0.0.1", port: Int(server.port))
                 let exchange = try await context.exchange(transport, request)
                 context.expect(exchange, gives: 200, "\(number): origin.example.com")
-                // Without a port the one of the address is dialled.
+                // Without a port, that of the address is used.
                 var ported = try Request(.get, "http://origin.example.com:\(server.port)/")
                 ported.destination = .host("127.0.0.1", port: nil)
                 context.expect(
@@ -62,7 +62,7 @@ extension TransportConformance {
         }
     }
 
-    static let ipv6 = ConformanceCase("TR-60", "speaks over IPv6 and is not held up by a dead family") {
+    static let ipv6 = ConformanceCase("TR-60", "speaks over IPv6 and is not delayed by an unreachable address family") {
         context in
         var options = LoopbackServer.Options()
         options.endpoint = .ipv6()
@@ -78,7 +78,7 @@ extension TransportConformance {
             await context.part(isSixDead ? "IPv6 does not answer" : "IPv4 does not answer") { context in
                 let (living, dead) = try Blackhole.beside(isSixDead: isSixDead) { .text($0["Host"] ?? "") }
                 var request = try Request(.get, "http://localhost:\(living.port)/")
-                // RFC 8305 §8: the other family is tried within 2 s at the latest.
+                // RFC 8305 §8: the other family is tried within 2 s.
                 request.timeouts.connect = .seconds(2)
                 let exchange = try await context.exchange(try context.transport(), request)
                 context.expect(exchange, gives: 200, "localhost:\(living.port)")
@@ -87,12 +87,12 @@ extension TransportConformance {
         }
     }
 
-    static let localAddresses = ConformanceCase("TR-61", "answers file: and data: addresses unless told not to") {
+    static let localAddresses = ConformanceCase("TR-61", "answers file: and data: addresses unless forbidden") {
         context in
         let transport = try context.transport()
         let path = FileManager.default.temporaryDirectory.appending(path: "lade file \(context.token())").path
         _ = FileManager.default.createFile(atPath: path, contents: Data("from a file".utf8))
-        // A file that stays behind is the system's to clean up.
+        // A file that remains is left to the system to clean up.
         defer { try? FileManager.default.removeItem(atPath: path) }
         let file = URL(filePath: path)
         for (name, delivery) in deliveries {

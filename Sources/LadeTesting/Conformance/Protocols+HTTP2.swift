@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, second half: HTTP/2.
+// HTTP/2.
 extension TransportConformance {
     static let http2 = ConformanceCase(
         "TR-54",
@@ -22,9 +22,9 @@ extension TransportConformance {
                 context.expect(exchange, gives: 200, text)
                 context.expectEqual(exchange.version, .http2, "version")
             }
-            // A burst makes one connection, not a hundred.
+            // A burst opens one connection, not a hundred.
             try await inParallel(100) { _ in try await call("/ok?", "ok") }
-            // The server answers none of these before all have come: they are under way at the same time.
+            // The server answers none of these before all have arrived: they are in flight at the same time.
             try await inParallel(100) { _ in try await call("/gather?count=100&", "together") }
             let counts = try await context.counts(transport, base, token)
             context.expectEqual(counts["connections"], 1, "connections")
@@ -48,7 +48,7 @@ extension TransportConformance {
 
     static let http2Failures = ConformanceCase(
         "TR-55",
-        "survives GOAWAY between calls and tells what a reset stream means",
+        "survives GOAWAY between calls and reports what a reset stream means",
         needs: [.peer("h2"), .peer("ca")]
     ) { context in
         let base = "https://localhost:\(try context.peers.port("h2"))"
@@ -69,7 +69,7 @@ extension TransportConformance {
         for (name, delivery) in deliveries {
             await context.part("reset in the body, \(name)") { context in
                 let (transport, request, token) = try make("/reset", delivery)
-                // How much of the body was handed over before the reset is a matter of timing.
+                // How much of the body was delivered before the reset depends on timing.
                 context.expectLost(try await context.exchange(transport, request), nil, isSafeToRepeat: false)
                 context.expectEqual(try await context.counts(transport, base, token)["requests"], 1, "requests")
             }
@@ -83,12 +83,12 @@ extension TransportConformance {
             let (transport, request, _) = try make("/refuse?times=1000", .streamed)
             context.expectLost(try await context.exchange(transport, request), .nothing, isSafeToRepeat: true)
         }
-        // Where GOAWAY leaves the request out it is safe to repeat too, but not every library tells.
+        // If GOAWAY excludes the request, repeating it is safe too, but not every library reports that.
         for (path, isSafe) in [("/refuse", true), ("/goaway-before", nil)] as [(String, Bool?)] {
             await context.part("\(path) once") { context in
                 let (transport, request, _) = try make(path, .buffered(limit: 100))
                 let exchange = try await context.exchange(transport, request)
-                // The transport may repeat what was certainly not processed, or leave it to the caller.
+                // The transport may resend what was certainly not processed, or leave it to the caller.
                 if exchange.error == nil {
                     context.expect(exchange, gives: 200, "ok")
                 } else {
@@ -101,13 +101,13 @@ extension TransportConformance {
 }
 
 extension ConformanceContext {
-    /// What the HTTP/2 peer counted for a token.
+    /// The counts of the HTTP/2 peer for a token.
     func counts(_ transport: any Transport, _ base: String, _ token: String) async throws -> [String: Int] {
         let exchange = try await exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
         guard let counts = try? JSONDecoder().decode([String: Int].self, from: exchange.body) else {
             throw ConformanceFailure(
                 number: "peer",
-                findings: ["the HTTP/2 peer told “\(exchange.text)”: \(exchange.ending)"]
+                findings: ["the HTTP/2 peer reported “\(exchange.text)”: \(exchange.ending)"]
             )
         }
         return counts

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, second half: connections that are kept.
+// Connections that are kept open.
 extension TransportConformance {
     static let idleClose = ConformanceCase("TR-56", "survives the close of an idle connection") { context in
         let answer = ServerStep.respond(.text("ok"))

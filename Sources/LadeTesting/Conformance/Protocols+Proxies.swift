@@ -12,7 +12,7 @@
 #endif
 import LadeCore
 
-// Section 2 of the spec, second half: proxies.
+// Proxies.
 extension TransportConformance {
     static let proxies = ConformanceCase(
         "TR-57",
@@ -42,7 +42,7 @@ extension TransportConformance {
                 context.expect(head.hasPrefix("POST /\(peer) HTTP/1.1\r\n"), "the origin saw \(head)")
                 context.expect(!head.lowercased().contains("proxy-auth"), "credentials reached the origin: \(head)")
                 try await expectThroughProxy(context, peer, authority: origin.authority)
-                // And through a tunnel: TLS from end to end.
+                // Through a tunnel: TLS from end to end.
                 let port = try context.peers.port("nginxTLS")
                 let secure = try Request(.get, "https://localhost:\(port)/connection")
                 context.expect(try await context.exchange(transport, secure), gives: 200)
@@ -102,7 +102,9 @@ extension TransportConformance {
         }
     }
 
-    /// What the variables of the environment say; the origin's address is one nobody has (RFC 5737).
+    /// The variables of the environment.
+    ///
+    /// The origin's address is reserved for documentation (RFC 5737).
     private static func environment(_ context: ConformanceContext) async {
         await context.part("environment") { context in
             let proxy = try LoopbackServer { .text("proxied \($0.target)") }
@@ -149,7 +151,7 @@ extension TransportConformance {
         }
     }
 
-    /// The proxies write a line for each request before they answer it.
+    /// The proxies write a log line for each request before they answer it.
     private static func expectThroughProxy(_ context: ConformanceContext, _ peer: String, authority: String)
         async throws
     {

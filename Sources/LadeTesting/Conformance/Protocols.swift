@@ -1,6 +1,6 @@
 import LadeCore
 
-// Section 2 of the spec, second half: connections, HTTP/2, proxies, addresses.
+// Connections, HTTP/2, proxies, addresses.
 extension TransportConformance {
     static var protocols: [ConformanceCase] {
         [http2, http2Failures, idleClose, proxies, unixSocket, destination, ipv6, localAddresses]

@@ -5,9 +5,9 @@
 #endif
 import LadeCore
 
-// Section 1 of the spec: where a body ends.
+// The end of a body.
 extension TransportConformance {
-    static let shortBody = ConformanceCase("TR-06", "tells what is missing of a body cut short") { context in
+    static let shortBody = ConformanceCase("TR-06", "reports what is missing of a truncated body") { context in
         await context.eachDelivery {
             try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n1234")
         } check: { context, exchange, _ in
@@ -47,7 +47,7 @@ extension TransportConformance {
         await context.part("tolerated") { await expectTolerated($0, answer, .lengthWithChunked) }
     }
 
-    static let cutChunks = ConformanceCase("TR-14", "tells that a chunked body has no end") { context in
+    static let cutChunks = ConformanceCase("TR-14", "reports a chunked body without an end") { context in
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let answers = ["after a chunk": "5\r\nhello\r\n", "in a chunk": "a\r\nhello", "in a size": "5\r\nhello\r\n1"]
         for (name, body) in answers {
@@ -74,7 +74,7 @@ extension TransportConformance {
                     context.expect(exchange, failsWith: "a malformed response") {
                         if case .malformedResponse = $0 { true } else { false }
                     }
-                    context.expect(exchange.body.isEmpty, "bytes were handed over: “\(exchange.text)”")
+                    context.expect(exchange.body.isEmpty, "bytes were delivered: “\(exchange.text)”")
                 }
             }
         }

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 1 of the spec: heads.
+// Heads.
 extension TransportConformance {
     static let largeHeads = ConformanceCase("TR-16", "refuses a head above its limits before it is in memory") {
         context in
@@ -62,13 +62,13 @@ extension TransportConformance {
                 }
             } _: {
                 $0.limits.headBytes = limit
-                // Only the bytes are to be limited here.
+                // Only the size is to be limited here.
                 $0.limits.headFields = 1 << 20
             } check: { context, exchange, server in
                 context.expect(exchange, failsWith: "a head of more than \(limit) bytes") {
                     if case .headTooLarge(.bytes(limit), _) = $0 { true } else { false }
                 }
-                // The server sends until it is cut off: what it got rid of is what anybody can have kept.
+                // The server sends until it is disconnected: no more than it has sent can be in memory.
                 try await context.within("cutting the server off") { try await server.open(atMost: 0) }
                 let sent = server.connections.first?.bytesSent ?? 0
                 context.expect(sent < Int64(limit) + 16 << 20, "the server could send \(sent) bytes")
@@ -78,7 +78,7 @@ extension TransportConformance {
 
     static let interimHeads = ConformanceCase(
         "TR-17",
-        "tells interim responses as events and gives the final one"
+        "reports interim responses as events and returns the final one"
     ) {
         context in
         await context.eachDelivery {
@@ -86,12 +86,12 @@ extension TransportConformance {
             return try LoopbackServer(answering: interim + "HTTP/1.1 200 OK\r\n" + okRest)
         } check: { context, exchange, _ in
             context.expect(exchange, gives: 200, "ok")
-            context.expectEqual(exchange.interimStatuses, [100, 103], "interim responses told")
+            context.expectEqual(exchange.interimStatuses, [100, 103], "interim responses reported")
             let link = exchange.events.contains { event in
                 guard case .interimResponse(103, let headers) = event else { return false }
                 return headers["Link"] == "</a.css>"
             }
-            context.expect(link, "the fields of the interim response were not told")
+            context.expect(link, "the fields of the interim response were not reported")
             context.expect(
                 !exchange.headers.contains("Link"),
                 "the fields of the interim response leaked into the final"
@@ -99,7 +99,7 @@ extension TransportConformance {
         }
     }
 
-    static let unaskedUpgrade = ConformanceCase("TR-18", "fails on a switch of protocols nobody asked for") {
+    static let unaskedUpgrade = ConformanceCase("TR-18", "fails on an unrequested switch of protocols") {
         context in
         await context.eachDelivery {
             try LoopbackServer(
@@ -108,7 +108,7 @@ extension TransportConformance {
             )
         } check: { context, exchange, _ in
             context.expect(exchange, failsWith: "an error") { !$0.isCancellation }
-            context.expect(exchange.status == nil, "the switch was handed over: \(exchange.ending)")
+            context.expect(exchange.status == nil, "the switch was delivered: \(exchange.ending)")
         }
     }
 

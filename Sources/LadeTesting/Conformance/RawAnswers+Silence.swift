@@ -5,9 +5,9 @@
 #endif
 import LadeCore
 
-// Section 1 of the spec: answers that never come, or break off.
+// Answers that never come, or fail mid-body.
 extension TransportConformance {
-    static let silence = ConformanceCase("TR-22", "gives up on a server that never answers") { context in
+    static let silence = ConformanceCase("TR-22", "times out on a server that never answers") { context in
         await context.part("time-out") { context in
             await context.eachDelivery {
                 try LoopbackServer(script: [.readRequest, .stall])
@@ -30,7 +30,7 @@ extension TransportConformance {
         }
     }
 
-    static let resets = ConformanceCase("TR-23", "tells how much had arrived when the connection was reset") {
+    static let resets = ConformanceCase("TR-23", "reports how much had arrived when the connection was reset") {
         context in
         for (name, bytes, progress) in [
             ("before the head", "", AnswerProgress.nothing), ("in the head", "HTTP/1.1 200 OK\r\nContent-Le", .head),
@@ -40,7 +40,7 @@ extension TransportConformance {
                     try LoopbackServer(script: [.readRequest, .send(bytes), .reset])
                 } check: { context, exchange, _ in
                     context.expectLost(exchange, progress)
-                    context.expect(exchange.status == nil, "a head was handed over")
+                    context.expect(exchange.status == nil, "a head was delivered")
                 }
             }
         }

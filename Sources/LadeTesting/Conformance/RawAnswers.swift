@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 1 of the spec: a server that writes exact bytes, one answer per connection. What is one line is here.
+// A server that writes exact bytes, one answer per connection. This file has the single-line cases.
 extension TransportConformance {
     static var rawAnswers: [ConformanceCase] {
         [
@@ -94,7 +94,9 @@ extension TransportConformance {
 
     // MARK: - Shapes of cases
 
-    /// Each answer is refused; with the tolerance named for it, and with no other, it is accepted.
+    /// Each answer is refused.
+    ///
+    /// With the tolerance that is named for it, and only with that, it is accepted.
     private static func malformed(
         _ number: String,
         _ title: String,
@@ -139,7 +141,7 @@ extension TransportConformance {
             context.expect(exchange, gives: 200, "ok")
             context.expect(
                 exchange.events.contains { if case .malformationTolerated = $0 { true } else { false } },
-                "the tolerance was not told as an event"
+                "the tolerance was not reported as an event"
             )
         }
     }
@@ -166,7 +168,7 @@ extension TransportConformance {
     private static func bodiless(_ number: String, _ title: String, _ status: Int) -> ConformanceCase {
         ConformanceCase(number, title) { context in
             await context.eachDelivery {
-                // The connection stays open: an answer that waited for the body would hang.
+                // The connection stays open: an exchange that waited for the body would hang.
                 let answer = ServerStep.send("HTTP/1.1 \(status) Status\r\nContent-Length: 1000\r\n\r\n")
                 return try LoopbackServer(script: [.readRequest, answer, .readRequest, answer, .stall])
             } check: { context, exchange, _ in

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 3 of the spec.
+// TLS.
 extension TransportConformance {
     static var tls: [ConformanceCase] {
         [privateAuthority, badCertificates, pins, pinPatterns, pinSpellings, clientCertificate, uncheckedCertificate]
@@ -69,11 +69,11 @@ extension TransportConformance {
                 for _ in 0..<2 {
                     let exchange = try await context.exchange(transport, request)
                     context.expectUntrusted(exchange, cause)
-                    context.expect(exchange.status == nil, "a head was handed over")
+                    context.expect(exchange.status == nil, "a head was delivered")
                 }
             }
         }
-        await context.part("revoked, but nobody was told") { context in
+        await context.part("revoked, without a list") { context in
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
             context.expect(try await context.exchange(transport, try context.request("nginxRevoked")), gives: 200)
         }
@@ -117,7 +117,7 @@ extension TransportConformance {
                 expect(context, exchange, isAccepted: isAccepted)
             }
         }
-        await context.part("a matching key of an authority nobody trusts") { context in
+        await context.part("a matching key of an untrusted authority") { context in
             let transport = try context.transport { try $0.tls.pins.pin([server], for: "localhost") }
             let exchange = try await context.exchange(transport, try context.request("nginxTLS"))
             context.expectUntrusted(exchange, .untrustedRoot)
@@ -154,7 +154,7 @@ extension TransportConformance {
 
     private static let pinSpellings = ConformanceCase(
         "FT-8",
-        "finds the pins of a host, however its name is written",
+        "finds the pins of a host in any spelling of its name",
         needs: [.peer("nginxTLS"), .peer("serverPin"), .peer("ca")]
     ) { context in
         let pins = [("right", [try context.peers.text("serverPin")], true), ("wrong", [otherPin], false)]
@@ -175,7 +175,7 @@ extension TransportConformance {
         }
     }
 
-    /// The hash of no key.
+    /// A hash that no key has.
     private static let otherPin = Data(repeating: 7, count: 32).base64EncodedString()
 
     private static func expect(_ context: ConformanceContext, _ exchange: Exchange, isAccepted: Bool) {
@@ -183,11 +183,11 @@ extension TransportConformance {
         context.expect(exchange, failsWith: "a pin mismatch") { if case .pinMismatch = $0 { true } else { false } }
     }
 
-    // MARK: - Client certificates, and none at all
+    // MARK: - Client certificates, and no verification
 
     private static let clientCertificate = ConformanceCase(
         "TR-74",
-        "shows a client certificate, and says so when it has none",
+        "presents a client certificate, and reports when it has none",
         needs: [
             .peer("tlsClientCertificate"), .peer("tlsClientCertificate12"), .peer("nginxClientCertificate"),
             .peer("clientCertificate"), .peer("clientKey"), .peer("ca"),
@@ -232,20 +232,20 @@ extension TransportConformance {
 
     private static let uncheckedCertificate = ConformanceCase(
         "TR-75",
-        "accepts any certificate only when told so by an unsafe name, and tells each time",
+        "accepts any certificate only with the unsafe setting, and reports each use",
         needs: [.peer("nginxSelfSigned"), .peer("nginxWrongHost"), .peer("nginxTLS")]
     ) { context in
         for peer in ["nginxSelfSigned", "nginxWrongHost", "nginxExpired"] {
             await context.part(peer) { context in
                 let transport = try context.transport { $0.tls.verification = .unsafelyAcceptEveryCertificate }
-                // Again on the same connection: it is no safer for having been used before.
+                // Again on the same connection: reusing it makes it no safer.
                 for _ in 0..<2 {
                     let exchange = try await context.exchange(transport, try context.request(peer))
                     context.expect(exchange, gives: 200)
                     let hosts = exchange.events.compactMap { event -> String? in
                         if case .certificateCheckSkipped(let host) = event { host } else { nil }
                     }
-                    context.expectEqual(hosts, ["localhost"], "hosts told as unchecked")
+                    context.expectEqual(hosts, ["localhost"], "hosts reported as unchecked")
                 }
             }
         }
@@ -255,23 +255,23 @@ extension TransportConformance {
                 if case .untrustedServer = $0 { true } else { false }
             }
         }
-        await context.part("checked ones are not told") { context in
+        await context.part("checked ones are not reported") { context in
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
             let exchange = try await context.exchange(transport, try context.request("nginxTLS"))
             context.expect(exchange, gives: 200)
             let isTold = exchange.events.contains { if case .certificateCheckSkipped = $0 { true } else { false } }
-            context.expect(!isTold, "a check was told as skipped")
+            context.expect(!isTold, "a check was reported as skipped")
         }
     }
 }
 
 extension ConformanceContext {
-    /// A GET of what a TLS peer tells about the connection.
+    /// A GET request for what a TLS peer reports about the connection.
     func request(_ peer: String) throws -> Request {
         try Request(.get, "https://localhost:\(try peers.port(peer))/connection")
     }
 
-    /// Notes an exchange that was not refused for that cause.
+    /// Records a deviation unless the exchange was refused for the given cause.
     func expectUntrusted(_ exchange: Exchange, _ cause: TrustFault.Cause) {
         guard case .untrustedServer(let fault, _) = exchange.error else {
             return fail("expected an untrusted server (\(cause)), got \(exchange.ending)")

@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-// Section 5 of the spec: what wire libraries do badly, as measured.
+// Known weaknesses of wire libraries, as measured.
 extension TransportConformance {
     static var traps: [ConformanceCase] {
         [hangingLookUp, deadConnection, manyStreams, slowReaders, trustStore, longQueue]
@@ -13,7 +13,7 @@ extension TransportConformance {
 
     private static let hangingLookUp = ConformanceCase(
         "TR-90",
-        "goes on with everything else when a call is cancelled in its name look-up",
+        "continues all other calls when a call is cancelled in its name look-up",
         needs: [.hangingName]
     ) { context in
         guard let name = try context.hangingName?() else { return }
@@ -27,7 +27,7 @@ extension TransportConformance {
         }
         let transport = try context.transport()
         var request = try Request(.get, "http://\(name.host):\(server.port)/")
-        // Only the cancellation ends it, however slow the machine is.
+        // Only the cancellation ends it, even on a slow machine.
         request.timeouts.connect = nil
         let hanging = request
         let call = Task { await Exchange.perform(transport, hanging) }
@@ -40,7 +40,8 @@ extension TransportConformance {
             var chunks = response.body.makeAsyncIterator()
             _ = try await chunks.next()
             call.cancel()
-            // Whoever waits for the resolver here waits for ever: it is let go at the end of this case.
+            // A thread that waits for the resolver here would wait forever: the look-up is released at the end of this
+            // case.
             for _ in 0..<100 {
                 context.expect(await Exchange.perform(transport, try server.request()), gives: 200, "ok")
                 _ = try await chunks.next()
@@ -51,7 +52,7 @@ extension TransportConformance {
         context.expectCancelled(try await context.within("the cancelled call") { await call.value })
     }
 
-    // MARK: - Repeating
+    // MARK: - Sending again
 
     private static let deadConnection = ConformanceCase(
         "TR-91",
@@ -69,13 +70,13 @@ extension TransportConformance {
                             transport,
                             try server.request(method, "/", body: body)
                         )
-                        // It may also go out on a connection that was never used, which is as good.
+                        // It may also be sent on a connection that was never used, which is equally correct.
                         if exchange.error == nil {
                             context.expect(exchange, gives: 200, "ok")
                         } else {
                             context.expectLost(exchange, .nothing, isSafeToRepeat: false)
                         }
-                        // One more call, after which a second sending would have arrived too.
+                        // One more call, after which a second copy would have arrived too.
                         context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
                         let sent = server.requests.filter { $0.method == method.rawValue }.count
                         context.expectEqual(sent, 1, "requests at the server")
@@ -105,7 +106,7 @@ extension TransportConformance {
         }
     }
 
-    /// A server whose first connection dies at its second request, and a transport that has used it once.
+    /// A server whose first connection fails at its second request, and a transport that has used it once.
     private static func afterOneCall(
         _ context: ConformanceContext,
         _ step: ServerStep
@@ -163,7 +164,7 @@ extension TransportConformance {
 
     private static let slowReaders = ConformanceCase(
         "TR-93",
-        "holds no more for four slow HTTP/2 readers than four times what it holds for one",
+        "uses at most four times the memory of one slow HTTP/2 reader for four",
         needs: [.peer("h2"), .peer("ca"), .procFileSystem],
         measuresProcess: true
     ) { context in
@@ -171,7 +172,7 @@ extension TransportConformance {
         let one = try await heldBy(context, readers: 1)
         let four = try await heldBy(context, readers: 4)
         guard context.checksMemory else { return }
-        // Below a few MiB the allocator's habits weigh more than what is held.
+        // Below a few MiB the allocator dominates the measurement.
         let allowed = 4 * max(one, 4 << 20) + 8 << 20
         context.expect(four < allowed, "four readers took \(four >> 20) MiB, one took \(one >> 20) MiB")
     }
@@ -196,7 +197,7 @@ extension TransportConformance {
             }
         }
         try await context.within("the first chunks") { try await mayGoOn.arrivals(atLeast: readers) }
-        // The readers stand still; what goes on beside them gives the servers time to fill whatever is open to them.
+        // The readers are stopped; the other calls give the servers time to fill all available buffers.
         try await context.within("other calls beside slow readers") {
             for _ in 0..<500 {
                 let other = try Request(.get, "\(base)/ok?token=\(token)")
@@ -216,7 +217,7 @@ extension TransportConformance {
 
     private static let trustStore = ConformanceCase(
         "TR-94",
-        "opens 1,000 TLS connections and parses its authorities once",
+        "parses its authorities once for 1,000 TLS connections",
         needs: [.peer("nginxTLSHTTP1"), .peer("ca")],
         measuresProcess: true
     ) { context in
@@ -230,7 +231,7 @@ extension TransportConformance {
                 $0.tls.authorities = [.pem(bytes)]
             }
         }
-        // One authority against four hundred, turn by turn, so that whatever else runs weighs on both.
+        // One authority against four hundred, alternating, so that other load affects both equally.
         var ratios: [Double] = []
         for round in 0..<11 {
             var times: [Double] = []
@@ -252,7 +253,7 @@ extension TransportConformance {
 
     private static let longQueue = ConformanceCase(
         "TR-95",
-        "serves 2,000 waiting calls in order, and as cheaply as if they came six at a time",
+        "serves 2,000 waiting calls in order, at the cost of six at a time",
         measuresProcess: true
     ) { context in
         await context.part("order") { context in
@@ -264,7 +265,7 @@ extension TransportConformance {
             let transport = try context.transport { $0.connections.perHost = 1 }
             let count = context.scaled(2000)
             let priorities: [Request.Priority] = [.low, .high, .normal]
-            // One thread runs the calls up to where they wait, one after the other: so they queue in this order.
+            // One thread runs each call up to its wait, one after the other: so they queue in this order.
             try await VirtualTime().runAutomatically {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {

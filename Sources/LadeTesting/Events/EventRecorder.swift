@@ -1,6 +1,6 @@
 public import LadeCore
 
-/// An event sink that remembers everything, so that a test can assert the whole story of a call.
+/// An event sink that stores all events, so that a test can assert the whole sequence of a call.
 ///
 /// ```swift
 /// let events = EventRecorder()
@@ -12,11 +12,11 @@ public import LadeCore
 /// ])
 /// ```
 public final class EventRecorder: EventSink {
-    /// One event and whose it was.
+    /// One event with its call.
     public struct Record: Sendable {
-        /// The call it belongs to.
+        /// The call that the event belongs to.
         public let call: Call.ID
-        /// The attempt of the call it belongs to.
+        /// The attempt of the call that the event belongs to.
         public let attempt: Int
         /// When it happened, by the call's time source.
         public let instant: Instant
@@ -26,7 +26,7 @@ public final class EventRecorder: EventSink {
 
     private struct State {
         var records: [Record] = []
-        /// How many were forgotten before these.
+        /// How many records were removed before these.
         var forgotten = 0
 
         var total: Int { forgotten + records.count }
@@ -34,16 +34,16 @@ public final class EventRecorder: EventSink {
 
     private let state = Watched(State())
 
-    /// Makes a recorder that has seen nothing.
+    /// Makes an empty recorder.
     public init() {}
 
-    /// Remembers an event.
+    /// Stores an event.
     public func record(_ event: Event, of call: Call) {
         let record = Record(call: call.id, attempt: call.attempt, instant: call.time.now, event: event)
         state.change { $0.records.append(record) }
     }
 
-    /// Everything so far, in the order it was recorded.
+    /// All records so far, in the order of recording.
     public var records: [Record] { state.read(\.records) }
 
     /// Every event so far.
@@ -62,7 +62,7 @@ public final class EventRecorder: EventSink {
         events(of: call).map(Self.line)
     }
 
-    /// Forgets everything.
+    /// Removes all records.
     public func clear() {
         state.change { state in
             state.forgotten = state.total
@@ -70,7 +70,7 @@ public final class EventRecorder: EventSink {
         }
     }
 
-    /// Waits until an event that satisfies `predicate` has been recorded, or finds the first that was.
+    /// Waits until an event that satisfies `predicate` was recorded, and returns the first one.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     @discardableResult
@@ -78,7 +78,7 @@ public final class EventRecorder: EventSink {
         var seen = 0
         while true {
             let position = seen
-            // The predicate is the caller's: it must not run under the lock.
+            // The predicate is the caller's code: it must not run under the lock.
             let (records, total) = try await state.value { state in
                 state.total > position ? (state.records.suffix(state.total - position), state.total) : nil
             }
@@ -87,17 +87,17 @@ public final class EventRecorder: EventSink {
         }
     }
 
-    /// Waits until an event with that ``line(for:)`` has been recorded.
+    /// Waits until an event with the given ``line(for:)`` was recorded.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func line(_ text: String) async throws(LoadingError) {
         try await event { Self.line(for: $0) == text }
     }
 
-    /// The event in one short line, without what differs from run to run.
+    /// The event in one short line, without values that differ from run to run.
     ///
-    /// `exchange started GET http://…`, `head 200 HTTP/1.1`, `exchange failed: timedOut(idle)`; events without a form of
-    /// their own read as their case is written in Swift.
+    /// `exchange started GET http://…`, `head 200 HTTP/1.1`, `exchange failed: timedOut(idle)`. Events without a
+    /// specific form are shown as Swift prints their case.
     public static func line(for event: Event) -> String {
         switch event {
         case .callStarted(let method, let url): "call started \(method) \(url)"

@@ -5,9 +5,9 @@
 #endif
 public import LadeCore
 
-/// What a ``ScriptedTransport`` answers to one request.
+/// The answer of a ``ScriptedTransport`` to one request.
 ///
-/// Start from one of the makers and refine: every refinement returns a changed copy.
+/// Start with a factory method and refine the result: every refinement returns a changed copy.
 ///
 /// ```swift
 /// .json(#"{"title": "One"}"#)
@@ -20,15 +20,15 @@ public import LadeCore
 public struct ScriptedAnswer: Sendable {
     /// One step of a body.
     public enum Step: Sendable {
-        /// Gives these bytes as one chunk.
+        /// Delivers these bytes as one chunk.
         case bytes(Data)
         /// Waits in the call's time.
         case wait(Duration)
-        /// Waits for the test.
+        /// Waits for a signal of the test.
         case signal(Signal)
-        /// Never goes on: only cancelling ends it.
+        /// Stops forever: only cancelling ends it.
         case stall
-        /// Breaks the body; the error gets the request's context when it has none.
+        /// Fails the body; the error gets the request's context when it has none.
         case fail(LoadingError)
     }
 
@@ -52,16 +52,16 @@ public struct ScriptedAnswer: Sendable {
     public var headers = Headers()
     /// The fields of the trailer section.
     public var trailers = Headers()
-    /// The version the answer claims to have come over; HTTP/1.1 by default.
+    /// The protocol version that the answer reports; HTTP/1.1 by default.
     public var version = HTTPVersion.http1_1
 
     init(_ outcome: Outcome) {
         self.outcome = outcome
     }
 
-    // MARK: - Makers
+    // MARK: - Factory methods
 
-    /// A response with a status and, if given, a text as its body.
+    /// A response with a status and, if given, a text body.
     public static func status(_ status: Status, headers: Headers = Headers(), _ text: String = "") -> ScriptedAnswer {
         bytes(Data(text.utf8), status: status, headers: headers)
     }
@@ -101,7 +101,7 @@ public struct ScriptedAnswer: Sendable {
         return answer
     }
 
-    /// A response whose body follows a script of its own.
+    /// A response whose body follows the given steps.
     public static func steps(
         _ steps: [Step],
         status: Status = 200,
@@ -113,7 +113,7 @@ public struct ScriptedAnswer: Sendable {
         return answer
     }
 
-    /// A response whose body comes in these chunks, with a wait in the call's time before each but the first.
+    /// A response whose body has these chunks, with a wait in the call's time before each but the first.
     public static func chunks(
         _ chunks: [String],
         every interval: Duration? = nil,
@@ -128,19 +128,19 @@ public struct ScriptedAnswer: Sendable {
         return .steps(steps, status: status, headers: headers)
     }
 
-    /// No response but an error; it gets the request's context when it has none of its own.
+    /// An error instead of a response; it gets the request's context when it has none.
     public static func fails(_ error: LoadingError) -> ScriptedAnswer {
         ScriptedAnswer(.failure(error))
     }
 
-    /// A connection that breaks before any byte of the answer.
+    /// A connection that is lost before any byte of the answer.
     public static func connectionLost(isSafeToRepeat: Bool = false) -> ScriptedAnswer {
         .fails(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat, ErrorContext()))
     }
 
-    /// A time-out, at once.
+    /// An immediate time-out.
     ///
-    /// Put `after(_:)` where time matters. The time-out of the whole exchange happens by itself.
+    /// Use `after(_:)` where the time matters. The time-out of the whole exchange needs no script.
     public static func timesOut(_ phase: TimeoutPhase = .idle) -> ScriptedAnswer {
         .fails(.timedOut(phase, ErrorContext()))
     }
@@ -148,7 +148,7 @@ public struct ScriptedAnswer: Sendable {
     /// No response at all until the task is cancelled.
     public static var stalls: ScriptedAnswer { ScriptedAnswer(.stall) }
 
-    /// Whatever the closure makes of the request; what it waits for itself is not bound by the request's time-outs.
+    /// The answer that a closure returns for the request; the request's time-outs do not limit the closure's own waits.
     public static func computed(
         _ make: @escaping @Sendable (Request, Call) async throws(LoadingError) -> ScriptedAnswer
     ) -> ScriptedAnswer {
@@ -162,7 +162,7 @@ public struct ScriptedAnswer: Sendable {
         with { $0.pauses.append(.duration(duration)) }
     }
 
-    /// Waits for the test before the answer.
+    /// Waits for a signal of the test before the answer.
     public func after(_ signal: Signal) -> ScriptedAnswer {
         with { $0.pauses.append(.signal(signal)) }
     }
@@ -172,7 +172,7 @@ public struct ScriptedAnswer: Sendable {
         with { $0.headers.add(name, value) }
     }
 
-    /// Sends an interim response (1xx) first, told as an event.
+    /// Sends an interim response (1xx) first, which is reported as an event.
     public func interim(_ status: Status, headers: Headers = Headers()) -> ScriptedAnswer {
         with { $0.interim.append((status, headers)) }
     }
@@ -182,12 +182,12 @@ public struct ScriptedAnswer: Sendable {
         with { $0.trailers = trailers }
     }
 
-    /// Claims another protocol version.
+    /// Reports another protocol version.
     public func version(_ version: HTTPVersion) -> ScriptedAnswer {
         with { $0.version = version }
     }
 
-    /// Cuts the chunks of the body into pieces, with a wait in the call's time before each but the first.
+    /// Splits the chunks of the body into pieces, with a wait in the call's time before each but the first.
     public func inPieces(of size: Int, every interval: Duration? = nil) -> ScriptedAnswer {
         precondition(size > 0, "A piece has at least one byte")
         return with { answer in
@@ -208,11 +208,11 @@ public struct ScriptedAnswer: Sendable {
         }
     }
 
-    /// Breaks the body after so many bytes.
+    /// Fails the body after a number of bytes.
     ///
     /// - Parameters:
-    ///   - count: The bytes that still arrive.
-    ///   - error: What reading on throws; an incomplete body with the right counts by default.
+    ///   - count: The bytes that are delivered before.
+    ///   - error: The error that reading throws then; by default an incomplete body with the right counts.
     /// - Returns: The changed answer.
     public func breaking(after count: Int, with error: LoadingError? = nil) -> ScriptedAnswer {
         let expected = headers["Content-Length"].flatMap { Int64($0) }
@@ -220,7 +220,7 @@ public struct ScriptedAnswer: Sendable {
         return with { $0.steps = Self.cut($0.steps, after: count) + [.fail(fault)] }
     }
 
-    /// Stops the body after so many bytes and never goes on.
+    /// Stops the body after a number of bytes, forever.
     public func stalling(after count: Int) -> ScriptedAnswer {
         with { $0.steps = Self.cut($0.steps, after: count) + [.stall] }
     }

@@ -18,7 +18,7 @@ final class ScriptedBody: ResponseBodySource {
     private let call: Call
     private let finalTrailers: Headers
     private let begunWith: Metrics
-    /// When the exchange must have ended; nil for whenever.
+    /// When the exchange must have ended; nil for no limit.
     private let limit: Instant?
     private let onCancel: @Sendable () -> Void
 
@@ -117,13 +117,13 @@ final class ScriptedBody: ResponseBodySource {
     private func sleepToLimit(_ limit: Instant) -> @Sendable () async -> TimedWait.Outcome {
         let time = call.time
         return {
-            // A wait to the limit that nobody cut short is the time-out.
+            // A wait that lasted to the limit is the time-out.
             await TimedWait.sleep(for: max(.zero, time.now.duration(to: limit)), nil, time) == .done
                 ? .timedOut : .cancelled
         }
     }
 
-    /// Waits for `waits` (for ever without any), the end of the task, or ``cancel()``, whichever comes first.
+    /// Waits for `waits` (forever without any), the end of the task, or ``cancel()``, whichever comes first.
     private func untilCancelled(
         _ waits: [@Sendable () async -> TimedWait.Outcome]
     ) async throws(LoadingError) {

@@ -14,7 +14,7 @@ extension ScriptedTransport {
         return (path.isEmpty ? "/" : path) + query
     }
 
-    /// The bytes of a head as HTTP/1.1 writes it.
+    /// The size of a head in HTTP/1.1.
     static func headSize(_ line: String, _ headers: Headers) -> Int64 {
         headers.reduce(Int64(line.utf8.count + 4)) { $0 + Int64($1.name.utf8.count + $1.value.utf8.count + 4) }
     }

@@ -1,10 +1,10 @@
 extension ScriptedTransport {
-    /// A rule under construction: which requests it answers is fixed, its answers are added.
+    /// A rule under construction: its requests are fixed, its answers are added.
     public struct Rule: Sendable {
         let transport: ScriptedTransport
         let index: Int
 
-        /// Adds the first answer; the same as ``then(_:)``, for reading.
+        /// Adds the first answer; the same as ``then(_:)``, for readability.
         @discardableResult
         public func respond(_ answer: ScriptedAnswer) -> Rule {
             then(answer)
@@ -17,21 +17,21 @@ extension ScriptedTransport {
             return self
         }
 
-        /// Adds the next answer, to be given so many times.
+        /// Adds the next answer, to be used a number of times.
         @discardableResult
         public func then(_ answer: ScriptedAnswer, times: Int) -> Rule {
             for _ in 0..<times { then(answer) }
             return self
         }
 
-        /// Does not repeat the last answer: later requests go to later rules, or are unscripted.
+        /// Does not repeat the last answer: later requests use later rules, or are unscripted.
         @discardableResult
         public func andNoMore() -> Rule {
             transport.state.change { $0.rules[index].repeatsLast = false }
             return self
         }
 
-        /// How many answers the rule has given.
+        /// The number of answers that the rule has given.
         public var givenCount: Int { transport.state.read { $0.rules[index].given } }
     }
 }

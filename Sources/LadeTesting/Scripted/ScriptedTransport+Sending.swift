@@ -6,7 +6,7 @@
 public import LadeCore
 
 extension ScriptedTransport: Transport {
-    /// Answers as scripted.
+    /// Answers according to the script.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try await call.inTask { [self] (call) async throws(LoadingError) in try await answer(request, call) }
     }
@@ -28,7 +28,7 @@ extension ScriptedTransport: Transport {
         }
         let (body, trailers) = try await Self.collect(request)
         let received = Received(request: request, call: call, body: body, trailers: trailers)
-        // The predicates are the caller's: they must not run under the lock.
+        // The predicates are the caller's code: they must not run under the lock.
         let rules = state.change { state in
             state.received.append(received)
             return state.rules

@@ -5,7 +5,7 @@
 #endif
 public import LadeCore
 
-/// A transport without a network: it answers as it was told and remembers what it was asked.
+/// A transport without a network: it gives scripted answers and records the requests.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
@@ -13,24 +13,24 @@ public import LadeCore
 /// transport.on(.post, "/shows").respond(.status(503, headers: ["Retry-After": "3"])).then(.status(201))
 /// ```
 ///
-/// A request goes to the first rule, in the order they were written, that matches it and has an answer left. The answers
-/// of a rule are given in order; the last one is given again and again unless ``Rule/andNoMore()`` says otherwise. A
-/// request no rule answers fails with an error that names the request and the rules.
+/// A request uses the first rule, in the order of definition, that matches it and has an answer left. The answers of a
+/// rule are used in order; the last one is repeated unless ``Rule/andNoMore()`` is called. A request without a matching
+/// rule fails with an error that names the request and the rules.
 ///
-/// Waits are in the time of the call, so virtual time moves them. Delivery is honoured: `buffered` answers are collected
-/// up to their limit, `streamed` ones are read step by step. The time-out of the whole exchange (`timeouts.whole`) is kept
-/// in the call's time, in the body too; those of connecting and idling are not simulated, so script
-/// ``ScriptedAnswer/timesOut(_:)`` for them. Methods may be called from any thread.
+/// Waits use the time of the call, so virtual time controls them. `buffered` answers are collected up to their limit,
+/// `streamed` ones are read step by step. The time-out of the whole exchange (`timeouts.whole`) applies in the call's
+/// time, also during the body. The connect and idle time-outs are not simulated: script ``ScriptedAnswer/timesOut(_:)``
+/// for them. Methods may be called from any thread.
 public final class ScriptedTransport: Sendable {
     /// A request as it was received, with its body.
     public struct Received: Sendable {
         /// The request.
         public let request: Request
-        /// The call it belonged to.
+        /// The call of the request.
         public let call: Call
         /// All bytes of its body; empty when it had none.
         public let body: Data
-        /// The trailer section that the body made.
+        /// The trailer section of the body.
         public let trailers: Headers
 
         /// The body as text.
@@ -64,10 +64,10 @@ public final class ScriptedTransport: Sendable {
 
     let state = Watched(State())
 
-    /// Makes a transport that answers nothing yet.
+    /// Makes a transport without rules.
     public init() {}
 
-    /// Makes a transport that gives these answers in order, whatever is asked, and then no more.
+    /// Makes a transport that answers any requests with these answers, in order.
     public convenience init(answering answers: ScriptedAnswer...) {
         self.init()
         let rule = onAnyRequest()
@@ -83,7 +83,7 @@ public final class ScriptedTransport: Sendable {
     ///   - method: The method, or nil for any.
     ///   - address: A path (`/shows`: any host, any query), a path with a query (`/shows?size=2`: exactly that), or a
     ///     whole address with scheme and host.
-    /// - Returns: The rule, to be given answers.
+    /// - Returns: The rule, to which answers can be added.
     @discardableResult
     public func on(_ method: Method?, _ address: String) -> Rule {
         let title = "\(method?.rawValue ?? "any method") \(address)"
@@ -95,9 +95,9 @@ public final class ScriptedTransport: Sendable {
     /// Starts a rule for the requests that satisfy a predicate.
     ///
     /// - Parameters:
-    ///   - title: What the rule is called in the error for unscripted requests.
-    ///   - predicate: Whether the rule answers a request.
-    /// - Returns: The rule, to be given answers.
+    ///   - title: The name of the rule in the error for unscripted requests.
+    ///   - predicate: Whether the rule applies to a request.
+    /// - Returns: The rule, to which answers can be added.
     @discardableResult
     public func on(_ title: String, where predicate: @escaping @Sendable (Request) -> Bool) -> Rule {
         let index = state.change { state in
@@ -113,9 +113,9 @@ public final class ScriptedTransport: Sendable {
         on("any request") { _ in true }
     }
 
-    // MARK: - Looking
+    // MARK: - Inspecting
 
-    /// Every request so far, in order of arrival, unscripted ones too.
+    /// Every request so far, in order of arrival, including unscripted ones.
     public var received: [Received] { state.read(\.received) }
 
     /// Every request so far, without bodies.
@@ -127,23 +127,23 @@ public final class ScriptedTransport: Sendable {
     /// The requests that no rule answered.
     public var unscripted: [Request] { state.read(\.unscripted) }
 
-    /// How many exchanges ended because their task was cancelled or their body was dropped.
+    /// How many exchanges ended because their task was cancelled or their body was released.
     public var cancellations: Int { state.read(\.cancellations) }
 
-    /// How many calls of `send` run now.
+    /// How many calls of `send` are running.
     public var inFlight: Int { state.read(\.inFlight) }
 
-    /// The most calls of `send` that ever ran at once.
+    /// The most calls of `send` that ran at the same time.
     public var maximumInFlight: Int { state.read(\.maximumInFlight) }
 
-    /// Waits until the request of that number (from 0) has arrived.
+    /// Waits until the request with the given number (from 0) has arrived.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func request(at index: Int) async throws(LoadingError) -> Received {
         try await state.value { index < $0.received.count ? $0.received[index] : nil }
     }
 
-    /// Waits until so many exchanges have been cancelled.
+    /// Waits until a number of exchanges were cancelled.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func cancellations(atLeast count: Int) async throws(LoadingError) {

@@ -1,10 +1,10 @@
 import LadeCore
 
-/// Waits of a script that the time-out of the whole exchange may cut short.
+/// Waits of a script that the time-out of the whole exchange may end early.
 enum TimedWait {
     /// How a wait ended.
     enum Outcome: Sendable {
-        /// As scripted.
+        /// It ended as scripted.
         case done
         /// The limit came first.
         case timedOut
@@ -12,7 +12,7 @@ enum TimedWait {
         case cancelled
     }
 
-    /// Sleeps for a duration, or to the limit if that comes first.
+    /// Sleeps for a duration, or until the limit if that comes first.
     static func sleep(for duration: Duration, _ limit: Instant?, _ time: any TimeSource) async -> Outcome {
         let end = time.now.advanced(by: duration)
         do throws(LoadingError) {
@@ -23,7 +23,7 @@ enum TimedWait {
         return limit.map { $0 < end } ?? false ? .timedOut : .done
     }
 
-    /// Runs a wait that throws only when its task is cancelled, to the limit at most.
+    /// Runs a wait that throws only when its task is cancelled, until the limit at most.
     static func run(
         _ limit: Instant?,
         _ time: any TimeSource,

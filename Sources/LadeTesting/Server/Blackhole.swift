@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A port of the loopback interface where connecting hangs: nobody accepts, and the queue is full.
+/// A port of the loopback interface on which connecting hangs: no connection is accepted, and the queue is full.
 ///
 /// ```swift
 /// let hole = try Blackhole()
@@ -14,7 +14,7 @@
 /// request.timeouts.connect = .milliseconds(100)
 /// ```
 ///
-/// Connecting goes on as soon as the value goes away.
+/// Pending connections continue when the value is released.
 public final class Blackhole: Sendable {
     /// The port.
     public let port: UInt16
@@ -22,12 +22,12 @@ public final class Blackhole: Sendable {
 
     /// Opens a port.
     ///
-    /// - Parameter endpoint: Where; a free port of 127.0.0.1 by default.
+    /// - Parameter endpoint: The address; a free port of 127.0.0.1 by default.
     /// - Throws: ``SystemCallFailure`` when it cannot listen there.
     public init(_ endpoint: LoopbackServer.Endpoint = .ipv4()) throws(SystemCallFailure) {
         let (listener, port) = try Sockets.listen(on: endpoint, backlog: 0)
         self.port = port
-        // Linux lets one more than the backlog in, other systems some more.
+        // Linux accepts one more than the backlog, other systems a few more.
         let fillers = (0..<8).compactMap { _ in Sockets.beginConnecting(to: endpoint, port: port) }
         descriptors = fillers + [listener]
     }
@@ -36,12 +36,12 @@ public final class Blackhole: Sendable {
         for descriptor in descriptors { Sockets.closeDescriptor(descriptor) }
     }
 
-    /// A server on one family of addresses and a hole on the same port of the other.
+    /// A server on one address family, and a blackhole on the same port of the other.
     static func beside(
         isSixDead: Bool,
         handler: @escaping @Sendable (ServerRequest) throws -> ServerResponse
     ) throws -> (LoopbackServer, Blackhole) {
-        // The port that is free in one family need not be in the other.
+        // A port that is free in one family may be in use in the other.
         for _ in 0..<20 {
             var options = LoopbackServer.Options()
             options.endpoint = isSixDead ? .ipv4() : .ipv6()

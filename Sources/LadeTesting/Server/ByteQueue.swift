@@ -11,9 +11,9 @@
     import Darwin
 #endif
 
-/// Bytes that are appended at the end and taken from the front.
+/// Bytes that are appended at the end and removed from the front.
 ///
-/// Not a slice of `Data`: that would keep all it was ever cut from.
+/// A slice of `Data` would keep all bytes it was ever cut from.
 struct ByteQueue {
     private var storage = Data()
     private var start = 0
@@ -26,7 +26,7 @@ struct ByteQueue {
         storage.append(base.assumingMemoryBound(to: UInt8.self), count: bytes.count)
     }
 
-    /// The first bytes, which are no longer in the queue.
+    /// Removes and returns the first bytes.
     mutating func take(_ count: Int) -> Data {
         let piece = Data(storage[start..<(start + count)])
         start += count
@@ -45,7 +45,7 @@ struct ByteQueue {
         start = 0
     }
 
-    /// How many bytes there are up to and with the first line feed at or after `offset`.
+    /// The number of bytes up to and including the first line feed at or after `offset`.
     func endOfLine(from offset: Int = 0) -> Int? {
         storage.withUnsafeBytes { bytes in
             let from = start + offset
@@ -56,7 +56,7 @@ struct ByteQueue {
         }
     }
 
-    /// How many bytes there are up to and with the first empty line, looked for at or after `offset`.
+    /// The number of bytes up to and including the first empty line at or after `offset`.
     func endOfHead(from offset: Int) -> Int? {
         var position = offset
         while let end = endOfLine(from: position) {

@@ -4,16 +4,16 @@
     public import Foundation
 #endif
 
-/// A fast checksum over bytes that come in any pieces, to compare large bodies without keeping them.
+/// A fast checksum over bytes in pieces of any size, to compare large bodies without storing them.
 ///
-/// Sixty-four bits, four lanes of multiply and rotate over eight-byte words. It tells accidents, not attackers.
+/// Sixty-four bits, four lanes of multiply and rotate over eight-byte words. It detects accidents, not attacks.
 public struct ContentDigest: Sendable, Hashable {
     private var lanes: (UInt64, UInt64, UInt64, UInt64) = (1, 2, 3, 4)
     private var pending: [UInt8] = []
-    /// How many bytes there were.
+    /// The number of bytes.
     public private(set) var count: Int64 = 0
 
-    /// Starts a checksum over nothing.
+    /// Makes the checksum of no bytes.
     public init() {}
 
     /// Makes the checksum of some bytes.
@@ -54,7 +54,7 @@ public struct ContentDigest: Sendable, Hashable {
         return result ^ (result >> 29)
     }
 
-    // The words are read with one load each: in debug builds this loop runs over hundreds of megabytes.
+    // Each word is read with one load: in debug builds this loop runs over hundreds of megabytes.
     private static func mix(_ bytes: UnsafeRawBufferPointer, _ lanes: inout (UInt64, UInt64, UInt64, UInt64)) {
         guard let base = bytes.baseAddress else { return }
         var (a, b, c, d) = lanes
@@ -78,7 +78,7 @@ public struct ContentDigest: Sendable, Hashable {
         return (mixed << 31) | (mixed >> 33)
     }
 
-    /// Whether the same bytes were added, in whatever pieces.
+    /// Whether the same bytes were added, in any pieces.
     public static func == (lhs: ContentDigest, rhs: ContentDigest) -> Bool {
         lhs.count == rhs.count && lhs.value == rhs.value
     }

@@ -5,7 +5,7 @@
 #endif
 public import LadeCore
 
-/// An HTTP server on the loopback interface that does exactly what a test tells it to, byte for byte.
+/// An HTTP server on the loopback interface that follows the script of a test, byte for byte.
 ///
 /// Either every connection follows a script of ``ServerStep``s, for malformed answers, stalls and resets:
 ///
@@ -23,17 +23,17 @@ public import LadeCore
 /// let request = try server.request(.get, "/shows")
 /// ```
 ///
-/// Each connection has a thread of its own, so scripts and handlers may block. It remembers what it received, and counts
-/// connections. When the value goes away, or by ``stop()``, every connection is closed and every thread and descriptor
-/// given back. It is for tests: it trusts its clients and speaks no TLS.
+/// Each connection has its own thread, so scripts and handlers may block. The server records what it received, and
+/// counts connections. When it is released, or with ``stop()``, it closes every connection and ends every thread. It is
+/// for tests: it trusts its clients and does not support TLS.
 public final class LoopbackServer: Sendable {
-    /// Where a server listens.
+    /// The address that a server listens on.
     public enum Endpoint: Sendable, Hashable {
-        /// 127.0.0.1; port 0 takes a free one.
+        /// 127.0.0.1; port 0 selects a free one.
         case ipv4(port: UInt16 = 0)
-        /// ::1; port 0 takes a free one.
+        /// ::1; port 0 selects a free one.
         case ipv6(port: UInt16 = 0)
-        /// A Unix-domain socket, made at this path in place of what is there, and removed at the end.
+        /// A Unix-domain socket, created at this path, replacing an existing file, and removed at the end.
         case unixSocket(path: String)
 
         var isInternet: Bool {
@@ -41,17 +41,21 @@ public final class LoopbackServer: Sendable {
         }
     }
 
-    /// How a server listens and how much it remembers.
+    /// How a server listens and how much it records.
     public struct Options: Sendable {
-        /// Where it listens; a free port of 127.0.0.1 by default.
+        /// The address; a free port of 127.0.0.1 by default.
         public var endpoint = Endpoint.ipv4()
         /// How many connections may wait to be accepted; 1,024 by default.
         public var backlog = 1024
-        /// The size of the send buffer of each connection in bytes, as the system sees fit by default.
+        /// The size of the send buffer of each connection in bytes; the system's default if nil.
         public var sendBuffer: Int?
-        /// How many requests are remembered, the first ones; 100,000 by default.
+        /// How many requests are recorded; 100,000 by default.
+        ///
+        /// Later ones are only counted.
         public var keptRequests = 100_000
-        /// How many connections are remembered, the first ones; 100,000 by default.
+        /// How many connections are recorded; 100,000 by default.
+        ///
+        /// Later ones are only counted.
         public var keptConnections = 100_000
         /// How many bytes of each request's body are kept, besides its digest; 2 MiB by default.
         public var keptBodyBytes = 2 << 20
@@ -62,13 +66,13 @@ public final class LoopbackServer: Sendable {
         public init() {}
     }
 
-    /// What is known of one connection.
+    /// The record of one connection.
     public struct Connection: Sendable {
-        /// The first bytes that were received, framing and all.
+        /// The first received bytes, including framing.
         public internal(set) var received = Data()
         /// How many bytes were received.
         public internal(set) var bytesReceived: Int64 = 0
-        /// How many bytes the system took to send.
+        /// How many bytes the system accepted for sending.
         public internal(set) var bytesSent: Int64 = 0
         /// How it ended; nil while it is open.
         public internal(set) var ended: ServerConnection.Ended?
@@ -78,9 +82,9 @@ public final class LoopbackServer: Sendable {
     public let port: UInt16
     private let core: ServerCore
 
-    /// Starts a server that runs `serve` on the thread of each connection; its return closes the connection.
+    /// Starts a server that runs `serve` on the thread of each connection; when it returns, the connection is closed.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
     public init(
         _ options: Options = Options(),
         serving serve: @escaping @Sendable (ServerConnection) throws -> Void
@@ -98,21 +102,21 @@ public final class LoopbackServer: Sendable {
 
     /// Starts a server whose every connection follows the same script.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
     public convenience init(_ options: Options = Options(), script: [ServerStep]) throws(SystemCallFailure) {
         try self.init(options, scripts: { _ in script })
     }
 
-    /// Starts a server whose connections follow a script each, by their number from 0; the last is used again.
+    /// Starts a server whose connections follow one script each, by their number from 0; the last is repeated.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
     public convenience init(_ options: Options = Options(), scripts: [[ServerStep]]) throws(SystemCallFailure) {
         try self.init(options, scripts: { index in index < scripts.count ? scripts[index] : scripts.last ?? [] })
     }
 
-    /// Starts a server whose connections follow the script that a closure gives for their number from 0.
+    /// Starts a server whose connections follow the script that a closure returns for their number from 0.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
     public convenience init(
         _ options: Options = Options(),
         scripts: @escaping @Sendable (Int) -> [ServerStep]
@@ -125,9 +129,9 @@ public final class LoopbackServer: Sendable {
     /// Starts a server that reads one request on each connection and answers with exactly these bytes.
     ///
     /// - Parameters:
-    ///   - answer: The answer, head and all.
-    ///   - last: What is done then; ``ServerStep/close`` by default.
-    /// - Throws: ``SystemCallFailure`` when it cannot listen.
+    ///   - answer: The answer, including its head.
+    ///   - last: The step after it; ``ServerStep/close`` by default.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
     public convenience init(answering answer: String, then last: ServerStep = .close) throws(SystemCallFailure) {
         try self.init(script: [.readRequest, .send(answer), last])
     }
@@ -136,11 +140,11 @@ public final class LoopbackServer: Sendable {
     ///
     /// - Parameters:
     ///   - options: How it listens.
-    ///   - onHead: Asked when only the head of a request is here; an answer given here is sent before the body is read,
-    ///     for refused expectations and for duplex. nil leaves the request to `handler`.
-    ///   - handler: Answers a request that has arrived whole. Runs on the connection's thread; throwing resets the
-    ///     connection.
-    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    ///   - onHead: Called when only the head of a request has arrived. An answer that it returns is sent before the
+    ///     body is read, for refused expectations and for duplex exchanges. nil leaves the request to `handler`.
+    ///   - handler: Answers a request that has arrived completely. It runs on the connection's thread; an error that it
+    ///     throws resets the connection.
+    /// - Throws: ``SystemCallFailure`` when it cannot listen on the address.
     public convenience init(
         _ options: Options = Options(),
         onHead: @escaping @Sendable (ServerRequest) throws -> ServerResponse? = { _ in nil },
@@ -151,7 +155,8 @@ public final class LoopbackServer: Sendable {
                 let head = try connection.readHead()
                 if let early = try onHead(head) {
                     try connection.respond(early)
-                    // A client that was refused in the middle of its body may send the rest or not (RFC 9110 §10.1.1).
+                    // A client that was refused in the middle of its body may or may not send the rest (RFC 9110
+                    // §10.1.1).
                     if connection.request?.isComplete != true {
                         guard head["Expect"] == nil else { try connection.close() }
                         try connection.readBody()
@@ -172,15 +177,15 @@ public final class LoopbackServer: Sendable {
         core.stop()
     }
 
-    /// Closes every connection and gives back every thread and descriptor.
+    /// Closes every connection and ends every thread.
     ///
-    /// Waits for the connections' threads, which takes no time unless a handler blocks in something of its own. Must not
-    /// be called from a script or handler.
+    /// It waits for the connections' threads, which takes no time unless a handler blocks elsewhere. It must not be
+    /// called from a script or handler.
     public func stop() {
         core.stop()
     }
 
-    /// Listens no more; connections that are open go on.
+    /// Stops listening; open connections continue.
     ///
     /// Returns once new connections are refused.
     public func stopAccepting() {
@@ -189,7 +194,7 @@ public final class LoopbackServer: Sendable {
 
     // MARK: - Addressing
 
-    /// The host and port as in a URL, `127.0.0.1:8080`; `localhost` for a Unix-domain socket.
+    /// The host and port as in an address, `127.0.0.1:8080`; `localhost` for a Unix-domain socket.
     public var authority: String {
         switch core.options.endpoint {
         case .ipv4: "127.0.0.1:\(port)"
@@ -205,7 +210,7 @@ public final class LoopbackServer: Sendable {
 
     /// A request to this server.
     ///
-    /// - Throws: `LoadingError.invalidRequest` when the target cannot stand in a URL.
+    /// - Throws: `LoadingError.invalidRequest` when the target is not valid in an address.
     public func request(
         _ method: Method = .get,
         _ target: String = "/",
@@ -218,7 +223,7 @@ public final class LoopbackServer: Sendable {
         return request
     }
 
-    // MARK: - Looking
+    // MARK: - Inspecting
 
     /// Every request whose head has arrived, in order of arrival.
     public var requests: [ServerRequest] { core.watched.read(\.requests) }
@@ -235,12 +240,12 @@ public final class LoopbackServer: Sendable {
     /// How many connections are open.
     public var openCount: Int { core.watched.read(\.open.count) }
 
-    /// The most connections that were ever open at once.
+    /// The most connections that were open at the same time.
     public var maximumOpenCount: Int { core.watched.read(\.maximumOpen) }
 
     // MARK: - Waiting
 
-    /// Waits until the request of that number (from 0) has arrived with its body.
+    /// Waits until the request with the given number (from 0) has arrived with its body.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func request(at index: Int) async throws(LoadingError) -> ServerRequest {
@@ -249,28 +254,28 @@ public final class LoopbackServer: Sendable {
         }
     }
 
-    /// Waits until the head of the request of that number (from 0) has arrived.
+    /// Waits until the head of the request with the given number (from 0) has arrived.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func head(at index: Int) async throws(LoadingError) -> ServerRequest {
         try await core.watched.value { index < $0.requests.count ? $0.requests[index] : nil }
     }
 
-    /// Waits until so many request heads have arrived.
+    /// Waits until a number of request heads have arrived.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func requests(atLeast count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.requestCount >= count ? () : nil }
     }
 
-    /// Waits until so many connections have been accepted.
+    /// Waits until a number of connections were accepted.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func connections(atLeast count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.accepted >= count ? () : nil }
     }
 
-    /// Waits until the connection of that number (from 0) has ended.
+    /// Waits until the connection with the given number (from 0) has ended.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     @discardableResult
@@ -278,14 +283,14 @@ public final class LoopbackServer: Sendable {
         try await core.watched.value { index < $0.connections.count ? $0.connections[index].ended : nil }
     }
 
-    /// Waits until no more than so many connections are open.
+    /// Waits until at most this many connections are open.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func open(atMost count: Int) async throws(LoadingError) {
         try await core.watched.value { $0.open.count <= count ? () : nil }
     }
 
-    /// Waits until a connection has sent so many bytes to the system.
+    /// Waits until a connection has passed this many bytes to the system.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func sent(atLeast count: Int64, on index: Int = 0) async throws(LoadingError) {

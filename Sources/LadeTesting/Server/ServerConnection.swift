@@ -11,16 +11,16 @@
     import Darwin
 #endif
 
-/// One connection of a ``LoopbackServer``, as seen from the thread that serves it.
+/// One connection of a ``LoopbackServer``, used on the thread that serves it.
 ///
-/// Scripts and handlers get it and may block in it as long as they like; the server's end ends every wait. Methods throw
-/// ``Ended`` once the connection is no more, and a script just lets that pass.
+/// Scripts and handlers receive it and may block for any time; stopping the server ends every wait. Methods throw
+/// ``Ended`` once the connection has ended; scripts need not catch it.
 public final class ServerConnection {
     /// How a connection ended.
     public enum Ended: Error, Sendable, Hashable {
         /// The client closed its side.
         case byClient
-        /// The client reset the connection, or sent what is no HTTP.
+        /// The client reset the connection, or sent something that is not HTTP.
         case resetByClient
         /// The script closed it.
         case byServer
@@ -99,7 +99,7 @@ public final class ServerConnection {
         return request
     }
 
-    /// The next bytes of the request's body without their framing; nil at its end.
+    /// The next bytes of the request's body without framing; nil at its end.
     public func readBodyPiece() throws(Ended) -> Data? {
         switch remaining {
         case .none:
@@ -119,7 +119,7 @@ public final class ServerConnection {
         }
     }
 
-    /// Whatever bytes have arrived, at least one, framing and all.
+    /// The bytes that have arrived, at least one, including framing.
     public func receive() throws(Ended) -> Data {
         if buffer.isEmpty { try fill() }
         return buffer.take(buffer.count)
@@ -188,12 +188,12 @@ public final class ServerConnection {
 
     // MARK: - Sending
 
-    /// Sends a text as UTF-8, exactly.
+    /// Sends a text as UTF-8, unchanged.
     public func send(_ text: String) throws(Ended) {
         try send(Data(text.utf8))
     }
 
-    /// Sends bytes, exactly; blocks while the client does not take them.
+    /// Sends bytes, unchanged; blocks until the client has room for them.
     public func send(_ bytes: Data) throws(Ended) {
         try check()
         let wasSent = bytes.withUnsafeBytes { bytes -> Bool in
@@ -212,7 +212,7 @@ public final class ServerConnection {
         guard wasSent else { throw ending(as: .resetByClient) }
     }
 
-    /// Sends bytes in pieces, each with a system call of its own; waits for `signal` before each but the first.
+    /// Sends bytes in pieces, each with a separate system call; waits for `signal` before each but the first.
     public func send(_ bytes: Data, inPiecesOf size: Int, pacedBy signal: Signal? = nil) throws(Ended) {
         precondition(size > 0, "A piece has at least one byte")
         var rest = bytes[...]
@@ -224,7 +224,9 @@ public final class ServerConnection {
         }
     }
 
-    /// Sends one chunk of a chunked body; nothing for no bytes, which would end it.
+    /// Sends one chunk of a chunked body.
+    ///
+    /// Empty data send nothing, because an empty chunk would end the body.
     public func sendChunk(_ bytes: Data) throws(Ended) {
         guard !bytes.isEmpty else { return }
         var framed = Data(String(bytes.count, radix: 16).utf8)
@@ -262,7 +264,7 @@ public final class ServerConnection {
         }
         if response.closesConnection { fields.append(ServerField("Connection", "close")) }
         if sendsBody, case .bytes(let bytes) = response.body, bytes.count <= Self.scratchSize {
-            // One segment for head and body, as real servers do.
+            // Head and body in one segment, as real servers do.
             var whole = Data("HTTP/1.1 \(response.status) \(response.reasonOrStandard)\r\n".utf8)
             for field in fields { whole.append(contentsOf: "\(field.name): \(field.value)\r\n".utf8) }
             whole.append(contentsOf: [13, 10])
@@ -303,13 +305,13 @@ public final class ServerConnection {
 
     // MARK: - Waiting and ending
 
-    /// Blocks until the test lets it pass.
+    /// Blocks until the test raises the signal.
     public func wait(for signal: Signal) throws(Ended) {
         try check()
         guard core.wait(for: signal) else { throw ending(as: .stopped) }
     }
 
-    /// Blocks until the client closes or the server stops; what arrives meanwhile is only recorded.
+    /// Blocks until the client closes or the server stops; bytes that arrive meanwhile are only recorded.
     public func stall() throws(Ended) {
         while true {
             try fill()
@@ -325,20 +327,20 @@ public final class ServerConnection {
 
     /// Closes the connection.
     ///
-    /// What the client sent and nobody read is taken first: the system would otherwise reset the connection, and the
-    /// client could lose the end of the answer.
+    /// Unread bytes of the client are received first: otherwise the system would reset the connection, and the client
+    /// could lose the end of the answer.
     public func close() throws(Ended) -> Never {
         while recv(descriptor, scratch.baseAddress, scratch.count, Sockets.dontWait) > 0 {}
         throw ending(as: .byServer)
     }
 
-    /// Ends the sending direction only; the client may go on sending.
+    /// Ends only the sending direction; the client may continue to send.
     public func halfClose() throws(Ended) {
         try check()
         shutdown(descriptor, Sockets.shutWrite)
     }
 
-    /// How it ended, for the one who closes the descriptor.
+    /// How it ended, for the code that closes the descriptor.
     var ending: Ended { ended ?? .byServer }
 
     private func check() throws(Ended) {

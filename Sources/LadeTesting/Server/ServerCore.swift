@@ -12,14 +12,16 @@
 #endif
 import LadeCore
 
-/// What the threads of a ``LoopbackServer`` share; the server itself only owns it, so that its end can end them.
+/// The state that the threads of a ``LoopbackServer`` share.
+///
+/// The server object only owns it, so that its `deinit` can end the threads.
 final class ServerCore: Sendable {
     struct State {
         var isStopped = false
         var hasAcceptThread = false
         var accepted = 0
         var maximumOpen = 0
-        /// The descriptors that are open now, by connection.
+        /// The open descriptors, by connection.
         var open: [Int: Int32] = [:]
         var connections: [LoopbackServer.Connection] = []
         var requests: [ServerRequest] = []
@@ -30,7 +32,7 @@ final class ServerCore: Sendable {
 
     let options: LoopbackServer.Options
     let watched = Watched(State())
-    // A leaf: held while a signal's lock is, never the other way round.
+    // A leaf lock: it is taken while a signal's lock is held, never the other way round.
     private let stopFlag = Locked(false)
     private let waitedFor = Locked<[ObjectIdentifier: (signal: Signal, count: Int)]>([:])
     private let listener: Int32
@@ -63,7 +65,7 @@ final class ServerCore: Sendable {
             let ready = Sockets.waitUntilReadable(isListening ? [wake.read, listener] : [wake.read])
             if isStopped { break }
             if ready[0] {
-                // The only other thing to be woken for is to listen no more.
+                // Otherwise the thread wakes only to stop listening.
                 var byte: UInt8 = 0
                 _ = read(wake.read, &byte, 1)
                 isListening = watched.read(\.isAccepting)
@@ -73,7 +75,7 @@ final class ServerCore: Sendable {
             let descriptor = accept(listener, nil, nil)
             guard descriptor >= 0 else { continue }
             guard (try? Sockets.prepare(descriptor)) != nil else {
-                // A descriptor that cannot even be marked is of no use; the client sees it closed.
+                // A descriptor that cannot be prepared is not used; the client sees the connection closed.
                 close(descriptor)
                 continue
             }
@@ -96,7 +98,7 @@ final class ServerCore: Sendable {
             let index = state.accepted
             state.accepted += 1
             state.open[index] = descriptor
-            // A connection that the client has closed may be here still, when its successor is accepted first.
+            // A connection that the client has closed may still be counted when the next one is accepted.
             if state.open.count > state.maximumOpen {
                 let count = state.open.values.count { !Sockets.isClosedByPeer($0) }
                 state.maximumOpen = max(state.maximumOpen, count)
@@ -115,17 +117,17 @@ final class ServerCore: Sendable {
         let connection = ServerConnection(index: index, descriptor: descriptor, core: self)
         do {
             try serve(connection)
-            // The end of a script is the end of its connection.
+            // The connection ends with its script.
             try connection.close()
         } catch is ServerConnection.Ended {
-            // This is how scripts end.
+            // Scripts end with this error.
         } catch {
-            // A handler that throws breaks its connection; what that does to the client is what is tested.
+            // A handler that throws resets its connection; tests use that on purpose.
             try? connection.reset()
         }
         let ending = connection.ending
         watched.change { state in
-            // Closed under the lock: `stop` must not shut down a descriptor that is somebody else's by then.
+            // Closed under the lock: `stop` must not shut down a descriptor number that is in use again.
             close(descriptor)
             state.open[index] = nil
             if index < state.connections.count { state.connections[index].ended = ending }
@@ -149,7 +151,7 @@ final class ServerCore: Sendable {
         if isFirst {
             watched.change { state in
                 state.isStopped = true
-                // Under the lock, so that no descriptor is closed and used again meanwhile.
+                // Under the lock, so that no descriptor is closed and its number reused meanwhile.
                 for descriptor in state.open.values { shutdown(descriptor, Sockets.shutBoth) }
             }
             wakeUp()
@@ -168,7 +170,7 @@ final class ServerCore: Sendable {
         _ = write(wake.write, &byte, 1)
     }
 
-    /// Blocks a connection's thread until the signal lets it pass; false when the server was stopped.
+    /// Blocks a connection's thread until the signal is raised; false when the server was stopped.
     func wait(for signal: Signal) -> Bool {
         let key = ObjectIdentifier(signal)
         waitedFor.withLock { $0[key] = (signal, ($0[key]?.count ?? 0) + 1) }

@@ -5,14 +5,14 @@
 #endif
 import LadeCore
 
-/// One header or trailer field as it stands on the wire.
+/// One header or trailer field as it was sent.
 public struct ServerField: Sendable, Hashable, CustomStringConvertible {
     /// The name in the case it was written in.
     public let name: String
     /// The value without surrounding white space.
     public let value: String
 
-    /// Makes a field; nothing is checked, so that broken answers can be written too.
+    /// Makes a field without any checks, so that malformed answers can be written too.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -22,24 +22,24 @@ public struct ServerField: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(name): \(value)" }
 }
 
-/// A request as a ``LoopbackServer`` read it.
+/// A request that a ``LoopbackServer`` received.
 public struct ServerRequest: Sendable {
-    /// The connection it came on, counted from 0.
+    /// The number of its connection, from 0.
     public let connection: Int
-    /// Which request of its connection it is, counted from 0.
+    /// Its position among the requests of the connection, from 0.
     public let position: Int
     /// The method.
     public let method: String
-    /// The target as it stands in the request line.
+    /// The target as written in the request line.
     public let target: String
-    /// The version as it stands in the request line.
+    /// The version as written in the request line.
     public let version: String
     /// The header section in order.
     public let fields: [ServerField]
-    /// The bytes of the request line and the header section, with the empty line.
+    /// The bytes of the request line and the header section, including the empty line.
     public let head: Data
 
-    /// The body without its framing; only its beginning when it was larger than what the server keeps.
+    /// The body without its framing; only its beginning when it is larger than the server's limit.
     public internal(set) var body = Data()
     /// Length and checksum of the whole body.
     public internal(set) var digest = ContentDigest()
@@ -59,7 +59,7 @@ public struct ServerRequest: Sendable {
     /// The target without its query.
     public var path: String { String(target.prefix { $0 != "?" }) }
 
-    /// The query of the target, as it stands there; nil without one.
+    /// The query of the target, as written; nil without one.
     public var query: String? {
         target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
     }
@@ -93,9 +93,9 @@ public struct ServerRequest: Sendable {
 
     /// Reads a head.
     ///
-    /// - Returns: nil when the bytes do not start with a request line and fields.
+    /// - Returns: nil when the bytes do not begin with a request line and fields.
     init?(head: Data, connection: Int, position: Int) {
-        // Every byte becomes a character, so that nothing is lost to a decoder.
+        // Invalid bytes become replacement characters, so that every line is kept.
         let lines = String(decoding: head.dropLast(4), as: UTF8.self).split(
             separator: "\r\n",
             omittingEmptySubsequences: false

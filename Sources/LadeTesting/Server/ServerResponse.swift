@@ -4,23 +4,24 @@
     public import Foundation
 #endif
 
-/// What the handler of a ``LoopbackServer`` answers.
+/// The answer of a ``LoopbackServer``'s handler.
 ///
-/// `Content-Length` or `Transfer-Encoding: chunked` is added as the body needs it, unless the fields have either.
+/// The server adds `Content-Length` or `Transfer-Encoding: chunked` according to the body, unless the fields have
+/// either.
 public struct ServerResponse: Sendable {
     /// The content of an answer.
     public enum Body: Sendable {
-        /// None: `Content-Length: 0` where a length may stand.
+        /// None: `Content-Length: 0` where a length is allowed.
         case none
         /// Bytes of known length.
         case bytes(Data)
-        /// One chunk each.
+        /// A chunked body, one chunk per element.
         case chunks([Data])
         /// Chunks made by a closure with ``ServerConnection/sendChunk(_:)`` on the connection's thread.
         ///
-        /// It may read the request's body meanwhile, when the answer was chosen from the head alone.
+        /// The closure may read the request's body at the same time, if the answer was chosen from the head alone.
         case stream(@Sendable (ServerConnection) throws -> Void)
-        /// Whatever the closure sends, after the head, unframed; the connection is closed afterwards.
+        /// The bytes that the closure sends, after the head and unframed; the connection is closed afterwards.
         case raw(@Sendable (ServerConnection) throws -> Void)
     }
 
@@ -36,7 +37,7 @@ public struct ServerResponse: Sendable {
     public var trailers: [ServerField] = []
     /// Interim responses (1xx) sent first: status and fields.
     public var interim: [(status: Int, fields: [ServerField])] = []
-    /// Whether the connection is closed after the answer, which is then said with `Connection: close`.
+    /// Whether the connection is closed after the answer; the answer then has `Connection: close`.
     public var closesConnection = false
 
     /// Makes an answer.
@@ -74,7 +75,7 @@ public struct ServerResponse: Sendable {
         return response
     }
 
-    /// An answer whose chunks a closure makes; see ``Body/stream(_:)``.
+    /// An answer with chunks from a closure; see ``Body/stream(_:)``.
     public static func stream(_ write: @escaping @Sendable (ServerConnection) throws -> Void) -> ServerResponse {
         ServerResponse(body: .stream(write))
     }

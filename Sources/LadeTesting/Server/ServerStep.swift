@@ -10,7 +10,8 @@
 /// [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n12"), .wait(for: signal), .send("34"), .close]
 /// ```
 ///
-/// A script whose end is reached closes the connection. When the client closes, the step that notices ends the script.
+/// At the end of a script the connection is closed. When the client closes it, the step that detects it ends the
+/// script.
 public struct ServerStep: Sendable {
     let run: @Sendable (ServerConnection) throws -> Void
 
@@ -28,18 +29,18 @@ public struct ServerStep: Sendable {
     /// Reads the body of the request whose head was read last.
     public static var readBody: ServerStep { .run { try $0.readBody() } }
 
-    /// Sends a text as UTF-8, exactly.
+    /// Sends a text as UTF-8, unchanged.
     public static func send(_ text: String) -> ServerStep { .send(Data(text.utf8)) }
 
-    /// Sends bytes, exactly.
+    /// Sends bytes, unchanged.
     public static func send(_ bytes: Data) -> ServerStep { .run { try $0.send(bytes) } }
 
-    /// Sends bytes in pieces, each with a system call of its own.
+    /// Sends bytes in pieces, each with a separate system call.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - size: The most bytes of a piece.
-    ///   - signal: What is waited for before each piece but the first, if given.
+    ///   - size: The maximum size of a piece.
+    ///   - signal: A signal to wait for before each piece but the first.
     /// - Returns: The step.
     public static func send(_ bytes: Data, inPiecesOf size: Int, pacedBy signal: Signal? = nil) -> ServerStep {
         .run { try $0.send(bytes, inPiecesOf: size, pacedBy: signal) }
@@ -48,7 +49,7 @@ public struct ServerStep: Sendable {
     /// Answers the request that was read last.
     public static func respond(_ response: ServerResponse) -> ServerStep { .run { try $0.respond(response) } }
 
-    /// Waits until the test lets it pass.
+    /// Waits until the test raises the signal.
     public static func wait(for signal: Signal) -> ServerStep { .run { try $0.wait(for: signal) } }
 
     /// Does nothing until the client closes or the server stops.
@@ -60,6 +61,6 @@ public struct ServerStep: Sendable {
     /// Closes the connection and ends the script.
     public static var close: ServerStep { .run { try $0.close() } }
 
-    /// Ends the sending direction only.
+    /// Ends only the sending direction.
     public static var halfClose: ServerStep { .run { try $0.halfClose() } }
 }

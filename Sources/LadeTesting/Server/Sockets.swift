@@ -8,18 +8,18 @@
 
 /// A system call that failed.
 public struct SystemCallFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was tried, as `bind 127.0.0.1:80`.
+    /// The operation, such as `bind 127.0.0.1:80`.
     public let operation: String
-    /// What the system said.
+    /// The error code of the system.
     public let errno: Int32
 
-    /// What was tried and what the system said.
+    /// The operation and the error message of the system.
     public var description: String {
         "\(operation): \(String(cString: strerror(errno)))"
     }
 }
 
-/// The few socket calls the server needs, the same on every system.
+/// The few socket calls that the server needs, the same on every system.
 enum Sockets {
     #if canImport(Glibc)
         static let stream = Int32(SOCK_STREAM.rawValue)
@@ -41,7 +41,7 @@ enum Sockets {
         static let shutBoth = SHUT_RDWR
     #endif
 
-    /// Opens a listening socket; returns it and the port it got.
+    /// Opens a listening socket; returns it with its port.
     static func listen(on endpoint: LoopbackServer.Endpoint, backlog: Int32) throws(SystemCallFailure) -> (
         Int32, UInt16
     ) {
@@ -65,7 +65,7 @@ enum Sockets {
         }
     }
 
-    /// Does not let the descriptor into child processes, and no SIGPIPE out of it.
+    /// Keeps the descriptor out of child processes, and prevents SIGPIPE.
     static func prepare(_ descriptor: Int32) throws(SystemCallFailure) {
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { throw failure("fcntl") }
         #if canImport(Darwin)
@@ -75,7 +75,7 @@ enum Sockets {
 
     static func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
         var value = value
-        // An option that is refused costs speed at most: the caller can do nothing about it.
+        // A refused option only reduces speed, and the caller cannot do anything about it.
         _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
@@ -92,7 +92,7 @@ enum Sockets {
         return (ends[0], ends[1])
     }
 
-    /// Blocks until one of the descriptors can be read, or has failed; tells which can.
+    /// Blocks until one of the descriptors can be read or has failed; returns which ones.
     static func waitUntilReadable(_ descriptors: [Int32]) -> [Bool] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         while true {
@@ -102,13 +102,13 @@ enum Sockets {
         }
     }
 
-    /// A socket that has begun to connect and may never end; nil when the system refused at once.
+    /// A socket that has begun to connect and may never finish; nil when the system refused immediately.
     static func beginConnecting(to endpoint: LoopbackServer.Endpoint, port: UInt16) -> Int32? {
         let isSix = if case .ipv6 = endpoint { true } else { false }
         let descriptor = socket(isSix ? AF_INET6 : AF_INET, stream, 0)
         guard descriptor >= 0 else { return nil }
         guard (try? prepare(descriptor)) != nil else {
-            // Of no use, like one that could not be made.
+            // Not usable, like one that could not be created.
             close(descriptor)
             return nil
         }
@@ -145,10 +145,10 @@ enum Sockets {
         #endif
     }
 
-    /// Whether the other side has closed its half, whatever it sent before.
+    /// Whether the other side has closed its sending direction, even if unread bytes remain.
     static func isClosedByPeer(_ descriptor: Int32) -> Bool {
         #if os(Linux)
-            // POLLRDHUP of Linux, which the modules do not all show.
+            // POLLRDHUP of Linux, which not all modules define.
             let hungUp: Int16 = 0x2000
         #else
             let hungUp = Int16(POLLHUP)
@@ -248,7 +248,7 @@ enum Sockets {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
         }
         guard result == 0, storage.ss_family != sa_family_t(AF_UNIX) else { return 0 }
-        // The port is in the same place for both families.
+        // The port is at the same offset for both families.
         return withUnsafeBytes(of: &storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
     }
 }

@@ -1,9 +1,9 @@
 public import LadeCore
 
-/// What a test raises to let a script go on.
+/// A signal that a test raises to let a script continue.
 ///
-/// Scripted answers and server scripts wait for signals instead of sleeping. ``raise()`` lets every wait pass, those of
-/// the future too; ``step(_:)`` lets so many waits pass, one each.
+/// Scripted answers and server scripts wait for signals instead of sleeping. ``raise()`` ends every wait, including
+/// future ones; ``step(_:)`` ends a number of waits.
 public final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -23,31 +23,31 @@ public final class Signal: Sendable {
     /// Makes a signal that is not raised.
     public init() {}
 
-    /// Lets every wait pass from now on.
+    /// Ends every wait from now on.
     public func raise() {
         state.change { $0.isRaised = true }
     }
 
-    /// Lets the next `count` waits pass, in order of arrival.
+    /// Ends the next `count` waits, in order of arrival.
     public func step(_ count: Int = 1) {
         state.change { $0.steps += count }
     }
 
-    /// Whether it lets every wait pass.
+    /// Whether it was raised.
     public var isRaised: Bool { state.read(\.isRaised) }
 
-    /// Blocks the calling thread until the signal lets it pass; never call it from a task.
+    /// Blocks the calling thread until the signal ends the wait; never call it from a task.
     ///
-    /// For handlers of a ``LoopbackServer``, whose threads are their own. A handler that waits keeps the server from
-    /// stopping until the signal is raised; ``ServerConnection/wait(for:)`` does not.
+    /// For handlers of a ``LoopbackServer``, which have their own threads. A handler that waits this way keeps the
+    /// server from stopping until the signal is raised; ``ServerConnection/wait(for:)`` does not.
     public func waitOnThread() {
         _ = block { false }
     }
 
-    /// How many waits have begun so far, passed or not.
+    /// The number of waits that have begun so far, including ended ones.
     public var arrivals: Int { state.read { $0.arrivals } }
 
-    /// Waits until the signal lets the task pass.
+    /// Suspends the task until the signal ends the wait.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func wait() async throws(LoadingError) {
@@ -55,14 +55,14 @@ public final class Signal: Sendable {
         try await state.value { $0.pass() ? () : nil }
     }
 
-    /// Waits until so many waits have begun: somebody stands before the signal.
+    /// Waits until this many waits have begun.
     ///
     /// - Throws: `LoadingError.cancelled` when the task is cancelled.
     public func arrivals(atLeast count: Int) async throws(LoadingError) {
         try await state.value { $0.arrivals >= count ? () : nil }
     }
 
-    /// Blocks a thread of ours until the signal lets it pass (true) or `isStopped` says to give up (false).
+    /// Blocks a thread until the signal ends the wait (true) or `isStopped` returns true (false).
     func block(unless isStopped: () -> Bool) -> Bool {
         state.change { $0.arrivals += 1 }
         return state.block { state in
@@ -71,7 +71,7 @@ public final class Signal: Sendable {
         }
     }
 
-    /// Makes blocked threads look at `isStopped` again.
+    /// Makes blocked threads evaluate `isStopped` again.
     func poke() {
         state.change { _ in }
     }

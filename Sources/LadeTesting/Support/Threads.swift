@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// Threads of our own, for what may block.
+/// Dedicated threads, for code that may block.
 enum Threads {
     private final class Body {
         let run: @Sendable () -> Void

@@ -7,13 +7,13 @@
 #endif
 import LadeCore
 
-/// A value behind a POSIX mutex that tasks and threads can wait on until it satisfies them.
+/// A value behind a POSIX mutex, with conditions that tasks and threads can wait for.
 ///
-/// `Locked` of the core with two kinds of waiters: tasks suspend in ``value(_:)``, threads of our own block in
-/// ``block(_:)``. A waiter brings a *probe*: a function of the state that returns a value once it is content, and that
-/// may take something out of the state when it does. Probes run under the lock, in order of arrival, after each change.
+/// It extends `Locked` by two kinds of waiters: tasks suspend in ``value(_:)``, threads block in ``block(_:)``. A
+/// waiter has a *probe*: a function of the state that returns a value once its condition holds, and that may change the
+/// state when it does. Probes run under the lock, in order of arrival, after each change.
 final class Watched<State>: @unchecked Sendable {
-    // Sendable: everything below the two pointers is reached only between lock and unlock of `mutex`.
+    // Sendable: everything behind the two pointers is accessed only between lock and unlock of `mutex`.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
@@ -23,7 +23,7 @@ final class Watched<State>: @unchecked Sendable {
 
     private struct Waiter {
         let id: UInt64
-        /// Gives what resumes the task when the state satisfies it.
+        /// Returns the closure that resumes the task when the state satisfies the condition.
         let probe: (inout State) -> (() -> Void)?
         let cancel: () -> Void
     }
@@ -45,14 +45,14 @@ final class Watched<State>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Looks at the state.
+    /// Reads the state.
     func read<Result>(_ body: (State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(state)
     }
 
-    /// Changes the state, then wakes whoever it satisfies now.
+    /// Changes the state, then resumes the waiters that it now satisfies.
     @discardableResult
     func change<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
@@ -60,12 +60,12 @@ final class Watched<State>: @unchecked Sendable {
         let resumed = takeSatisfied()
         if blockedThreads > 0 { pthread_cond_broadcast(condition) }
         pthread_mutex_unlock(mutex)
-        // Resumed outside the lock: the task may run on this very thread.
+        // Resumed outside the lock: the task may run on this thread.
         for resume in resumed { resume() }
         return result
     }
 
-    /// Suspends the task until the probe gives a value.
+    /// Suspends the task until the probe returns a value.
     ///
     /// - Throws: `LoadingError.cancelled` as soon as the task is cancelled.
     func value<Value: Sendable>(
@@ -82,7 +82,7 @@ final class Watched<State>: @unchecked Sendable {
         return try outcome.get()
     }
 
-    /// Blocks the calling thread, which must be one of our own, until the probe gives a value.
+    /// Blocks the calling thread, which must be a dedicated one, until the probe returns a value.
     func block<Value>(_ probe: (inout State) -> Value?) -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -107,14 +107,14 @@ final class Watched<State>: @unchecked Sendable {
         _ continuation: CheckedContinuation<Result<Value, LoadingError>, Never>
     ) {
         pthread_mutex_lock(mutex)
-        // A task is marked cancelled before its handlers run, so a handler that ran too early is noticed here.
+        // A task is marked as cancelled before its handlers run, so a handler that ran too early is detected here.
         if Task.isCancelled {
             pthread_mutex_unlock(mutex)
             continuation.resume(returning: .failure(.cancelled(ErrorContext())))
             return
         }
         if let value = probe(&state) {
-            // The probe may have taken something that others, or threads, watch.
+            // The probe may have changed something that other waiters depend on.
             let resumed = takeSatisfied()
             if blockedThreads > 0 { pthread_cond_broadcast(condition) }
             pthread_mutex_unlock(mutex)

@@ -1,10 +1,10 @@
 import LadeCore
 
 extension VirtualTime {
-    /// Runs `body` to its end, moving the time to the next deadline whenever nothing else is left to do.
+    /// Runs `body` to its end, and advances the time to the next deadline whenever no job is left to run.
     ///
-    /// The body and its child tasks run on one thread of their own, one job after the other, so that "nothing left to
-    /// do" is known and the order of events repeats. Hours of virtual time take milliseconds.
+    /// The body and its child tasks run on a dedicated thread, one job after the other. So it is known when no job is
+    /// left, and the order of events is reproducible. Hours of virtual time take milliseconds.
     ///
     /// ```swift
     /// let waited = try await time.runAutomatically {
@@ -14,13 +14,14 @@ extension VirtualTime {
     /// }
     /// ```
     ///
-    /// Work outside that thread is not waited for: an unstructured `Task`, the main actor, a real network. Time moves on
-    /// as soon as one of them sleeps while the body is idle, so a simulation with several such tasks at once may wake
-    /// them out of step. Make them with `Task(executorPreference:)` of the body's executor, or step by hand.
+    /// Work outside that thread is not waited for: an unstructured `Task`, the main actor, a real network. Time
+    /// advances as soon as a task sleeps while the body is idle, so a simulation with several such tasks may resume
+    /// them in a wrong order. Create them with `Task(executorPreference:)` and the body's executor, or advance the time
+    /// manually.
     ///
     /// - Parameter body: What to run; it is not isolated to any actor.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws.
+    /// - Throws: The error of the body.
     @concurrent
     public func runAutomatically<Result: Sendable, Failure: Error>(
         _ body: @Sendable () async throws(Failure) -> Result
@@ -28,16 +29,16 @@ extension VirtualTime {
         try await runAutomatically(beforeEachStep: { _ in }, body)
     }
 
-    /// Runs `body` to its end as ``runAutomatically(_:)`` does, and calls a closure before each step.
+    /// Runs `body` to its end like ``runAutomatically(_:)``, and calls a closure before each step.
     ///
-    /// A step is one job of one task, from where it was resumed to where it suspends again, or a move of the time. A
-    /// closure that cancels something before a given step, in one run for each number, tries every suspension point.
+    /// A step is one job of one task, from its resumption to its next suspension, or an advance of the time. To test
+    /// every suspension point, run the body once per step number and cancel something in the closure before that step.
     ///
     /// - Parameters:
-    ///   - observe: Called on the body's thread with the number of the step, from 0 on.
+    ///   - observe: Called on the body's thread with the number of the step, from 0.
     ///   - body: What to run; it is not isolated to any actor.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws.
+    /// - Throws: The error of the body.
     @concurrent
     public func runAutomatically<Result: Sendable, Failure: Error>(
         beforeEachStep observe: @escaping @Sendable (Int) -> Void,
@@ -51,15 +52,15 @@ extension VirtualTime {
             executor.finish()
         }
         return try await withTaskExecutorPreference(executor) { () async throws(Failure) -> Result in
-            // Only a task that is resumed is enqueued on the executor it prefers. Without this the body would begin on
-            // the caller's thread, next to what it has started.
+            // A task is enqueued on its preferred executor only when it is resumed. Without this the body would begin
+            // on the caller's thread, concurrently with the tasks that it starts.
             await Task.yield()
             return try await body()
         }
     }
 }
 
-/// Runs jobs one by one on its own thread and moves a virtual time whenever it has none.
+/// Runs jobs one by one on its own thread, and advances a virtual time when there are none.
 final class AutomaticExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -88,7 +89,7 @@ final class AutomaticExecutor: TaskExecutor {
             if !state.isFinished { state.jobs.append(job) }
             return state.isFinished
         }
-        // A task that outlives the run keeps its preference; it gets a thread for each of its last steps.
+        // A task that outlives the run keeps its preference; each of its remaining jobs gets a new thread.
         if isLate { Threads.start("lade-late-job") { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
     }
 
@@ -132,12 +133,12 @@ final class AutomaticExecutor: TaskExecutor {
                 mayAdvance = true
             case .advance:
                 step()
-                // What the step's observer has set going comes before the time moves.
+                // Jobs that the step's observer has caused run before the time advances.
                 if state.read({ !$0.jobs.isEmpty }) {
                     mayAdvance = true
                     continue
                 }
-                // Without a sleeper there is nothing to do until one comes, or a job.
+                // Without a sleeper, wait until one arrives, or a job.
                 mayAdvance = time.advanceIfAnybodySleeps()
             case .end:
                 return

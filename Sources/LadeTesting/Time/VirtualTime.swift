@@ -5,10 +5,10 @@
 #endif
 public import LadeCore
 
-/// Time that stands still until it is moved.
+/// Time that moves only when it is advanced.
 ///
-/// Put it into a call or a service in place of `SystemTime`. A task that sleeps on it stays suspended until
-/// the test moves the time to its deadline; nothing here waits in real time.
+/// Use it for a call or a service in place of `SystemTime`. A task that sleeps stays suspended until the test advances
+/// the time to its deadline; nothing waits in real time.
 ///
 /// ```swift
 /// let time = VirtualTime()
@@ -19,18 +19,18 @@ public import LadeCore
 /// _ = try await answer
 /// ```
 ///
-/// Simulations that need not look at every wait run inside ``runAutomatically(_:)``.
+/// Simulations that need not check every wait run inside ``runAutomatically(_:)``.
 public final class VirtualTime: TimeSource {
     /// The date at which virtual time starts by default: 2026-01-01 00:00:00 UTC.
     public static let defaultDate = Date(timeIntervalSince1970: 1_767_225_600)
 
-    /// A task that sleeps.
+    /// A sleeping task.
     public struct Sleeper: Sendable, Hashable {
-        /// When it is to be woken.
+        /// When it will be resumed.
         public let deadline: Instant
-        /// How long that was from the moment it went to sleep.
+        /// The time to the deadline, from the start of the sleep.
         public let remaining: Duration
-        /// Which sleep this is, counted from 1 since the time was made.
+        /// The number of the sleep, from 1.
         public let number: Int
     }
 
@@ -72,21 +72,21 @@ public final class VirtualTime: TimeSource {
 
     /// Starts a time line.
     ///
-    /// - Parameter date: The date at its origin, ``defaultDate`` unless given.
+    /// - Parameter date: The date at its origin; ``defaultDate`` by default.
     public init(date: Date = VirtualTime.defaultDate) {
         start = date
     }
 
-    /// The current instant: zero at first, then wherever the time was moved to.
+    /// The current instant: zero at first, then the instant that the time was advanced to.
     public var now: Instant { state.read { $0.now } }
 
     /// The date at the origin plus the time that has passed since.
     public var date: Date { start.addingTimeInterval(Double(now.nanoseconds) / 1e9) }
 
-    /// The tasks that sleep now, in order of deadline, then of arrival.
+    /// The sleeping tasks, in order of deadline, then of arrival.
     public var sleepers: [Sleeper] { state.read { $0.entries.map(\.sleeper) } }
 
-    /// Suspends the task until the time is moved to `deadline`; returns at once when it is there already.
+    /// Suspends the task until the time is advanced to `deadline`; returns immediately when it has passed.
     ///
     /// - Throws: `LoadingError.cancelled` as soon as the current task is cancelled.
     public func sleep(until deadline: Instant) async throws(LoadingError) {
@@ -108,7 +108,7 @@ public final class VirtualTime: TimeSource {
     }
 
     private func settle(_ number: Int, _ deadline: Instant, _ continuation: CheckedContinuation<Bool, Never>) {
-        // A task is marked cancelled before its handlers run, so a handler that found no entry is made up for here.
+        // A task is marked as cancelled before its handlers run, so a handler that found no entry is detected here.
         let (outcome, drivers) = state.change { state -> (Bool?, [AutomaticExecutor]) in
             if Task.isCancelled { return (false, []) }
             if deadline <= state.now { return (true, []) }
@@ -121,11 +121,11 @@ public final class VirtualTime: TimeSource {
         for driver in drivers { driver.noticeSleeper() }
     }
 
-    // MARK: - Moving
+    // MARK: - Advancing
 
-    /// Moves the time and wakes every task whose deadline is reached, in order of deadline, then of arrival.
+    /// Advances the time and resumes every task whose deadline is reached, in order of deadline, then of arrival.
     ///
-    /// Woken tasks all see the time that was moved to; to see each at its own deadline, advance in steps.
+    /// All resumed tasks see the new time; to let each see its own deadline, advance in steps.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "Time never goes back: \(duration)")
         let due = state.change { state in
@@ -135,7 +135,7 @@ public final class VirtualTime: TimeSource {
         for entry in due { entry.continuation.resume(returning: true) }
     }
 
-    /// Moves the time to an instant and wakes every task whose deadline is reached; does nothing for a past instant.
+    /// Advances the time to an instant and resumes every task whose deadline is reached; a past instant has no effect.
     public func advance(to instant: Instant) {
         let due = state.change { state in
             state.now = max(state.now, instant)
@@ -144,25 +144,25 @@ public final class VirtualTime: TimeSource {
         for entry in due { entry.continuation.resume(returning: true) }
     }
 
-    /// Waits until some task sleeps, then tells which is the first to be woken.
+    /// Waits until a task sleeps, and returns the one that will be resumed first.
     ///
-    /// - Returns: The sleeper with the earliest deadline; it goes on sleeping.
+    /// - Returns: The sleeper with the earliest deadline; it continues to sleep.
     /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
     public func nextSleeper() async throws(LoadingError) -> Sleeper {
         try await state.value { $0.entries.first?.sleeper }
     }
 
-    /// Waits until so many tasks sleep.
+    /// Waits until a number of tasks sleep.
     ///
-    /// - Returns: All who sleep then, in order of deadline, then of arrival.
+    /// - Returns: All sleepers, in order of deadline, then of arrival.
     /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
     public func sleepers(atLeast count: Int) async throws(LoadingError) -> [Sleeper] {
         try await state.value { $0.entries.count >= count ? $0.entries.map(\.sleeper) : nil }
     }
 
-    /// Waits until some task sleeps and moves the time to the earliest deadline.
+    /// Waits until a task sleeps, and advances the time to the earliest deadline.
     ///
-    /// - Returns: The sleeper that set the deadline; it has been woken, with all of the same deadline.
+    /// - Returns: The sleeper with that deadline; it has been resumed, with all others of the same deadline.
     /// - Throws: `LoadingError.cancelled` when the waiting task is cancelled.
     @discardableResult
     public func advanceToNextSleeper() async throws(LoadingError) -> Sleeper {
@@ -171,7 +171,7 @@ public final class VirtualTime: TimeSource {
         return sleeper
     }
 
-    /// Moves the time to the earliest deadline, if anybody sleeps.
+    /// Advances the time to the earliest deadline, if any task sleeps.
     func advanceIfAnybodySleeps() -> Bool {
         let due = state.change { state -> [State.Entry] in
             guard let first = state.entries.first else { return [] }

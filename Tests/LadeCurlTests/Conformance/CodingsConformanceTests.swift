@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Transport conformance of CurlTransport: content codings", .timeLimit(.minutes(5)))
 struct CodingsConformanceTests {
-    @Test("finding FH-3 takes a coded body for complete only at the end of its coding", .timeLimit(.minutes(5)))
+    @Test("finding FH-3 treats a coded body as complete only at the end of its coding", .timeLimit(.minutes(5)))
     func fh3() async throws {
         try await conform("FH-3")
     }
@@ -13,7 +13,7 @@ struct CodingsConformanceTests {
     }
 
     @Test(
-        "finding FT-10 holds of a coded body that is not read no more than the high-water mark",
+        "finding FT-10 keeps at most the high-water mark of a coded body that is not read",
         .timeLimit(.minutes(5))
     )
     func ft10() async throws {
@@ -22,7 +22,7 @@ struct CodingsConformanceTests {
     }
 
     @Test(
-        "finding FT-18 takes Content-Encoding and Content-Length off what it decodes, and off nothing else",
+        "finding FT-18 removes Content-Encoding and Content-Length from decoded answers only",
         .timeLimit(.minutes(5))
     )
     func ft18() async throws {

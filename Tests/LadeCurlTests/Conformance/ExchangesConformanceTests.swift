@@ -12,7 +12,7 @@ struct ExchangesConformanceTests {
         try await conform("TR-31")
     }
 
-    @Test("transport TR-32 decodes the codings it asked for and tells the coded length", .timeLimit(.minutes(5)))
+    @Test("transport TR-32 decodes the requested codings and reports the coded length", .timeLimit(.minutes(5)))
     func tr32() async throws {
         try await conform("TR-32")
     }
@@ -32,7 +32,7 @@ struct ExchangesConformanceTests {
         try await conform("TR-35")
     }
 
-    @Test("transport TR-36 makes 100 and 1,000 calls at once within the limits", .timeLimit(.minutes(5)))
+    @Test("transport TR-36 makes 100 and 1,000 concurrent calls within the limits", .timeLimit(.minutes(5)))
     func tr36() async throws {
         try await conform("TR-36")
     }
@@ -42,7 +42,7 @@ struct ExchangesConformanceTests {
         try await conform("TR-37")
     }
 
-    @Test("transport TR-38 hands over what arrived, then ends as cancelled", .timeLimit(.minutes(5)))
+    @Test("transport TR-38 delivers what arrived, then ends as cancelled", .timeLimit(.minutes(5)))
     func tr38() async throws {
         try await conform("TR-38")
     }
@@ -52,7 +52,7 @@ struct ExchangesConformanceTests {
         try await conform("TR-39")
     }
 
-    @Test("transport TR-40 ends the transfer when a body is dropped", .timeLimit(.minutes(5)))
+    @Test("transport TR-40 ends the transfer when a body is released", .timeLimit(.minutes(5)))
     func tr40() async throws {
         try await conform("TR-40")
     }
@@ -107,7 +107,7 @@ struct ExchangesConformanceTests {
         try await conform("TR-50")
     }
 
-    @Test("transport TR-53 does not send a body whose expectation is refused", .timeLimit(.minutes(5)))
+    @Test("transport TR-53 does not send a body whose expectation the server refuses", .timeLimit(.minutes(5)))
     func tr53() async throws {
         try await conform("TR-53")
     }
@@ -117,7 +117,10 @@ struct ExchangesConformanceTests {
         try await conform("TR-54")
     }
 
-    @Test("transport TR-55 survives GOAWAY between calls and tells what a reset stream means", .timeLimit(.minutes(5)))
+    @Test(
+        "transport TR-55 survives GOAWAY between calls and reports what a reset stream means",
+        .timeLimit(.minutes(5))
+    )
     func tr55() async throws {
         try await conform("TR-55")
     }
@@ -132,17 +135,20 @@ struct ExchangesConformanceTests {
         try await conform("TR-58")
     }
 
-    @Test("transport TR-59 dials elsewhere than it names", .timeLimit(.minutes(5)))
+    @Test("transport TR-59 connects to another host than the address names", .timeLimit(.minutes(5)))
     func tr59() async throws {
         try await conform("TR-59")
     }
 
-    @Test("transport TR-60 speaks over IPv6 and is not held up by a dead family", .timeLimit(.minutes(5)))
+    @Test(
+        "transport TR-60 speaks over IPv6 and is not delayed by an unreachable address family",
+        .timeLimit(.minutes(5))
+    )
     func tr60() async throws {
         try await conform("TR-60")
     }
 
-    @Test("transport TR-61 answers file: and data: addresses unless told not to", .timeLimit(.minutes(5)))
+    @Test("transport TR-61 answers file: and data: addresses unless forbidden", .timeLimit(.minutes(5)))
     func tr61() async throws {
         try await conform("TR-61")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Transport conformance of CurlTransport: limits", .timeLimit(.minutes(5)))
 struct LimitsConformanceTests {
-    @Test("transport TR-80 times out each phase alone, by its name", .timeLimit(.minutes(5)))
+    @Test("transport TR-80 times out each phase separately, and names it", .timeLimit(.minutes(5)))
     func tr80() async throws {
         try await conform("TR-80")
     }
@@ -22,7 +22,7 @@ struct LimitsConformanceTests {
         try await conform("TR-83")
     }
 
-    @Test("transport TR-84 tells what an exchange cost", .timeLimit(.minutes(5)))
+    @Test("transport TR-84 reports what an exchange cost", .timeLimit(.minutes(5)))
     func tr84() async throws {
         try await conform("TR-84")
     }

@@ -27,7 +27,7 @@ struct RawAnswersConformanceTests {
         try await conform("TR-05")
     }
 
-    @Test("transport TR-06 tells what is missing of a body cut short", .timeLimit(.minutes(5)))
+    @Test("transport TR-06 reports what is missing of a truncated body", .timeLimit(.minutes(5)))
     func tr06() async throws {
         try await conform("TR-06")
     }
@@ -67,7 +67,7 @@ struct RawAnswersConformanceTests {
         try await conform("TR-13")
     }
 
-    @Test("transport TR-14 tells that a chunked body has no end", .timeLimit(.minutes(5)))
+    @Test("transport TR-14 reports a chunked body without an end", .timeLimit(.minutes(5)))
     func tr14() async throws {
         try await conform("TR-14")
     }
@@ -82,12 +82,12 @@ struct RawAnswersConformanceTests {
         try await conform("TR-16")
     }
 
-    @Test("transport TR-17 tells interim responses as events and gives the final one", .timeLimit(.minutes(5)))
+    @Test("transport TR-17 reports interim responses as events and returns the final one", .timeLimit(.minutes(5)))
     func tr17() async throws {
         try await conform("TR-17")
     }
 
-    @Test("transport TR-18 fails on a switch of protocols nobody asked for", .timeLimit(.minutes(5)))
+    @Test("transport TR-18 fails on an unrequested switch of protocols", .timeLimit(.minutes(5)))
     func tr18() async throws {
         try await conform("TR-18")
     }
@@ -110,12 +110,12 @@ struct RawAnswersConformanceTests {
         try await conform("TR-21")
     }
 
-    @Test("transport TR-22 gives up on a server that never answers", .timeLimit(.minutes(5)))
+    @Test("transport TR-22 times out on a server that never answers", .timeLimit(.minutes(5)))
     func tr22() async throws {
         try await conform("TR-22")
     }
 
-    @Test("transport TR-23 tells how much had arrived when the connection was reset", .timeLimit(.minutes(5)))
+    @Test("transport TR-23 reports how much had arrived when the connection was reset", .timeLimit(.minutes(5)))
     func tr23() async throws {
         try await conform("TR-23")
     }

@@ -25,20 +25,20 @@ struct TLSConformanceTests {
         try await conform("TR-73")
     }
 
-    @Test("transport TR-74 shows a client certificate, and says so when it has none", .timeLimit(.minutes(5)))
+    @Test("transport TR-74 presents a client certificate, and reports when it has none", .timeLimit(.minutes(5)))
     func tr74() async throws {
         try await conform("TR-74")
     }
 
     @Test(
-        "transport TR-75 accepts any certificate only when told so by an unsafe name, and tells each time",
+        "transport TR-75 accepts any certificate only with the unsafe setting, and reports each use",
         .timeLimit(.minutes(5))
     )
     func tr75() async throws {
         try await conform("TR-75")
     }
 
-    @Test("finding FT-8 finds the pins of a host, however its name is written", .timeLimit(.minutes(5)))
+    @Test("finding FT-8 finds the pins of a host in any spelling of its name", .timeLimit(.minutes(5)))
     func ft8() async throws {
         try await conform("FT-8")
     }

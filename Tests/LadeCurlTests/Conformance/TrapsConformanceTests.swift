@@ -3,7 +3,7 @@ import Testing
 @Suite("Transport conformance of CurlTransport: traps", .timeLimit(.minutes(5)))
 struct TrapsConformanceTests {
     @Test(
-        "transport TR-90 goes on with everything else when a call is cancelled in its name look-up",
+        "transport TR-90 continues all other calls when a call is cancelled in its name look-up",
         .timeLimit(.minutes(5))
     )
     func tr90() async throws {
