@@ -1,4 +1,4 @@
-# Each goal installs what it lacks and says so (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
+# Each goal installs what it lacks and reports it (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
 PREFIX ?= /usr/local
 export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS SEED
 
@@ -7,7 +7,7 @@ GOALS := demo test bench lint format docs install fuzz hostile sanitize
 help:
 	@echo 'make demo       the lade command against servers on this machine'
 	@echo 'make test       all tests, with real peers on loopback      FILTER=regex'
-	@echo 'make lint       the form of the sources                     (make format mends it)'
+	@echo 'make lint       the format of the sources                   (make format corrects it)'
 	@echo 'make docs       the documentation, into .build/docs'
 	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'

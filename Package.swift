@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The transport on libcurl waits by epoll, and exists on Linux alone; elsewhere nothing depends on it, and the platform's own
-// client is used. LADE_CURL=1 is for building for Linux on another system.
+// The transport on libcurl waits with epoll, so it exists only on Linux. On other systems nothing depends on it, and
+// URLSession is used. LADE_CURL=1 is for cross-compiling for Linux.
 #if os(Linux)
     let hasCurl = true
 #else
@@ -30,13 +30,13 @@ let package = Package(
     ],
     targets: [
         // Floor 0: system libraries.
-        // The image codecs; ImageIO takes their place on Apple platforms.
+        // The image codecs; ImageIO replaces them on Apple platforms.
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg62-turbo-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
         // The Public Suffix List, for cookies.
         .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
-        // Whole decodes in C, for these libraries report errors by longjmp.
+        // Whole decodes in C, because these libraries report errors by longjmp.
         .target(
             name: "CImageCodecs",
             dependencies: [
@@ -50,7 +50,7 @@ let package = Package(
         .target(name: "LadeCore"),
         // Floor 2: transports, LadeCurl among them; siblings never import each other.
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
-        // One folder per link of the chain.
+        // One folder per interceptor.
         .target(
             name: "LadePolicies",
             dependencies: ["LadeCore", .target(name: "CPSL", condition: .when(platforms: [.linux]))]
@@ -62,14 +62,15 @@ let package = Package(
                 "LadeCore",
                 "LadeJSON",
                 "LadePolicies",
-                // On Linux this one would bring the whole of Foundation into every program: 57 MB linked statically.
+                // On Linux this target would add the whole of Foundation to every program: 57 MB when linked
+                // statically.
                 .target(
                     name: "LadeURLSession",
                     condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])
                 ),
             ] + curl
         ),
-        // Errors for callers that speak Foundation; apart because it needs the whole of it.
+        // Errors in the form of Foundation; separate because it needs the whole of Foundation.
         .target(name: "LadeFoundation", dependencies: ["Lade"]),
         // Floor 4.
         .target(name: "LadeContent", dependencies: ["Lade", "LadeCore"]),
@@ -79,7 +80,7 @@ let package = Package(
             name: "LadeImages",
             dependencies: ["Lade", .target(name: "CImageCodecs", condition: .when(platforms: [.linux]))]
         ),
-        // A product of its own: virtual time, scripted transport, loopback server, conformance suites.
+        // A separate product: virtual time, scripted transport, loopback server, conformance suites.
         .target(name: "LadeTesting", dependencies: ["LadeCore"]),
         // The local catalogue, for `lade serve`, tests and examples.
         .target(name: "LadeCatalogueServer", dependencies: ["LadeCore", "LadeTesting"]),

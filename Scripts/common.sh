@@ -1,5 +1,5 @@
-# Read by the other scripts here. Goes to the root of the checkout and sets:
-#   swift_flags   what every build and test of one run gets, so that nothing is built twice: $SWIFTFLAGS, and in CI
+# Sourced by the other scripts. Changes to the root of the checkout and sets:
+#   swift_flags   the flags of every build and test of one run, so that nothing is built twice: $SWIFTFLAGS, and in CI
 #                 warnings as errors
 # shellcheck shell=bash
 if [ "${BASH_VERSINFO[0]}" -lt 4 ]; then
@@ -16,36 +16,36 @@ die() { echo "error: $*" >&2; exit 1; }
 read -r -a swift_flags <<<"${SWIFTFLAGS:-}"
 if [ "${CI:-}" = true ]; then swift_flags+=(-Xswiftc -warnings-as-errors); fi
 
-# Starts the peers for this script's life. Peers that already run are used and left running.
+# Starts the peers for the life of this script. Peers that run already are used and left running.
 with_peers() {
     if ! Scripts/peers status >/dev/null 2>&1; then
         trap 'Scripts/peers stop' EXIT
     fi
-    # Interrupts end the script by way of its EXIT trap.
+    # Interrupts end the script through its EXIT trap.
     trap 'exit 130' INT
     trap 'exit 143' TERM
     Scripts/peers start "$@"
     eval "$(Scripts/peers env)"
 }
 
-# Runs `swift test` into a log; the arguments follow --skip-build.
+# Runs `swift test` with output to a log; the arguments follow --skip-build.
 run_tests() { # log, arguments...
     local log=$1 status=0
     shift
-    # A thousand tests at once are turns of minutes at two threads: real time-outs, and the patience of tests, run out.
+    # With a thousand concurrent tests on two threads, each would wait for minutes, and real time-outs would pass.
     export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-24}
     # XCTest's own harness would report that it executed no test.
     if ! grep -rqs '^ *import XCTest' Tests; then set -- --disable-xctest "$@"; fi
     Scripts/bounded "${TEST_MINUTES:-15}" swift test --skip-build "${swift_flags[@]}" "$@" </dev/null 2>&1 | tee "$log" || status=$?
     if [ $status = 124 ]; then unfinished_tests "$log"; fi
     if [ "${CI:-}" = true ] && grep -E 'skipped.*LADE_PEERS' "$log"; then
-        echo "error: tests were skipped for want of a peer" >&2
+        echo "error: tests were skipped because a peer is missing" >&2
         [ $status != 0 ] || status=1
     fi
     return $status
 }
 
-# Which tests of a log began and did not end.
+# Lists the tests in a log that began and did not end.
 unfinished_tests() { # log
     echo "error: these tests began and did not end:"
     sed -nE 's/^. Test ("[^"]*"|[^ ]+\(.*\)) started\.$/\1/p' "$1" | sort >.build/started
@@ -54,7 +54,7 @@ unfinished_tests() { # log
     comm -23 .build/started .build/ended | sed 's/^/    /'
 }
 
-# What went wrong, briefly, and the lines by which the test runner tells its result.
+# Prints a summary of the failures, and the test runner's result lines.
 closing_lines() { # log
     grep -aE -A 2 '^✘ .* recorded an issue' "$1" | cut -c 1-600 | head -60 || true
     grep -aE 'Test run with [0-9]+ tests|^Executed [0-9]+ tests|Test Suite .(All|Selected) tests' "$1" || true

@@ -43,13 +43,13 @@ import h2.settings
 
 Codes = h2.settings.SettingCodes
 GATHER_SECONDS = 10
-# A body is made of slices of this, so that any part of it is cheap and the whole is known.
+# A body is made of slices of this, so that any part of it can be produced cheaply and the whole is known.
 PERIOD = 251
 PATTERN = bytes(range(PERIOD)) * 1024
 
 
 class Count:
-    """What one token's requests did on one port."""
+    """The counts of one token's requests on one port."""
 
     def __init__(self):
         self.requests = self.open = self.most_open = self.resets = self.sent = self.received = 0
@@ -93,7 +93,7 @@ class Stream:
         self.digest = hashlib.sha256()
         self.received = 0
         self.trailers_in = []
-        # What is still to be sent: bytes, or the rest of the pattern as offset and end.
+        # What remains to be sent: bytes, or the rest of the pattern as offset and end.
         self.pending = bytearray()
         self.offset = self.end = 0
         self.ending = False
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
         self.peer.total.connections.add(self.number)
         configuration = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
         self.h2 = h2.connection.H2Connection(configuration)
-        # In the very first SETTINGS frame: a second one would leave the client free to open more until it arrives.
+        # In the first SETTINGS frame: before a second one arrived, the client could open more streams.
         self.h2.local_settings = h2.settings.Settings(
             client=False, initial_values={Codes.MAX_CONCURRENT_STREAMS: self.peer.streams,
                                           Codes.MAX_HEADER_LIST_SIZE: 262144})
@@ -166,7 +166,7 @@ class Connection(asyncio.Protocol):
             self.begin(Stream(event.stream_id, event.headers))
         elif isinstance(event, h2.events.DataReceived):
             if stream is None:
-                # Of a stream that we have answered or reset: the connection's window still counts it.
+                # For a stream that was answered or reset: the connection's window still counts it.
                 self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 return
             stream.received += len(event.data)
@@ -189,7 +189,7 @@ class Connection(asyncio.Protocol):
 
     def begin(self, stream):
         self.streams[stream.number] = stream
-        # Asking for the numbers does not change those of the token.
+        # Requesting the counts does not change those of the token.
         stream.count = Count() if stream.path == "/stats" else self.peer.count(stream.query.get("token", ""))
         for count in (stream.count, self.peer.total):
             count.requests += 1
@@ -223,7 +223,7 @@ class Connection(asyncio.Protocol):
     # MARK: Answers
 
     def head(self, stream, status, fields=(), end=False):
-        """Sends the head; false when that was all (no body, or the answer to a HEAD)."""
+        """Sends the head; false when no body follows (none, or the answer to a HEAD)."""
         fields = [(":status", str(status)), ("x-connection", str(self.number)), *fields]
         end = end or stream.method == "HEAD"
         self.h2.send_headers(stream.number, fields, end_stream=end)

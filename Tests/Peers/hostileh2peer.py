@@ -239,7 +239,7 @@ class Connection:
     def serve_fuzz(self, stream, token, query):
         chance = random.Random(query.get("seed", "0"))
         data = f"[{token}]".encode() * chance.choice([1, 3, 2000])
-        # Never indexed: a frame that is lost must not change what the fields of later ones mean.
+        # Never indexed: a lost frame must not change the meaning of fields in later ones.
         fields = [(":status", "200", True), ("x-token", token, True)]
         if chance.random() < 0.5:
             fields.append(("content-length", str(len(data)), True))
@@ -257,8 +257,8 @@ class Connection:
         act = chance.choice(["flip", "drop", "double", "reset", "goaway", "window", "swap", "zero", "unknown"])
         if act == "flip" and frames:
             frame = bytearray(frames[place])
-            # Neither the length, which would only make the client wait for a frame that never ends, nor the stream: another
-            # call's answer would rightly be this one.
+            # Neither the length, which would only make the client wait for a frame that never ends, nor the stream: the
+            # frame would then be a valid answer of another call.
             places = [3, 4, *range(9, min(len(frame), 60))]
             frame[chance.choice(places)] ^= 1 << chance.randrange(8)
             frames[place] = bytes(frame)
@@ -298,7 +298,7 @@ class Peer:
             try:
                 with self.context.wrap_socket(connection, server_side=True) as wire:
                     if wire.selected_alpn_protocol() != "h2":
-                        # HTTP/1.1 is spoken as well, for what asks to be sent again by it.
+                        # HTTP/1.1 is supported too, for requests that must be sent again with it.
                         self.speak_http1(wire)
                         return
                     served = Connection(self, wire)

@@ -30,7 +30,7 @@ import threading
 import time
 from urllib.parse import parse_qsl, urlsplit
 
-# Linux: the bytes sent that the other side has not acknowledged.
+# Linux: the sent bytes that the other side has not acknowledged.
 SIOCOUTQ = 0x5411
 IDLE_SECONDS = 600
 EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-Evil: yes\r\n\r\nevil"
@@ -85,7 +85,7 @@ class Wire:
         self.flush()
 
     def settle(self):
-        """Waits until the other side's system has received everything."""
+        """Waits until the client's system has acknowledged everything."""
         while struct.unpack("i", fcntl.ioctl(self.connection, SIOCOUTQ, b"\0\0\0\0"))[0]:
             time.sleep(0.001)
 
@@ -192,7 +192,7 @@ class Server:
                 other.send(EVIL)
                 other.settle()
             except OSError:
-                # The client has closed it: nothing can arrive any more.
+                # The client has closed it: no more bytes can arrive.
                 pass
         wire.send(self.whole(wire, b"%d" % len(wires)))
 
@@ -204,7 +204,7 @@ class Server:
         }[query["form"]]
         wire.send(f"HTTP/1.1 200 OK\r\n{framing}\r\n".encode() + body)
         if query["end"] == "reset":
-            # A reset discards what the client has not read yet: it must have been received.
+            # A reset discards what the client has not read yet, so it must have been received before.
             wire.settle()
         wire.end(query["end"])
 
@@ -244,7 +244,7 @@ class Server:
         }[kind]
         for _ in range(chance.choice([0, 0, 1, 1, 2, 8])):
             answer = self.damage(answer, chance)
-        # In the same segment as the end of the answer, so that it is there before another request can be sent.
+        # In the same segment as the end of the answer, so that it arrives before another request can be sent.
         if chance.random() < 0.4:
             answer += f"HTTP/1.1 200 OK\r\nX-Token: {token}\r\nContent-Length: 4\r\n\r\nevil".encode()
         pieces = [answer]

@@ -1,4 +1,4 @@
-"""An OAuth 2 server (Authlib on Flask) and a resource that wants its tokens, for the tests.
+"""An OAuth 2 server (Authlib on Flask) and a resource that requires its tokens, for the tests.
 
 Run by Scripts/peers under gunicorn as `oauthpeer:app`. Any name is a client's, so that each test has one of its own; its
 secret is "secret". A name that ends in a point and a number (`ann.600`) gets tokens for so many seconds, any other for an
@@ -105,7 +105,7 @@ class Refresh(grants.RefreshTokenGrant):
     def authenticate_refresh_token(self, text):
         with lock:
             token = refreshing.get(text)
-            # Taken at once, so that of two requests with the same token only one succeeds.
+            # Removed immediately, so that of two requests with the same token only one succeeds.
             if token is None or token.is_revoked:
                 return None
             token.is_revoked = True

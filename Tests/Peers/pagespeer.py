@@ -1,4 +1,4 @@
-"""A list in pages as others serve it (fastapi-pagination on FastAPI), for the tests.
+"""A paged list from another implementation (fastapi-pagination on FastAPI), for the tests.
 
 Run by Scripts/peers under uvicorn as `pagespeer:app`. The list has 1,234 items; a page has 50, or what `size` says up to 100.
 

@@ -21,9 +21,9 @@ import json
 import re
 
 HEAD_LIMIT = 256 * 1024
-# Names that these proxies know, and no resolver does (RFC 6761, section 6.4).
+# Names that these proxies resolve, and no resolver does (RFC 6761, section 6.4).
 OWN_NAMES = {"known-to-proxy.invalid": "127.0.0.1"}
-# Fields for this hop alone (RFC 9110, section 7.6.1), besides those that Connection names.
+# Fields for a single hop (RFC 9110, section 7.6.1), besides those that Connection names.
 HOP_BY_HOP = {"connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade"}
 
 
@@ -86,7 +86,7 @@ class Proxies:
         named = {word.strip().lower() for name, value in fields if name.lower() == "connection"
                  for word in value.split(",")}
         kept = [f"{name}:{value}" for name, value in fields if name.lower() not in HOP_BY_HOP | named]
-        # One request for each connection: the end of the answer is the end of the connection.
+        # One request per connection: the answer ends with the connection.
         sent = "\r\n".join(
             [f"{record['method']} {path} {version}", *kept, "Via: 1.1 lade-proxy", "Connection: close", "", ""])
         record["sent"] = sent
@@ -147,7 +147,7 @@ class Proxies:
 
 
 async def relay(client_reader, client_writer, origin_reader, origin_writer):
-    """Both ways until the origin has ended its half, or the client is gone."""
+    """Forwards in both directions until the origin has ended its half, or the client has disconnected."""
 
     async def pump(reader, writer):
         try:

@@ -1,4 +1,4 @@
-"""Odd listeners on loopback that nginx cannot play, for the tests; started by Scripts/peers.
+"""Unusual listeners on loopback that nginx cannot provide, for the tests; started by Scripts/peers.
 
 usage: tlspeer.py --certificate FILE --key FILE --client-ca FILE KIND=PORT ...
 
@@ -15,7 +15,7 @@ import socket
 import ssl
 import threading
 
-# A peer that is stopped ends with all of these; a client that goes away ends its own.
+# Stopping the peer ends all of these; a client that disconnects ends its own.
 IDLE_SECONDS = 600
 
 
@@ -57,7 +57,7 @@ def demanding(arguments, newest):
             try:
                 secure.do_handshake()
             except ssl.SSLError:
-                # OpenSSL has written its alert.
+                # OpenSSL has sent its alert.
                 connection.shutdown(socket.SHUT_WR)
                 drain(connection)
                 return
@@ -80,7 +80,7 @@ def garbage(connection):
 
 
 def blackhole(port):
-    """A listener whose queue is full; the returned sockets keep it so."""
+    """A listener whose queue is full; the returned sockets keep it full."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
