@@ -38,7 +38,7 @@ struct HarvestTests {
         let error = await #expect(throws: HarvestError.self) {
             try await harvest.run(with: HarvestSample.source().loader, to: destination)
         }
-        #expect(error?.description.contains("no list") == true)
+        #expect(error?.description.contains("not a list") == true)
     }
 
     @Test("pages PA-21 keeps a journal that says what the output holds for certain, and no more")
