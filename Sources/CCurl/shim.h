@@ -65,6 +65,10 @@ static inline CURLcode lade_easy_set_progress(CURL *easy, curl_xferinfo_callback
     return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, callback);
 }
 
+static inline CURLcode lade_easy_set_tls_context(CURL *easy, curl_ssl_ctx_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, callback);
+}
+
 static inline CURLcode lade_easy_set_debug(CURL *easy, curl_debug_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
 }

@@ -125,16 +125,20 @@ struct CurlFailure {
     }
 
     private func receiveError(_ context: ErrorContext) -> LoadingError {
-        if connectStatus != 0, !(200...299).contains(connectStatus), !wasSent {
-            let proxy = proxy ?? ""
-            if connectStatus == 407 { return .proxy(.authenticationRequired(proxy: proxy), context) }
-            return .proxy(.refused(proxy: proxy, status: Status(connectStatus)), context)
-        }
+        if let refusal = tunnelRefusal(context) { return refusal }
         if message.contains("Too large response headers") { return .headTooLarge(.bytes(300 << 10), context) }
         if message.contains("mem_recv()") { return brokenHTTP2(context) }
         if message.contains("chunked-encoding") { return .malformedResponse(MalformedResponse(.chunk), context) }
         if isClientCertificateAlert { return .clientCertificateRequired(context) }
         return lost(context)
+    }
+
+    /// That the proxy refused to make a tunnel; nil when it did not.
+    func tunnelRefusal(_ context: ErrorContext) -> LoadingError? {
+        guard connectStatus != 0, !(200...299).contains(connectStatus), !wasSent else { return nil }
+        let proxy = proxy ?? ""
+        if connectStatus == 407 { return .proxy(.authenticationRequired(proxy: proxy), context) }
+        return .proxy(.refused(proxy: proxy, status: Status(connectStatus)), context)
     }
 
     private func http2Error(_ context: ErrorContext) -> LoadingError {

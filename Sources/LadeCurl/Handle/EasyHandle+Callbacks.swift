@@ -61,6 +61,7 @@ extension EasyHandle {
         lade_easy_set_prereq(raw) { context, remote, local, remotePort, localPort in
             EasyHandle.with(context) { transfer, loop in
                 loop.noteMoving(transfer)
+                transfer.endTunnelWatch()
                 guard transfer.mayBeSent(), let remote, let local,
                     loop.maySend(
                         transfer,
@@ -71,6 +72,11 @@ extension EasyHandle {
                 return CURL_PREREQFUNC_OK
             }
         }
+        set(pointer: CURLOPT_XFERINFODATA, context)
+        lade_easy_set_progress(raw) { context, _, _, _, _ in
+            EasyHandle.with(context) { transfer, loop in EasyHandle.progressed(transfer, loop) ? 0 : 1 }
+        }
+        if let loop { TLSReadLimit.set(self, loop) }
         lade_easy_set_open(raw) { context, _, address in
             EasyHandle.with(context) { transfer, loop in loop.openSocket(address, for: transfer) }
         }
@@ -92,20 +98,41 @@ extension EasyHandle {
         set(CURLOPT_FORBID_REUSE, true)
     }
 
+    /// The most bytes of a proxy's answer to CONNECT.
+    private static let tunnelAnswerLimit = 64 << 10
+
+    /// Has libcurl report each byte of a proxy's answer to CONNECT.
+    ///
+    /// libcurl reads the body of a refusal, and a head of any length, for as long as bytes arrive.
+    func watchTunnel() {
+        set(CURLOPT_NOPROGRESS, false)
+    }
+
     /// Makes sure that the end of a connection that ends a body was announced by TLS (RFC 9112 §9.8).
     ///
-    /// libcurl 7.88 takes the end of TCP for the end of TLS. It calls this callback after each read, the last one included.
+    /// libcurl 7.88 takes the end of TCP for the end of TLS. It reports progress after each read, the last one included.
     func watchForCloseNotify() {
         setup = nil
         set(CURLOPT_NOPROGRESS, false)
-        set(pointer: CURLOPT_XFERINFODATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
-        lade_easy_set_progress(raw) { context, _, _, _, _ in
-            EasyHandle.with(context) { transfer, _ in
-                guard case .running(let handle) = transfer.phase, TLSSession(handle)?.hasEnded == true else { return 0 }
-                transfer.ending = .announced
-                return 0
-            }
+    }
+
+    /// libcurl reports progress.
+    ///
+    /// Returns whether the exchange goes on.
+    private static func progressed(_ transfer: Transfer, _ loop: CurlLoop) -> Bool {
+        guard case .running(let handle) = transfer.phase else { return true }
+        guard transfer.sendings > 0 else {
+            transfer.tunnelBytes += 1
+            guard transfer.tunnelBytes > tunnelAnswerLimit else { return true }
+            transfer.failure = loop.tunnelFailure(transfer, handle, limit: tunnelAnswerLimit)
+            return false
         }
+        if handle.awaitsSending {
+            handle.endAwaitingSending()
+            handle.watch(for: .goAway)
+        }
+        if transfer.ending == .unannounced, TLSSession(handle)?.hasEnded == true { transfer.ending = .announced }
+        return true
     }
 
     /// Connects the callbacks of a request body.

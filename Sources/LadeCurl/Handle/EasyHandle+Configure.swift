@@ -20,6 +20,13 @@ extension EasyHandle {
 
         var request: Request { transfer.request }
 
+        /// Whether a proxy may be asked for a tunnel.
+        func mayTunnel(_ proxy: ProxySettings) -> Bool {
+            guard transfer.isSecure else { return false }
+            if case .direct = proxy { return false }
+            return true
+        }
+
         /// The setup it needs, when that can serve another exchange too.
         var setup: Setup? {
             let request = transfer.request
@@ -52,6 +59,7 @@ extension EasyHandle {
 
     /// Sets the options of an exchange, all of them unless the last one was of the same kind.
     func prepare(_ plan: Plan, _ handleSettings: HandleSettings) {
+        defer { if plan.mayTunnel(handleSettings.settings.proxy) { watchTunnel() } }
         let setup = plan.setup
         if let setup, setup == self.setup {
             forgetMessage()

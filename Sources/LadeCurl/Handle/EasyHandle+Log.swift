@@ -33,15 +33,6 @@ extension EasyHandle {
     /// Between the two libcurl reports progress.
     func watchForGoAwayOnceSent() {
         awaitsSending = true
-        set(pointer: CURLOPT_XFERINFODATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
-        lade_easy_set_progress(raw) { context, _, _, _, _ in
-            EasyHandle.with(context) { transfer, _ in
-                guard case .running(let handle) = transfer.phase else { return 0 }
-                handle.endAwaitingSending()
-                handle.watch(for: .goAway)
-                return 0
-            }
-        }
         set(CURLOPT_NOPROGRESS, false)
     }
 

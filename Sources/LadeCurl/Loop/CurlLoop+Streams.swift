@@ -49,8 +49,7 @@ extension CurlLoop {
             let isShared = running.contains { $0.sentOn == socket && !$0.isUnproven }
             guard socket >= 0, isShared, connections.isOpen(socket) else { return }
             let (ended, pieces, all) = (unproven.count, receivedPieces, running.count)
-            var still: Int32 = 0
-            curl_multi_socket_action(rawMulti, socket, CURL_CSELECT_IN, &still)
+            act(socket, CURL_CSELECT_IN)
             collectEnded()
             if unproven.count == ended, receivedPieces == pieces, running.count == all { return }
         }

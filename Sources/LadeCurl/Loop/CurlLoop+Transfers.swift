@@ -229,6 +229,12 @@ extension CurlLoop {
         return failure
     }
 
+    /// What a proxy's answer to CONNECT that has no end becomes.
+    func tunnelFailure(_ transfer: Transfer, _ handle: EasyHandle, limit: Int) -> LoadingError {
+        let failure = failure(transfer, handle, CURLE_RECV_ERROR)
+        return failure.tunnelRefusal(transfer.context) ?? .headTooLarge(.bytes(limit), transfer.context)
+    }
+
     func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {
         announce(transfer)
         let metrics = transfer.metrics(handle)

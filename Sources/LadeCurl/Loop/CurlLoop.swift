@@ -41,6 +41,8 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var unproven: [Transfer] = []
     /// Sockets of HTTP/2 connections on which a stream was lost; see ``proveStreams()``.
     @exclusivity(unchecked) var brokenSockets: [Int32] = []
+    /// How much OpenSSL may read before the call into libcurl must end; see ``TLSReadLimit``.
+    @exclusivity(unchecked) var readableBytes = 0
     /// Exchanges that libcurl must not continue; ended when the turn settles.
     @exclusivity(unchecked) var broken: [Transfer] = []
     /// How many lines and pieces of bodies libcurl has handed over.
@@ -180,8 +182,7 @@ final class CurlLoop: @unchecked Sendable {
         let mayWait = mayWait()
         // Every callback goes by the time after the wait: what it notes as activity happened then.
         poller.wait(isLook: !mayWait, woke: { now = clock.now() }) { ready in
-            var still: Int32 = 0
-            curl_multi_socket_action(rawMulti, ready.socket, ready.bits, &still)
+            act(ready.socket, ready.bits)
         }
         inbox.wakeUp()
         now = clock.now()
@@ -218,9 +219,15 @@ final class CurlLoop: @unchecked Sendable {
     private func fireTimer() {
         guard let timer, timer <= now else { return }
         self.timer = nil
-        var still: Int32 = 0
         // CURL_SOCKET_TIMEOUT is -1.
-        curl_multi_socket_action(rawMulti, -1, 0, &still)
+        act(-1, 0)
+    }
+
+    /// Lets libcurl work on a socket, or on what its timers are for.
+    func act(_ socket: Int32, _ bits: Int32) {
+        readableBytes = TLSReadLimit.bytesPerCall
+        var still: Int32 = 0
+        curl_multi_socket_action(rawMulti, socket, bits, &still)
     }
 
     func collectEnded() {

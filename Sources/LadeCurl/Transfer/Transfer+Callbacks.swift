@@ -190,6 +190,11 @@ extension Transfer {
         }
     }
 
+    /// The connection is made: no proxy answers any more.
+    func endTunnelWatch() {
+        if tunnelBytes > 0, case .running(let handle) = phase { handle.set(CURLOPT_NOPROGRESS, true) }
+    }
+
     /// libcurl is about to send the request over a connection.
     ///
     /// Returns whether it may.

@@ -115,6 +115,8 @@ final class Transfer: @unchecked Sendable {
     var pauses: Int32 = 0
     /// How often libcurl was about to send the request.
     @exclusivity(unchecked) var sendings = 0
+    /// How many bytes of the proxy's answer to CONNECT libcurl has read.
+    @exclusivity(unchecked) var tunnelBytes = 0
     /// Whether libcurl resolves, connects or sends for it: it is not in libcurl's queue.
     @exclusivity(unchecked) var isMoving = false
     /// Whether the sinks were notified of its start.
@@ -271,6 +273,7 @@ final class Transfer: @unchecked Sendable {
     func prepareForSending() {
         sentBytes = 0
         sendings = 0
+        tunnelBytes = 0
         isMoving = false
         pauses = 0
         failure = nil

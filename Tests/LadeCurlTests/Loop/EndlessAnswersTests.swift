@@ -1,0 +1,109 @@
+import Foundation
+import LadeCore
+import LadeCurl
+import LadeTesting
+import Testing
+
+/// Servers that send on and on before a request is sent: they hold up no deadline and no call to another host.
+@Suite("Endless answers while connecting", .timeLimit(.minutes(1)))
+struct EndlessAnswersTests {
+    /// Whether a server got rid of everything, which means that the client has read it.
+    private let hasSentAll = Locked(false)
+
+    /// Sends 64 MiB, more than can be read in the time of a test.
+    private func flood(_ connection: ServerConnection, _ piece: String, count: Int) throws {
+        let block = Data(String(repeating: piece, count: count).utf8)
+        for _ in 0..<((64 << 20) / block.count) { try connection.send(block) }
+        hasSentAll.withLock { $0 = true }
+    }
+
+    /// A server whose handshake never ends: records of HelloRequest messages, which a client has to ignore.
+    private func endlessHandshake(began: Signal) throws -> LoopbackServer {
+        let messages = 4_000
+        let header: [UInt8] = [22, 3, 3, UInt8((4 * messages) >> 8), UInt8((4 * messages) & 0xFF)]
+        let record = Data(header) + Data(count: 4 * messages)
+        return try LoopbackServer(serving: { [hasSentAll] connection in
+            for number in 0..<4_000 {
+                try connection.send(record)
+                // What the sockets hold has been read then.
+                if number == 1_000 { began.raise() }
+            }
+            hasSentAll.withLock { $0 = true }
+            try connection.stall()
+        })
+    }
+
+    private func transport(proxy: LoopbackServer? = nil) throws -> CurlTransport {
+        var settings = TransportSettings()
+        settings.proxy = proxy.map { .proxy(.init(.http, host: "127.0.0.1", port: Int($0.port))) } ?? .direct
+        return try CurlTransport(settings: settings)
+    }
+
+    @Test("finding FH-2 a handshake that never ends does not hold up its time-out")
+    func endsHandshakeInTime() async throws {
+        let server = try endlessHandshake(began: Signal())
+        let transport = try transport()
+        var request = try Request("https://127.0.0.1:\(server.port)/")
+        request.timeouts.connect = .milliseconds(200)
+
+        let error = await #expect(throws: LoadingError.self) { try await transport.send(request, call: Call()) }
+
+        guard case .timedOut(.connect, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(hasSentAll.withLock { $0 } == false)
+        await transport.shutDown()
+    }
+
+    @Test("finding FH-2 a handshake that never ends does not hold up calls to other hosts")
+    func servesOtherHosts() async throws {
+        let began = Signal()
+        let server = try endlessHandshake(began: began)
+        let other = try LoopbackServer { _ in .status(204) }
+        let transport = try transport()
+        let request = try Request("https://127.0.0.1:\(server.port)/")
+        let endless = Task { try await transport.send(request, call: Call()) }
+        try await began.wait()
+
+        #expect(try await transport.send(other.request(), call: Call()).status == 204)
+
+        #expect(hasSentAll.withLock { $0 } == false)
+        endless.cancel()
+        _ = await endless.result
+        await transport.shutDown()
+    }
+
+    @Test(
+        "finding FH-2 an answer to CONNECT that never ends fails after 64 KiB",
+        arguments: [
+            ("HTTP/1.1 407 No\r\nContent-Length: 99999999999\r\n\r\n", "body body body\r\n"),
+            ("HTTP/1.1 502 No\r\nTransfer-Encoding: chunked\r\n\r\n", "4\r\nbody\r\n"),
+            ("HTTP/1.1 502 No\r\n", "X-A: 1\r\n"),
+            ("HTTP/1.1 200 OK\r\n", "X-A: 1\r\n"),
+        ]
+    )
+    func endsTunnelAnswers(_ head: String, _ piece: String) async throws {
+        let proxy = try LoopbackServer(serving: { connection in
+            try connection.readHead()
+            try connection.send(head)
+            try flood(connection, piece, count: 4_000)
+            try connection.stall()
+        })
+        let transport = try transport(proxy: proxy)
+
+        let error = await #expect(throws: LoadingError.self) {
+            try await transport.send(Request("https://elsewhere.test/"), call: Call())
+        }
+
+        let name = "127.0.0.1:\(proxy.port)"
+        switch (head.dropFirst(9).prefix(3), error) {
+        case ("407", .proxy(.authenticationRequired(proxy: name), _)): break
+        case ("502", .proxy(.refused(proxy: name, status: 502), _)): break
+        case ("200", .headTooLarge(.bytes(65_536), _)): break
+        default: Issue.record("\(String(describing: error))")
+        }
+        #expect(hasSentAll.withLock { $0 } == false)
+        await transport.shutDown()
+    }
+}
