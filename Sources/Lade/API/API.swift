@@ -27,9 +27,9 @@ public struct API: Sendable {
     /// The names of query items whose values errors, events and logs must not show.
     public var secretQueryNames: Set<String> = []
     /// Encodes the bodies of requests; JSON by default.
-    public var encoder: any BodyEncoder = JSONEncoder()
+    public var encoder: any BodyEncoder = FastJSONEncoder()
     /// Decodes the bodies of answers; JSON by default.
-    public var decoder: any BodyDecoder = JSONDecoder()
+    public var decoder: any BodyDecoder = FastJSONDecoder()
     /// The status codes that count as success; nil, the default, leaves it to the service.
     public var acceptableStatuses: StatusSet?
     private var failureModel: FailureModel?

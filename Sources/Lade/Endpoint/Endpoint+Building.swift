@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    import FoundationEssentials
 #else
-    public import Foundation
+    import Foundation
 #endif
 
 // Every builder gives a changed copy; the endpoint it was called on stays as it was.
@@ -59,10 +59,10 @@ extension Endpoint {
     /// - Throws: `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
     public func jsonBody(
         _ value: some Encodable,
-        encoder: JSONEncoder = JSONEncoder()
+        encoder: some BodyEncoder = FastJSONEncoder()
     ) throws(LoadingError) -> Endpoint {
         do {
-            return body(.bytes(try encoder.encode(value), contentType: "application/json"))
+            return body(.bytes(try encoder.encode(value), contentType: encoder.contentType))
         } catch {
             throw .requestBodyFailed(error, ErrorContext(request))
         }

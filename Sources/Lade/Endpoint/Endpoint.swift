@@ -32,7 +32,7 @@ public struct Endpoint<Value: Sendable>: Sendable {
 
     let convert: @Sendable (Data, Response) throws -> Value
     // What decodes unless a builder names another.
-    var decoder: any BodyDecoder = JSONDecoder()
+    var decoder: any BodyDecoder = FastJSONDecoder()
     var failureModel: FailureModel?
 
     init(

@@ -114,7 +114,7 @@ public final class LoadRequest: Sendable {
     @discardableResult
     public func responseDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type,
-        decoder: some BodyDecoder = JSONDecoder(),
+        decoder: some BodyDecoder = FastJSONDecoder(),
         _ handler: @escaping @Sendable (LoadOutcome<Value>) -> Void
     ) -> Self {
         response(processedBy: DecodingProcessor(type, decoder: decoder), handler)
@@ -157,7 +157,7 @@ public final class LoadRequest: Sendable {
     /// Sends the request and waits for a decoded value; cancelling the task cancels the request.
     public func decodedOutcome<Value: Decodable & Sendable>(
         _ type: Value.Type,
-        decoder: some BodyDecoder = JSONDecoder()
+        decoder: some BodyDecoder = FastJSONDecoder()
     ) async -> LoadOutcome<Value> {
         await outcome(processedBy: DecodingProcessor(type, decoder: decoder))
     }

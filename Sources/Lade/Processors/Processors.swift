@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// Decodes values from bodies: `JSONDecoder`, `PropertyListDecoder`, or a custom type.
+/// Decodes values from bodies: ``LadeJSON/FastJSONDecoder``, `JSONDecoder`, `PropertyListDecoder`, or a custom type.
 public protocol BodyDecoder: Sendable {
     /// The `Accept` field that an ``API`` sends for answers decoded with it; nil, the default, sends none.
     var acceptedMediaTypes: String? { get }
@@ -17,6 +17,11 @@ extension BodyDecoder {
     public var acceptedMediaTypes: String? { nil }
 }
 
+extension FastJSONDecoder: BodyDecoder {
+    /// JSON, and problems in JSON (RFC 9457).
+    public var acceptedMediaTypes: String? { "application/json, application/problem+json" }
+}
+
 extension JSONDecoder: BodyDecoder {
     /// JSON, and problems in JSON (RFC 9457).
     public var acceptedMediaTypes: String? { "application/json, application/problem+json" }
@@ -24,12 +29,17 @@ extension JSONDecoder: BodyDecoder {
 
 extension PropertyListDecoder: BodyDecoder {}
 
-/// Encodes values as bodies: `JSONEncoder`, `PropertyListEncoder`, or a custom type.
+/// Encodes values as bodies: ``LadeJSON/FastJSONEncoder``, `JSONEncoder`, `PropertyListEncoder`, or a custom type.
 public protocol BodyEncoder: Sendable {
     /// The `Content-Type` of the bodies.
     var contentType: String { get }
     /// Encodes a value.
     func encode<Value: Encodable>(_ value: Value) throws -> Data
+}
+
+extension FastJSONEncoder: BodyEncoder {
+    /// `application/json`.
+    public var contentType: String { "application/json" }
 }
 
 extension JSONEncoder: BodyEncoder {
@@ -47,7 +57,7 @@ public struct DecodingProcessor<Output: Decodable & Sendable>: ResponseProcessor
     private let decoder: any BodyDecoder
 
     /// Makes a processor for a type.
-    public init(_ type: Output.Type, decoder: any BodyDecoder = JSONDecoder()) {
+    public init(_ type: Output.Type, decoder: any BodyDecoder = FastJSONDecoder()) {
         self.decoder = decoder
     }
 

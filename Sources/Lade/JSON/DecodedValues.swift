@@ -1,0 +1,149 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+public import LadeCore
+public import LadeJSON
+
+/// How the values of a body follow one another.
+public enum JSONFraming: Sendable, Hashable {
+    /// As an array when the first character is a bracket, else as lines.
+    case automatic
+    /// A value in each line (NDJSON); blank lines are skipped.
+    case lines
+    /// The elements of an array, and where it is in the document.
+    case array(JSONPointer)
+}
+
+extension ResponseBody {
+    /// The values in the body, decoded one by one while the body arrives.
+    ///
+    /// ```swift
+    /// request.delivery = .streamed
+    /// let response = try await loader.load(request)
+    /// for try await show in response.body.decoded(Show.self) { list.append(show) }
+    /// ```
+    ///
+    /// No more than one chunk and one value that is not complete are in memory. The next chunk is asked for when the values of
+    /// the former are taken, so a slow reader holds the server back. Leaving the loop early, and any error, end the exchange.
+    ///
+    /// - Parameters:
+    ///   - type: The type of the values.
+    ///   - framing: How the values follow one another; found out by the first character by default.
+    ///   - decoder: What decodes each value; ``LadeJSON/FastJSONDecoder`` by default.
+    ///   - valueLimit: The most bytes that a value may have; 16 MiB by default.
+    /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/decoding(_:_:)`` with a `JSONFault`, a
+    ///   ``MissingListFault``, or what the decoder throws, whose coding path begins with the position of the value. The values
+    ///   before it are given first.
+    public func decoded<Value: Decodable>(
+        _ type: Value.Type,
+        from framing: JSONFraming = .automatic,
+        decoder: any BodyDecoder = FastJSONDecoder(),
+        valueLimit: Int = 16 << 20
+    ) -> DecodedValues<Value> {
+        DecodedValues(body: self, framing: framing, decoder: decoder, valueLimit: valueLimit)
+    }
+}
+
+/// The values in a body, decoded while it arrives: ``LadeCore/ResponseBody/decoded(_:from:decoder:valueLimit:)``.
+public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
+    /// A value.
+    public typealias Element = Value
+    /// What reading can throw.
+    public typealias Failure = LoadingError
+
+    let body: ResponseBody
+    let framing: JSONFraming
+    let decoder: any BodyDecoder
+    let valueLimit: Int
+
+    /// Starts the reading; the body of a stream can be read once.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(
+            chunks: body.makeAsyncIterator(),
+            splitter: ValueSplitter(framing, valueLimit: valueLimit),
+            decoder: decoder
+        )
+    }
+
+    /// Walks over the values.
+    public struct Iterator: AsyncIteratorProtocol {
+        // Released at the end and with an error, which ends the exchange.
+        private var chunks: ResponseBody.Iterator?
+        private let splitter: ValueSplitter
+        private let decoder: any BodyDecoder
+        private var position = 0
+
+        init(chunks: ResponseBody.Iterator, splitter: ValueSplitter, decoder: any BodyDecoder) {
+            self.chunks = chunks
+            self.splitter = splitter
+            self.decoder = decoder
+        }
+
+        /// The next value, or nil after the last and after an error.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(LoadingError) -> Value? {
+            while var reading = chunks {
+                do {
+                    if let line = try splitter.next() {
+                        let value = try decoder.decode(Value.self, from: line)
+                        position += 1
+                        return value
+                    }
+                } catch {
+                    chunks = nil
+                    throw .decoding(error.within(position), ErrorContext())
+                }
+                guard !splitter.isFinished else { break }
+                chunks = nil
+                if let chunk = try await reading.next(isolation: actor) {
+                    splitter.consume(chunk)
+                } else {
+                    splitter.finish()
+                }
+                chunks = reading
+            }
+            chunks = nil
+            return nil
+        }
+
+        /// The next value, or nil after the last and after an error.
+        public mutating func next() async throws(LoadingError) -> Value? {
+            try await next(isolation: #isolation)
+        }
+    }
+}
+
+extension Error {
+    /// The error of a value at a position in a list: a coding path begins with it.
+    fileprivate func within(_ position: Int) -> any Error {
+        func moved(_ context: DecodingError.Context) -> DecodingError.Context {
+            .init(
+                codingPath: [PositionKey(position)] + context.codingPath,
+                debugDescription: context.debugDescription,
+                underlyingError: context.underlyingError
+            )
+        }
+        switch self as? DecodingError {
+        case .typeMismatch(let type, let context): return DecodingError.typeMismatch(type, moved(context))
+        case .valueNotFound(let type, let context): return DecodingError.valueNotFound(type, moved(context))
+        case .keyNotFound(let key, let context): return DecodingError.keyNotFound(key, moved(context))
+        case .dataCorrupted(let context): return DecodingError.dataCorrupted(moved(context))
+        default: return self
+        }
+    }
+}
+
+/// The position of a value in a coding path.
+private struct PositionKey: CodingKey {
+    let position: Int
+
+    init(_ position: Int) { self.position = position }
+    init?(intValue: Int) { position = intValue }
+    init?(stringValue: String) { nil }
+
+    var intValue: Int? { position }
+    var stringValue: String { "Index \(position)" }
+}
