@@ -3,7 +3,9 @@ import Testing
 
 @testable import LadeJSON
 
-/// Documents made to cost more than they weigh. `Benchmarks/json --hostile` has them at full size.
+/// Documents made to cost more than they weigh.
+///
+/// `Benchmarks/json --hostile` has them at full size.
 @Suite("Hostile documents", .timeLimit(.minutes(1)))
 struct HostileDocumentTests {
     private static let brackets = Data(repeating: UInt8(ascii: "["), count: 64 << 20)

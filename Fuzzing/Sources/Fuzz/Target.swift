@@ -23,6 +23,7 @@ let targets: [Target] = [
     .contentCoding,
     .jsonSplitter,
     .jsonDecoder,
+    .jsonEncoder,
     .images,
 ]
 
