@@ -1,5 +1,3 @@
-public import LadeCore
-
 /// How much of a download or an upload is done.
 public struct TransferProgress: Sendable, Hashable {
     /// The bytes so far.

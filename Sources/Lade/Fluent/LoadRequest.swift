@@ -335,7 +335,7 @@ public struct RequiredJSONProcessor: ResponseProcessor {
 
     /// Parses the bytes.
     ///
-    /// - Throws: ``ProcessingFault/emptyBody`` without bytes, ``JSONFault`` saying where the text is no JSON.
+    /// - Throws: ``ProcessingFault/emptyBody`` without bytes, `JSONFault` saying where the text is no JSON.
     public func process(_ input: Data, of response: Response) throws -> JSONValue {
         guard !input.isEmpty else { throw ProcessingFault.emptyBody }
         return try JSONValue(parsing: input)

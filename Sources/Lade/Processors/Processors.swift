@@ -79,7 +79,7 @@ public struct JSONProcessor: ResponseProcessor {
 
     /// Parses the bytes; nil when there are none.
     ///
-    /// - Throws: ``JSONFault`` with the position at which the text is not JSON.
+    /// - Throws: `JSONFault` with the position at which the text is not JSON.
     public func process(_ input: Data, of response: Response) throws -> JSONValue? {
         input.isEmpty ? nil : try JSONValue(parsing: input)
     }

@@ -64,6 +64,8 @@ extension CommandError {
         case .redirectRefused: (.redirects, "See where it leads with -i and without -L.")
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
         case .notStored: (.usage, "Allow the server to be asked.")
+        case .unacceptableStatus(401, let context) where context.detail != nil:
+            (Status(401).exitCode, "Check the credentials, or get new ones.")
         case .unacceptableStatus(let status, _): (status.exitCode, advice(on: status))
         case .decoding: (.decoding, "Look at the answer with “lade get”.")
         case .transport: (.network, "Say --verbose to see the whole story.")

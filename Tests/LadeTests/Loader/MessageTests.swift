@@ -1,0 +1,62 @@
+import Foundation
+import Lade
+import LadeTesting
+import Testing
+
+@Suite("Sentences of errors", .timeLimit(.minutes(1)))
+struct MessageTests {
+    @Test("issue 13 a 401 names the authoriser whose credentials it refuses, and one without credentials does not")
+    func namesTheRefused() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.status(401))
+        let scope = try CredentialScope("https://svc.example.com")
+        let account = rig.service.account(authorisers: [BearerAuthoriser(token: "t", scope: scope)])
+        let loader = account.makeLoader()
+
+        let refused = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
+        let missing = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+
+        let head = "GET https://svc.example.com/thing: The server answered 401"
+        #expect(refused?.description == head + ": it refuses the credentials of Bearer.")
+        #expect(missing?.description == head + ".")
+    }
+
+    @Test("issue 13 a 401 after a replay names the authoriser, too")
+    func namesTheRefusedAgain() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.status(401))
+        let scope = try CredentialScope("https://svc.example.com")
+        let authoriser = BearerAuthoriser(scope: scope, identifier: "session") { _, _ in .init("t") }
+        let loader = rig.service.account(authorisers: [authoriser]).makeLoader()
+
+        let refused = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
+
+        #expect(refused?.description.hasSuffix("401: it refuses the credentials of session.") == true)
+        #expect(rig.transport.requests.count == 2)
+    }
+
+    @Test("issue 13 a stream that ends because its loader was released says so, and one that is cancelled does not")
+    func namesTheRelease() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.steps([.bytes(Data("one".utf8)), .stall]))
+        var request = try rig.request()
+        request.delivery = .streamed
+        var loader: Loader? = rig.service.anonymous.makeLoader()
+        let response = try await #require(loader).load(request)
+        var iterator = response.body.makeAsyncIterator()
+        _ = try await iterator.next()
+
+        loader = nil
+
+        let error = await failure { () throws(LoadingError) in try await iterator.next() }
+        #expect(error?.isCancellation == true)
+        let sentence = "The call was cancelled: its loader was released while its body was being read."
+        #expect(error?.description == "GET https://svc.example.com/thing: " + sentence)
+
+        let kept = try await rig.loader.load(request)
+        kept.body.cancel()
+        let cancelled = await failure { () throws(LoadingError) in try await kept.body.collect() }
+        #expect(cancelled?.isCancellation == true)
+        #expect(cancelled?.description.contains("released") == false)
+    }
+}
