@@ -32,6 +32,15 @@ public struct Harvest: Sendable {
         ///
         /// There is no journal.
         case writer(@Sendable (Data) throws -> Void)
+
+        /// A file, with a journal beside it unless another one is named.
+        ///
+        /// - Throws: `LoadingError.file` for a URL that names no file.
+        public static func file(_ file: URL, journal: URL? = nil) throws(LoadingError) -> Destination {
+            let path = try file.localPath(for: .write)
+            guard let journal else { return .file(path) }
+            return .file(path, journal: try journal.localPath(for: .write))
+        }
     }
 
     /// What happens to items whose identity occurred before.
