@@ -72,6 +72,14 @@ struct Fetch: Sendable {
         let upload = uploadLine(of: &call.request)
         defer { upload?.withLock { $0.end() } }
         let request = call.request
+        if settings.printsCurl {
+            if output.showsSecrets { console.secrets.showSecrets() }
+            try console.write(CurlLine(settings, call).text + "\n")
+            return .success
+        }
+        var facts = WriteOut.Facts(request: request)
+        let collector = FactCollector()
+        let start = context.time.now
         let witness = try Witness(output, settings.policy, context)
         defer { witness.flush() }
         let account = try await context.account(
@@ -79,25 +87,29 @@ struct Fetch: Sendable {
             settings.policy,
             for: .call,
             call,
-            witness: witness
+            witness: witness,
+            observers: output.writeOut == nil ? [] : [collector]
         )
         do throws(CommandError) {
             // The loader is held until the body is written: a body ends with the loader it came by.
             let loader = account.makeLoader()
             defer { withExtendedLifetime(loader) {} }
             switch file {
-            case .regular: try await download(request, by: loader, to: output.path, witness)
-            case nil where output.usesRemoteName: try await download(request, by: loader, to: nil, witness)
-            case .special(let device): try await stream(request, by: loader, to: device, witness)
-            case nil: try await stream(request, by: loader, to: nil, witness)
+            case .regular: try await download(request, by: loader, to: output.path, witness, &facts)
+            case nil where output.usesRemoteName: try await download(request, by: loader, to: nil, witness, &facts)
+            case .special(let device): try await stream(request, by: loader, to: device, witness, &facts)
+            case nil: try await stream(request, by: loader, to: nil, witness, &facts)
             }
         } catch {
             await account.service.shutDown()
+            facts.error = error
+            if !error.isQuiet { try? writeOut(&facts, collector, since: start) }
             // The failure is what the user is told; a session that cannot be kept besides adds nothing to it.
             try? call.finish(settings.session, console)
             throw error
         }
         await account.service.shutDown()
+        try writeOut(&facts, collector, since: start)
         try call.finish(settings.session, console)
         return .success
     }
@@ -109,7 +121,8 @@ struct Fetch: Sendable {
         _ request: Request,
         by loader: Loader,
         to path: String?,
-        _ witness: Witness
+        _ witness: Witness,
+        _ facts: inout WriteOut.Facts
     ) async throws(CommandError) {
         let line = showsProgress ? Locked(ProgressLine(console.talk, total: nil, time: context.time)) : nil
         defer { line?.withLock { $0.end() } }
@@ -133,6 +146,7 @@ struct Fetch: Sendable {
             throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
                 ?? witness.failure(error)
         }
+        (facts.response, facts.path) = (download.response, download.path)
         guard path == nil, !output.isSilent else { return }
         console.talk.write("lade: Saved as \(download.path.escapedForDisplay()).\n")
     }
@@ -158,7 +172,8 @@ struct Fetch: Sendable {
         _ request: Request,
         by loader: Loader,
         to device: Descriptor?,
-        _ witness: Witness
+        _ witness: Witness,
+        _ facts: inout WriteOut.Facts
     ) async throws(CommandError) {
         // What a device could not keep shows when it is written to; closing it adds nothing.
         defer { try? device?.close() }
@@ -169,12 +184,15 @@ struct Fetch: Sendable {
         } catch {
             throw witness.failure(error)
         }
+        facts.response = response
         if device != nil, !isAccepted(response), !output.isSilent, !output.failsWithoutBody {
             ServerMessage.show(response, await load.message(), on: console)
         } else if device == nil || isAccepted(response) {
             var sink = sink(for: response, device)
             try await begin(response, in: &sink)
-            if writesBody(of: response) {
+            if let selection = output.selection, device == nil, isAccepted(response), response.request.method != .head {
+                try await copy(selection, of: response, &load, witness)
+            } else if writesBody(of: response) {
                 try await copy(response, of: &load, to: &sink, witness, isDevice: device != nil)
             }
             try await sink.finish()
@@ -218,7 +236,7 @@ struct Fetch: Sendable {
         var progress = isShown ? ProgressLine(console.talk, total: load.length, time: context.time) : nil
         defer { progress?.end() }
         var received: Int64 = 0
-        while !sink.isSated, let piece = try await next(of: &load, for: sink, witness) {
+        while !sink.isSated, let piece = try await next(of: &load, canBeginAnew: sink.canBeginAnew, witness) {
             switch piece {
             case .bytes(let chunk):
                 received += Int64(chunk.count)
@@ -235,13 +253,63 @@ struct Fetch: Sendable {
         }
     }
 
+    /// Writes a part of a JSON answer, once all of it has come.
+    private func copy(
+        _ selection: JSONSelection,
+        of response: Response,
+        _ load: inout ResumableLoad,
+        _ witness: Witness
+    ) async throws(CommandError) {
+        let limit = min(JSONSelection.limit, output.maximumSize ?? .max)
+        var bytes = Data()
+        let tooLarge = LoadingError.bodyTooLarge(limit: limit, announced: nil, ErrorContext(response.request))
+        while let piece = try await next(of: &load, canBeginAnew: true, witness) {
+            switch piece {
+            case .bytes(let chunk): bytes.append(chunk)
+            case .anew(let response):
+                try checkStatus(of: response, witness)
+                bytes = Data()
+            }
+            guard bytes.count <= limit else { throw witness.failure(tooLarge) }
+        }
+        let text: String
+        do throws(JSONSelection.Fault) {
+            text = try selection.text(of: bytes)
+        } catch {
+            throw .selection(error, selection.pointer)
+        }
+        let isText = selection.isRaw && text.first != "{" && text.first != "["
+        var sink: any BodySink =
+            console.laysOut
+            ? TerminalSink(console, contentType: isText ? "text/plain" : "application/json") : PipeSink(console.output)
+        try await sink.write(Data(text.utf8))
+        try await sink.finish()
+    }
+
+    /// Writes what `--write-out` wants after a call.
+    private func writeOut(
+        _ facts: inout WriteOut.Facts,
+        _ collector: FactCollector,
+        since start: Instant
+    ) throws(CommandError) {
+        guard let format = output.writeOut else { return }
+        collector.complete(&facts)
+        facts.elapsed = start.duration(to: context.time.now)
+        let text = format.text(facts)
+        guard console.laysOut else { return try console.write(text) }
+        // What a server says in it must not control the terminal; line ends are the format's.
+        var shown = TerminalText(.plain)
+        let plain = shown.text(of: Data(text.utf8))
+        try console.write(plain)
+    }
+
     private func next(
         of load: inout ResumableLoad,
-        for sink: any BodySink,
+        canBeginAnew: Bool,
         _ witness: Witness
     ) async throws(CommandError) -> ResumableLoad.Piece? {
         do throws(LoadingError) {
-            return try await load.next(mayBeginAnew: sink.canBeginAnew)
+            return try await load.next(mayBeginAnew: canBeginAnew)
         } catch {
             throw witness.failure(error)
         }

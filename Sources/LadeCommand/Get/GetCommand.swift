@@ -5,17 +5,39 @@ struct GetSettings: CallSettings {
     var output = OutputSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
+    /// Whether the call is printed as a line for curl instead of being made.
+    var printsCurl = false
 
     static let rows: [OptionRow<GetSettings>] =
         RequestSettings.rows.lifted(\.request)
+        + curlRows
         + SessionSettings.rows.lifted(\.session)
         + OutputSettings.rows.lifted(\.output).map(\.fittingHelp)
         + PolicySettings.rows.lifted(\.policy)
         + ConnectionSettings.rows.lifted(\.connection).rare()
 
+    private static let curlRows: [OptionRow<GetSettings>] = [
+        .flag("curl", .request, "Print the call as a curl command, and send nothing", isCommon: false) {
+            $0.printsCurl = true
+        },
+        .value(
+            "from-curl",
+            "LINE",
+            .request,
+            "Read a curl command line",
+            details:
+                "The line as a browser or a manual gives it, in quotes. What curl has and lade has not is refused by "
+                + "name.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in try CurlReader.read(value, into: &settings) },
+    ]
+
     func validateRest() throws(CommandError) {
         if output.usesRemoteName, output.path != nil {
             throw .usage("both --output and --remote-name", advice: "Choose one of them.")
+        }
+        if output.selection != nil, output.path != nil || output.usesRemoteName {
+            throw .usage("--select with a file", advice: "Print the part to a file with >, or download without it.")
         }
         if output.path != nil, !request.otherAddresses.isEmpty {
             throw .usage("one --output for several addresses", advice: "-O names each file like its remote file.")
@@ -37,7 +59,7 @@ struct GetSettings: CallSettings {
 
 extension OptionRow {
     /// The same row, without a line of its own where the help has no room for it.
-    fileprivate var fittingHelp: OptionRow { ["force", "ignore-status"].contains(info.name) ? rare : self }
+    fileprivate var fittingHelp: OptionRow { ["fail", "force", "ignore-status"].contains(info.name) ? rare : self }
 }
 
 extension Command {

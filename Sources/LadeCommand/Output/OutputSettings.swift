@@ -1,3 +1,5 @@
+import Lade
+
 /// What becomes of an answer.
 struct OutputSettings: Sendable {
     /// When to use colours.
@@ -21,6 +23,9 @@ struct OutputSettings: Sendable {
     var colour = Colour.automatic
     var eventsPath: String?
     var maximumSize: Int?
+    var writeOut: WriteOut?
+    var pointer: JSONPointer?
+    var writesRawStrings = false
 
     /// The options that fill this in.
     static let rows: [OptionRow<OutputSettings>] = [
@@ -72,6 +77,28 @@ struct OutputSettings: Sendable {
             isCommon: false
         ) { $0.showsSecrets = true },
         .value(
+            "select",
+            "/POINTER",
+            .output,
+            "Print this part of a JSON answer alone",
+            details: "A JSON Pointer (RFC 6901): /items/0/title. The part is printed as the server wrote it."
+        ) { settings, value throws(CommandError) in
+            settings.pointer = try PagingSettings.pointer(value, of: "--select")
+        },
+        .flag("raw-output", letter: "r", .output, "Print a JSON string without quotes", isCommon: false) {
+            $0.writesRawStrings = true
+        },
+        .value(
+            "write-out",
+            letter: "w",
+            "FORMAT",
+            .output,
+            "Print this after the call: '%{http_code}'",
+            details: "The variables are " + WriteOut.Variable.allCases.map(\.rawValue).joined(separator: ", ")
+                + ", and %header{Name}. \\n is a line end, %% a percent sign.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in settings.writeOut = try WriteOut(value) },
+        .value(
             "color",
             "WHEN",
             .output,
@@ -107,6 +134,12 @@ struct OutputSettings: Sendable {
             completion: .files
         ) { $0.eventsPath = $1 },
     ]
+
+    /// The part of the answer that is printed; nil for all of it.
+    var selection: JSONSelection? {
+        guard pointer != nil || writesRawStrings else { return nil }
+        return JSONSelection(pointer: pointer ?? [], isRaw: writesRawStrings)
+    }
 
     /// Whether an error is put into words.
     var tellsErrors: Bool { !isSilent || showsErrors }

@@ -1,0 +1,177 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// A call as a line that makes the same request with curl; secrets are shown on request alone.
+struct CurlLine {
+    private let settings: GetSettings
+    private let call: PreparedCall
+    private let showsSecrets: Bool
+
+    /// Prepares the line of a call.
+    init(_ settings: GetSettings, _ call: PreparedCall) {
+        self.settings = settings
+        self.call = call
+        showsSecrets = settings.output.showsSecrets
+    }
+
+    /// The line, of printable characters alone.
+    var text: String {
+        let words = ["curl"] + method + [address] + headers + cookies + body + policy + connection + output
+        return words.map(ShellWords.quoted).joined(separator: " ")
+    }
+
+    private var request: Request { call.request }
+
+    private var method: [String] {
+        let implied: Method =
+            settings.request.isHead
+            ? .head
+            : settings.request.uploadPath != nil ? .put : request.hasBody ? .post : .get
+        let head = settings.request.isHead ? ["-I"] : []
+        return head + (request.method == implied ? [] : ["-X", request.method.rawValue])
+    }
+
+    private var address: String {
+        showsSecrets
+            ? request.url.absoluteString : request.url.redacted(secretQueryNames: request.secretQueryNames)
+    }
+
+    private var headers: [String] {
+        let implied = ["Accept: */*", "User-Agent: lade/\(Version.number)"]
+        var lines: [String] = []
+        for field in request.headers {
+            let value = showsSecrets ? field.value : field.redactedValue
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
+            if !implied.contains(line), !(usesJSONOption && line == "Accept: application/json") { lines.append(line) }
+        }
+        if let type = request.body?.contentType, usesData, !request.headers.contains("Content-Type"),
+            type != "application/x-www-form-urlencoded"
+        {
+            lines.append("Content-Type: \(type)")
+        }
+        if case .bearer = settings.policy.authorisation { lines.append("Authorization: Bearer <redacted>") }
+        return lines.flatMap { ["-H", $0] } + basicUser
+    }
+
+    private var basicUser: [String] {
+        if case .basic(let user) = settings.policy.authorisation { ["-u", user] } else { [] }
+    }
+
+    private var cookies: [String] {
+        let held = call.session?.cookies ?? []
+        let pairs = held.map { "\($0.name)=\(showsSecrets ? $0.value.reveal() : "<redacted>")" }
+        var words = pairs.isEmpty ? [] : ["-b", pairs.joined(separator: "; ")]
+        words += settings.session.cookieFiles.flatMap { ["-b", $0] }
+        return words + (settings.session.cookieOutput.map { ["-c", $0] } ?? [])
+    }
+
+    // MARK: - Body
+
+    private var usesJSONOption: Bool { !settings.request.json.isEmpty }
+
+    /// Whether the body is given by `--data`, which is of a form unless a field says otherwise.
+    private var usesData: Bool { settings.request.hasItemBody && !isMultipart }
+
+    private var isMultipart: Bool {
+        request.body?.contentType?.hasPrefix("multipart/") == true
+    }
+
+    private var body: [String] {
+        let given = settings.request
+        if isMultipart { return form }
+        if usesData, case .bytes(let bytes) = request.body?.content {
+            return ["--data-raw", String(decoding: bytes, as: UTF8.self)]
+        }
+        if !given.data.isEmpty, !given.sendsDataInQuery { return given.data.flatMap(Self.words) }
+        if !given.json.isEmpty { return given.json.flatMap { ["--json", Self.value($0)] } }
+        if let path = given.uploadPath { return ["-T", path] }
+        if given.readsStandardInput || given.items.contains(.standardInput) { return ["--data-binary", "@-"] }
+        return []
+    }
+
+    private var form: [String] {
+        var words: [String] = []
+        for part in settings.request.formParts {
+            switch part.content {
+            case .text(let text): words += ["--form-string", "\(part.name)=\(text)"]
+            case .fieldFile(let path): words += ["-F", "\(part.name)=<\(path)"]
+            case .file(let path):
+                let type = part.contentType.map { ";type=\($0)" } ?? ""
+                let name = part.fileName.map { ";filename=\($0)" } ?? ""
+                words += ["-F", "\(part.name)=@\(path)\(type)\(name)"]
+            }
+        }
+        for item in settings.request.items {
+            switch item {
+            case .text(let name, let value), .json(let name, let value): words += ["--form-string", "\(name)=\(value)"]
+            case .textFile(let name, let path), .jsonFile(let name, let path): words += ["-F", "\(name)=<\(path)"]
+            case .file(let name, let path): words += ["-F", "\(name)=@\(path)"]
+            case .query, .header, .headerFile, .standardInput: break
+            }
+        }
+        return words
+    }
+
+    private static func words(_ piece: RequestSettings.Piece) -> [String] {
+        switch piece {
+        case .text: ["--data-raw", value(piece)]
+        case .file(_, strippingLineEnds: true): ["-d", value(piece)]
+        case .file: ["--data-binary", value(piece)]
+        case .encoded(let name, .file(let path, _)): ["--data-urlencode", "\(name)@\(path)"]
+        case .encoded(let name, let text): ["--data-urlencode", "\(name)=\(value(text))"]
+        }
+    }
+
+    private static func value(_ piece: RequestSettings.Piece) -> String {
+        switch piece {
+        case .text(let text): text
+        case .file(let path, _): "@\(path)"
+        case .encoded(_, let piece): value(piece)
+        }
+    }
+
+    // MARK: - The rest
+
+    private var policy: [String] {
+        let policy = settings.policy
+        var words = policy.followsRedirects || policy.redirectLimit != nil ? ["-L"] : []
+        if let limit = policy.redirectLimit { words += ["--max-redirs", "\(limit)"] }
+        if let retries = policy.retries { words += ["--retry", "\(retries)"] }
+        return words
+    }
+
+    private var connection: [String] {
+        let connection = settings.connection
+        var words: [String] = []
+        if let time = connection.timeouts.whole { words += ["-m", WriteOut.seconds(time)] }
+        if let proxy = connection.proxy {
+            let user =
+                proxy.credentials.map { "\($0.user):\(showsSecrets ? $0.password.reveal() : "<redacted>")@" } ?? ""
+            let scheme = proxy.kind == .http ? "http" : "socks5h"
+            words += ["-x", "\(scheme)://\(user)\(proxy.host):\(proxy.port)"]
+        }
+        if let file = connection.authorityFile { words += ["--cacert", file] }
+        if let file = connection.certificateFile { words += ["-E", file] }
+        if let file = connection.keyFile { words += ["--key", file] }
+        if connection.isInsecure { words.append("-k") }
+        if case .unixSocket(let path) = connection.destination { words += ["--unix-socket", path] }
+        if case .http1_1 = connection.version { words.append("--http1.1") }
+        if case .http2PriorKnowledge = connection.version { words.append("--http2-prior-knowledge") }
+        if connection.decodesContent { words.append("--compressed") }
+        return words
+    }
+
+    private var output: [String] {
+        let output = settings.output
+        var words = output.path.map { ["-o", $0] } ?? (output.usesRemoteName ? ["-O"] : [])
+        if output.continuesFile { words += ["-C", "-"] }
+        if output.includesHead { words.append("-i") }
+        if output.failsWithoutBody { words.append("-f") }
+        if output.isSilent { words.append("-s") }
+        return words
+    }
+}

@@ -1,0 +1,135 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// A value within a JSON text, found by a pointer (RFC 6901) and kept as it was written.
+struct JSONSelection: Sendable, Equatable {
+    /// Why there is no value.
+    enum Fault: Error, Equatable {
+        /// The text is no JSON.
+        case noJSON
+        /// Nothing is at that place.
+        case nothingThere
+    }
+
+    var pointer: JSONPointer
+    /// Whether a string is written without quotes and escapes.
+    var isRaw: Bool
+
+    // What is larger is for tools that read streams.
+    static let limit = 256 << 20
+
+    /// The value, with a line end behind it.
+    func text(of bytes: Data) throws(Fault) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self)?.withoutMark, JSONValue.isValid(text) else {
+            throw .noJSON
+        }
+        var walk = Walk(rest: text.utf8[...])
+        walk.skipSpace()
+        for token in pointer.tokens {
+            guard let place = Self.place(of: token, in: walk) else { throw .nothingThere }
+            walk = place
+        }
+        let value = String(Substring(walk.value()))
+        if isRaw, value.hasPrefix("\""), let string = Self.decoded(value) { return string + "\n" }
+        return value + "\n"
+    }
+
+    /// Where the value of a member or an element starts; of a member that occurs twice it is the last.
+    private static func place(of token: String, in container: Walk) -> Walk? {
+        var walk = container
+        let isObject = walk.take("{")
+        guard isObject || walk.take("[") else { return nil }
+        var found: Walk?
+        var index = 0
+        walk.skipSpace()
+        if walk.rest.first == UInt8(ascii: "}") || walk.rest.first == UInt8(ascii: "]") { return nil }
+        repeat {
+            walk.skipSpace()
+            var isWanted = token == String(index)
+            if isObject {
+                isWanted = decoded(String(Substring(walk.value()))) == token
+                walk.skipSpace()
+                _ = walk.take(":")
+                walk.skipSpace()
+            }
+            if isWanted { found = walk }
+            _ = walk.value()
+            walk.skipSpace()
+            index += 1
+        } while walk.take(",")
+        return found
+    }
+
+    /// Walks over a text that is known to be JSON.
+    private struct Walk {
+        var rest: Substring.UTF8View
+
+        mutating func skipSpace() {
+            while let byte = rest.first, byte <= 0x20 { rest.removeFirst() }
+        }
+
+        mutating func take(_ character: Unicode.Scalar) -> Bool {
+            guard rest.first == UInt8(ascii: character) else { return false }
+            rest.removeFirst()
+            return true
+        }
+
+        /// Passes a value, and returns it.
+        mutating func value() -> Substring.UTF8View {
+            let start = rest
+            var depth = 0
+            repeat {
+                guard let byte = rest.first else { break }
+                switch byte {
+                case UInt8(ascii: "\""): skipString()
+                case UInt8(ascii: "{"), UInt8(ascii: "["):
+                    depth += 1
+                    rest.removeFirst()
+                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    depth -= 1
+                    rest.removeFirst()
+                case UInt8(ascii: ","), UInt8(ascii: ":"), ...0x20: rest.removeFirst()
+                default: rest = rest.drop { $0 > 0x20 && !",:]}".utf8.contains($0) }
+                }
+            } while depth > 0
+            return start[..<rest.startIndex]
+        }
+
+        private mutating func skipString() {
+            rest.removeFirst()
+            while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+                if byte == UInt8(ascii: "\\") { rest.removeFirst() }
+            }
+        }
+    }
+
+    private static func decoded(_ string: String) -> String? {
+        // A string with half a surrogate pair cannot be decoded, and names nothing.
+        try? JSONDecoder().decode(String.self, from: Data(string.utf8))
+    }
+}
+
+extension String {
+    /// The text without a byte order mark.
+    fileprivate var withoutMark: String { hasPrefix("\u{FEFF}") ? String(unicodeScalars.dropFirst()) : self }
+}
+
+extension CommandError {
+    /// A selection found nothing.
+    static func selection(_ fault: JSONSelection.Fault, _ pointer: JSONPointer) -> CommandError {
+        switch fault {
+        case .noJSON:
+            CommandError(what: "The answer is no JSON.", advice: "Look at it without --select.", code: .decoding)
+        case .nothingThere:
+            CommandError(
+                what: "The answer has nothing at \(pointer).",
+                advice: "Look at it without --select; names and numbers are separated by slashes.",
+                code: .decoding
+            )
+        }
+    }
+}

@@ -1,0 +1,192 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// A text that is written after a call, with variables as curl has them: `%{http_code} %{time_total}\n`.
+struct WriteOut: Sendable {
+    private enum Piece: Sendable {
+        case text(String)
+        case variable(Variable)
+        case header(String)
+    }
+
+    /// What can stand between `%{` and `}`.
+    enum Variable: String, CaseIterable, Sendable {
+        case contentType = "content_type"
+        case errorMessage = "errormsg"
+        case exitCode = "exitcode"
+        case filename = "filename_effective"
+        case status = "http_code"
+        case version = "http_version"
+        case method
+        case redirects = "num_redirects"
+        case retries = "num_retries"
+        case redirectURL = "redirect_url"
+        case remoteAddress = "remote_ip"
+        case remotePort = "remote_port"
+        case responseCode = "response_code"
+        case scheme
+        case downloaded = "size_download"
+        case headSize = "size_header"
+        case requestSize = "size_request"
+        case uploaded = "size_upload"
+        case downloadSpeed = "speed_download"
+        case uploadSpeed = "speed_upload"
+        case secureConnect = "time_appconnect"
+        case connect = "time_connect"
+        case nameLookup = "time_namelookup"
+        case preTransfer = "time_pretransfer"
+        case firstByte = "time_starttransfer"
+        case total = "time_total"
+        case url
+        case finalURL = "url_effective"
+    }
+
+    /// What is known of a call when it is over.
+    struct Facts: Sendable {
+        var request: Request
+        var response: Response?
+        var path: String?
+        var error: CommandError?
+        var metrics = Metrics()
+        var redirects = 0
+        var attempts = 1
+        var elapsed = Duration.zero
+    }
+
+    private var pieces: [Piece] = []
+
+    /// Reads a format.
+    ///
+    /// - Throws: A usage error for a variable that there is not.
+    init(_ format: String) throws(CommandError) {
+        var text = ""
+        var rest = format[...]
+        while let character = rest.popFirst() {
+            switch (character, rest.first) {
+            case ("\\", "n"): text.append("\n")
+            case ("\\", "r"): text.append("\r")
+            case ("\\", "t"): text.append("\t")
+            case ("\\", "\\"): text.append("\\")
+            case ("%", "%"): text.append("%")
+            case ("%", "{"):
+                guard let end = rest.firstIndex(of: "}") else {
+                    throw .usage("--write-out: “%{” without “}”", advice: "Write %{http_code}; %% is a percent sign.")
+                }
+                pieces.append(.text(text))
+                text = ""
+                pieces.append(.variable(try Self.variable(rest[..<end].dropFirst())))
+                rest = rest[end...]
+            case ("%", "h") where rest.hasPrefix("header{"):
+                guard let end = rest.firstIndex(of: "}") else {
+                    throw .usage("--write-out: “%header{” without “}”", advice: "Write %header{Content-Type}.")
+                }
+                pieces += [.text(text), .header(String(rest[..<end].dropFirst("header{".count)))]
+                text = ""
+                rest = rest[end...]
+            default:
+                text.append(character)
+                continue
+            }
+            rest.removeFirst()
+        }
+        pieces.append(.text(text))
+    }
+
+    private static func variable(_ name: Substring) throws(CommandError) -> Variable {
+        if let variable = Variable(rawValue: String(name)) { return variable }
+        let names = Variable.allCases.map(\.rawValue)
+        let nearest = Suggestion.nearest(to: String(name), among: names).map { "; did you mean “\($0)”?" } ?? ""
+        throw .usage(
+            "--write-out: there is no variable “\(name)”" + nearest,
+            advice: "“lade help --man” lists them, among them http_code, time_total, size_download and url."
+        )
+    }
+
+    /// The text for a call.
+    func text(_ facts: Facts) -> String {
+        pieces.map { piece in
+            switch piece {
+            case .text(let text): text
+            case .variable(let variable): Self.value(variable, facts)
+            case .header(let name): facts.response?.headers[name] ?? ""
+            }
+        }.joined()
+    }
+
+    private static func value(_ variable: Variable, _ facts: Facts) -> String {
+        let metrics = facts.metrics
+        let response = facts.response
+        return switch variable {
+        case .contentType: response?.headers["Content-Type"] ?? ""
+        case .errorMessage: facts.error?.what ?? ""
+        case .exitCode: "\(facts.error?.code.rawValue ?? 0)"
+        case .filename: facts.path ?? ""
+        case .status, .responseCode: response.map { "\($0.status)" } ?? "000"
+        case .version: version(response?.version)
+        case .method: (response?.request ?? facts.request).method.rawValue
+        case .redirects: "\(facts.redirects)"
+        case .retries: "\(max(0, facts.attempts - 1))"
+        case .redirectURL: response.flatMap { $0.status.code / 100 == 3 ? $0.headers["Location"] : nil } ?? ""
+        case .remoteAddress: metrics.remoteAddress ?? ""
+        case .remotePort: "\(metrics.remotePort ?? 0)"
+        case .scheme: (response?.request ?? facts.request).url.scheme ?? ""
+        case .downloaded: "\(metrics.responseBodyBytes)"
+        case .headSize: "\(metrics.responseHeadBytes)"
+        case .requestSize: "\(metrics.requestHeadBytes)"
+        case .uploaded: "\(metrics.requestBodyBytes)"
+        case .downloadSpeed: "\(ProgressLine.rate(metrics.responseBodyBytes, in: metrics.total ?? facts.elapsed))"
+        case .uploadSpeed: "\(ProgressLine.rate(metrics.requestBodyBytes, in: metrics.total ?? facts.elapsed))"
+        case .secureConnect: seconds(metrics.secureConnect)
+        case .connect: seconds(metrics.connect)
+        case .nameLookup: seconds(metrics.nameLookup)
+        case .preTransfer: seconds(metrics.requestStarted)
+        case .firstByte: seconds(metrics.firstByte)
+        case .total: seconds(facts.elapsed)
+        case .url: facts.request.url.absoluteString
+        case .finalURL: (response?.request ?? facts.request).url.absoluteString
+        }
+    }
+
+    private static func version(_ version: HTTPVersion?) -> String {
+        version.map { String($0.rawValue.drop { $0 != "/" }.dropFirst()) } ?? "0"
+    }
+
+    /// Seconds with six digits behind the point, as curl writes them.
+    static func seconds(_ duration: Duration?) -> String {
+        let microseconds = (duration ?? .zero).wholeNanoseconds / 1_000
+        return "\(microseconds / 1_000_000)."
+            + "\(microseconds % 1_000_000)".leftPadded(to: 6).replacing(" ", with: "0")
+    }
+}
+
+/// Collects what ``WriteOut`` says of a call while it is made.
+final class FactCollector: EventSink {
+    private struct State {
+        var metrics = Metrics()
+        var redirects = 0
+        var attempts = 1
+    }
+
+    private let state = Locked(State())
+
+    func record(_ event: Event, of call: Call) {
+        state.withLock { state in
+            switch event {
+            case .exchangeFinished(let metrics): state.metrics = metrics
+            case .exchangeFailed(_, let metrics): state.metrics = metrics
+            case .redirectFollowed: state.redirects += 1
+            case .attemptStarted(let number): state.attempts = max(state.attempts, number)
+            default: break
+            }
+        }
+    }
+
+    /// Adds to the facts what was collected.
+    func complete(_ facts: inout WriteOut.Facts) {
+        (facts.metrics, facts.redirects, facts.attempts) = state.withLock { ($0.metrics, $0.redirects, $0.attempts) }
+    }
+}

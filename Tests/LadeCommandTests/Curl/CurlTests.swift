@@ -1,0 +1,148 @@
+import Foundation
+import Lade
+import LadeTesting
+import Testing
+
+@testable import LadeCommand
+
+@Suite(.timeLimit(.minutes(1)))
+struct CurlTests {
+    private func settings(_ arguments: [String]) throws(CommandError) -> GetSettings {
+        guard case .run(let settings) = try ArgumentParser(command: "lade get", rows: GetSettings.rows).parse(arguments)
+        else { throw .usage("help") }
+        return settings
+    }
+
+    private func line(_ arguments: [String]) async throws -> String {
+        let settings = try settings(arguments)
+        let context = CommandContext(table: .standard, console: Console(), interruption: Interruption())
+        return CurlLine(settings, try await PreparedCall(settings, context)).text
+    }
+
+    @Test(
+        "prints a call as a curl command",
+        arguments: [
+            (["https://h/a?b=c d"], "curl 'https://h/a?b=c%20d' --compressed"),
+            (["https://h/", "-X", "PUT", "X-A:it's"], #"curl -X PUT https://h/ -H 'X-A: it'\''s' --compressed"#),
+            (
+                ["https://h/", "a[b]=1", "--raw"],
+                #"curl https://h/ -H 'Accept: application/json' -H 'Content-Type: application/json' "#
+                    + #"--data-raw '{"a":{"b":"1"}}'"#
+            ),
+            (["https://h/", "--form", "a=b", "--raw"], "curl https://h/ --data-raw a=b"),
+            (["https://h/", "--json", "{}", "--raw"], "curl https://h/ --json '{}'"),
+            (
+                ["https://h/", "-d", "@/dev/null", "--data-urlencode", "n=x y", "--raw"],
+                "curl https://h/ -d @/dev/null --data-urlencode 'n=x y'"
+            ),
+            (["https://h/", "-G", "-d", "a=b", "--raw"], "curl 'https://h/?a=b'"),
+            (["https://h/", "-F", "a=b", "--raw"], "curl https://h/ --form-string a=b"),
+            (
+                ["https://h/", "-I", "-L", "-k", "-m", "1.5s", "-x", "http://u:s3cret@p:1", "--raw"],
+                "curl -I https://h/ -L -m 1.500000 -x 'http://u:<redacted>@p:1' -k"
+            ),
+            (["https://h/", "-u", "u:s3cret", "--raw"], "curl https://h/ -H 'Authorization: <redacted>'"),
+            (
+                ["https://h/?token=s3cret", "-b", "c=s3cret", "--raw"],
+                "curl 'https://h/?token=<redacted>' -H 'Cookie: <redacted>'"
+            ),
+            (["https://h/", "-b", "c=s", "--show-secrets", "--raw"], "curl https://h/ -H 'Cookie: c=s'"),
+            (["https://h/", "-o", "x", "-C", "--raw"], "curl https://h/ -o x -C -"),
+        ]
+    )
+    func prints(arguments: [String], line expected: String) async throws {
+        #expect(try await line(arguments) == expected)
+    }
+
+    @Test(
+        "reads a curl command",
+        arguments: [
+            ("curl https://h/a", ["https://h/a"]),
+            ("$ curl -sSL h/a", ["http://h/a", "-sSL"]),
+            (
+                "curl 'https://h/' \\\n  -H 'A: b' \\\n  --data-raw $'{\"x\":\"\\u00e4\\n\"}' --compressed",
+                ["https://h/", "-H", "A: b", "--data-raw", "{\"x\":\"ä\n\"}", "--compressed"]
+            ),
+            ("curl -XPOST -d a=b -d @f https://h/", ["https://h/", "-XPOST", "-d", "a=b", "-d", "@f"]),
+            ("curl --form a=@f --form-string 'b=@c' https://h/", ["https://h/", "-F", "a=@f"]),
+            ("curl -r 0-9 -C - -O https://h/f", ["https://h/f", "-C", "-O", "-H", "Range: bytes=0-9"]),
+            ("curl --oauth2-bearer t --http2 -g4 --url https://h/", ["https://h/", "-H", "Authorization: Bearer t"]),
+            (
+                "curl -u a:b -A x -e y -m 5 --max-redirs 3 -k https://h/",
+                [
+                    "https://h/", "-u", "a:b", "-A", "x", "-e", "y", "-m", "5", "--max-redirects", "3", "-k",
+                ]
+            ),
+        ]
+    )
+    func reads(line: String, arguments: [String]) async throws {
+        var expected = try settings(arguments)
+        if line.contains("--form-string") { expected.request.formParts.append(FormPart("b", .text("@c"))) }
+        var read = try settings(["--from-curl", line])
+        // Parts that need no parser are read first.
+        read.request.formParts.sort { $0.name < $1.name }
+        #expect("\(read)" == "\(expected)")
+    }
+
+    @Test("adds arguments to what a curl command says")
+    func further() throws {
+        let read = try settings(["--from-curl", "curl -H 'A: b' https://h/", "-X", "PUT", "C:d"])
+        #expect(read.request.address == "https://h/")
+        #expect(read.request.method == "PUT")
+        #expect(read.request.headers == [.set("A", "b")])
+        #expect(read.request.items == [.header(.set("C", "d"))])
+    }
+
+    @Test(
+        "says what it cannot read of a curl command, in two lines",
+        arguments: [
+            ("wget https://h/", "does not begin with curl"), ("", "does not begin with curl"),
+            ("curl 'https://h/", "a quote has no end"), ("curl https://h/ | jq", "more than one command"),
+            ("curl --resolve h:1:2 https://h/", "--resolve"), ("curl -Z https://h/", "-Z"),
+            ("curl --connect-to a:1:b:2 https://h/", "--connect-to"), ("curl -H", "-H has no value"),
+            ("curl -C 5 https://h/", "-C -"), ("curl --form-string x https://h/", "no name"),
+        ]
+    )
+    func refuses(line: String, part: String) throws {
+        let error = try #require(throws: CommandError.self) { try settings(["--from-curl", line]) }
+        #expect(error.code == .usage)
+        #expect(error.what.contains(part), "\(error.what)")
+        #expect(!error.advice.isEmpty)
+    }
+
+    @Test("makes the same request from the line that it prints")
+    func roundTrip() async throws {
+        let server = try LoopbackServer { .text("\($0.method) \($0.target) \($0["X-A"] ?? "-") \($0.text)") }
+        let arguments = [server.address("/x?y=1"), "-X", "PATCH", "X-A:it's \"ä\"", "n[a]:=1", "t=line\nend"]
+        let line = try await LadeProcess(["get", "--curl"] + arguments).outcome()
+        #expect(line.status == 0)
+        #expect(server.requestCount == 0)
+        let direct = try await LadeProcess(["get"] + arguments).outcome()
+        let read = try await LadeProcess.run("get", "--from-curl", String(line.output.dropLast()))
+        #expect(read.output == direct.output)
+        #expect(read.output.hasPrefix("PATCH /x?y=1 "))
+    }
+
+    @Test(
+        "splits words as a shell does",
+        arguments: [
+            (#"a 'b c' "d \"e\" $f" g\ h"#, ["a", "b c", "d \"e\" $f", "g h"]), ("a\\\n b", ["a", "b"]),
+            (#"$'a\'b\x41\U0001F600\t'"#, ["a'bA😀\t"]), ("''", [""]), ("a''b", ["ab"]), (#""a\b""#, [#"a\b"#]),
+            ("", []),
+        ]
+    )
+    func words(line: String, words: [String]) throws {
+        let read = try #require(ShellWords.words(line))
+        #expect(read.map(\.text) == words)
+    }
+
+    @Test(
+        "quotes words so that a shell reads them back",
+        arguments: ["a", "", "it's", "a b", "\u{1B}'\\\n", "ä$`!", "\u{202E}x"]
+    )
+    func quoting(text: String) throws {
+        let quoted = ShellWords.quoted(text)
+        #expect(ShellWords.words(quoted)?.map(\.text) == [text])
+        #expect(quoted.unicodeScalars.filter(\.rewritesDisplay).isEmpty)
+    }
+}
