@@ -40,7 +40,7 @@ attempts: for _ in 0..<10_000 {
     do throws(HarvestError) {
         let summary = try await harvest.run(with: loader, to: .file(arguments[2]))
         if summary.ending == .complete {
-            // Not by getrusage, whose peak begins with that of the process which started this one.
+            // getrusage is not used, because its peak includes that of the parent process.
             let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
             for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") { print(line.filter(\.isNumber)) }
             exit(0)

@@ -16,7 +16,7 @@ struct RequestBodyFileTests {
         #expect(throws: LoadingError.self) { try RequestBody.file(url.path, offset: 11) }
     }
 
-    @Test("what is no regular file is refused when the body is made")
+    @Test("a path that is not a regular file is refused when the body is made")
     func noFile() {
         #expect(throws: LoadingError.self) { try RequestBody.file("/no/such/file") }
         #expect(throws: LoadingError.self) { try RequestBody.file(FileManager.default.temporaryDirectory.path) }

@@ -24,7 +24,7 @@
 
         private let file = Sample.png.file(Sample.png.picture(20, 10))
 
-        @Test("client CD-25 an image is a bitmap; bytes that are none are no value, and the call succeeds")
+        @Test("client CD-25 an image is a bitmap; other bytes give no value, and the call succeeds")
         func lenient() async throws {
             #expect(try await load(file) { $0.bitmap() }?.width == 20)
             #expect(try await load(Data("no image".utf8)) { $0.bitmap() } == nil)

@@ -4,7 +4,7 @@
     import LadeImages
     import Testing
 
-    /// Files that are broken, or made to break who reads them.
+    /// Files that are corrupt, or made to attack decoders.
     @Suite(.timeLimit(.minutes(5)))
     struct HostileImageTests {
         private func fault(_ data: Data, _ decoder: ImageDecoder = ImageDecoder()) -> ImageFault? {
@@ -93,7 +93,7 @@
             #expect(try ImageDecoder().decode(file.dropLast(2)) == ImageDecoder().decode(file))
         }
 
-        @Test("a PNG whose checksum is wrong is broken")
+        @Test("a PNG with a wrong checksum is corrupt")
         func checksSums() throws {
             var file = Sample.png.file(Sample.png.picture(64, 64))
             let start = try #require(file.range(of: Data("IDAT".utf8))).upperBound
@@ -119,7 +119,7 @@
             }
         }
 
-        @Test("broken bytes make no more pixels than allowed, or a fault", arguments: Sample.allCases)
+        @Test("corrupt bytes give at most the allowed number of pixels, or a fault", arguments: Sample.allCases)
         func survivesMutations(sample: Sample) throws {
             let seed = UInt64.random(in: 0...UInt64.max)
             let random = SeededRandom(seed: seed)

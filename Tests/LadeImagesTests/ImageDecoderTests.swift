@@ -87,7 +87,7 @@
 
         // MARK: - Bitmaps
 
-        @Test("a bitmap takes exactly as many bytes as its sides need")
+        @Test("a bitmap needs exactly as many bytes as its size")
         func checksBytes() {
             #expect(Bitmap(width: 2, height: 1, bytes: Array(repeating: 0, count: 8)) != nil)
             #expect(Bitmap(width: 2, height: 1, bytes: Array(repeating: 0, count: 9)) == nil)

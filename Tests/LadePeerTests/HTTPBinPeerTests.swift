@@ -44,7 +44,7 @@ struct HTTPBinPeerTests {
         #expect(response.request.url.path() == "/get")
     }
 
-    @Test("service SV-14 policies PL-50 gives up after ten real redirects")
+    @Test("service SV-14 policies PL-50 fails after ten real redirects")
     func givesUp() async throws {
         let origin = try Peers.origin("httpbin")
 

@@ -110,7 +110,7 @@ struct OAuthPeerTests {
         await transport.shutDown()
     }
 
-    @Test("policies PL-43 a refresh token that the server does not know asks for a sign-in")
+    @Test("policies PL-43 a refresh token that the server does not know requires a sign-in")
     func unknownToken() async throws {
         let origin = try Peers.origin("oauth")
         let transport = try Peers.transport()

@@ -4,7 +4,7 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-/// Who is trusted: certificates, pins and the switch that accepts everything, with real servers.
+/// Trust in servers: certificates, pins and the unsafe setting, with real servers.
 @Suite(.timeLimit(.minutes(5)))
 struct TrustPeerTests {
     /// What an exchange came to.
@@ -18,7 +18,7 @@ struct TrustPeerTests {
     /// What to change of the settings, on top of trusting the private authority.
     private typealias Change = (inout TransportSettings) throws -> Void
 
-    /// Asks a peer for its small file.
+    /// Requests a peer's small file.
     private func outcome(
         _ peer: String,
         trustsAuthority: Bool = true,
@@ -56,7 +56,7 @@ struct TrustPeerTests {
         events.events.filter { if case .certificateCheckSkipped("localhost") = $0 { true } else { false } }.count
     }
 
-    @Test("service SV-23 accepts a certificate unchecked only with the switch on, and tells so once")
+    @Test("service SV-23 accepts a certificate unchecked only with the unsafe setting, and reports it once")
     func everyCertificate() async throws {
         let (on, off) = (EventRecorder(), EventRecorder())
         let accepted = try await outcome("nginxSelfSigned", events: on) {
@@ -107,7 +107,7 @@ struct TrustPeerTests {
         #expect(try await outcome("nginxTLS", pin("backupPin", for: "other.test")) == .answered(200))
     }
 
-    @Test("service TP-08 an exchange without TLS, and one whose server asks for a password, is none for pins")
+    @Test("service TP-08 an exchange without TLS, and one whose server asks for a password, does not concern pins")
     func otherChallenges() async throws {
         let server = try LoopbackServer(
             answering: "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n"
@@ -117,7 +117,7 @@ struct TrustPeerTests {
 
         let response = try await transport.send(server.request(.get, "/"), call: Call())
 
-        // Refused: nobody answers the challenge, and no chain is asked for.
+        // Refused: the challenge is not answered, and no chain is evaluated.
         #expect(response.status == 401)
         #expect(response.metrics.secureConnect == nil)
         #expect(server.requests.map { $0["Authorization"] } == [nil])

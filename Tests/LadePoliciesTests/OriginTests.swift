@@ -28,7 +28,7 @@ struct OriginTests {
     }
 
     @Test(
-        "finding FP-28 one host is one origin however it is written, and what is no host is none",
+        "finding FP-28 one host is one origin in any spelling, and an invalid host is none",
         arguments: [
             ("https://ex%61mple.org", "https://example.org", true), ("http://0x7f.1", "http://127.0.0.1", true),
             ("http://2130706433", "http://127.1", true), ("http://[1:0::]", "http://[1::0:0]", true),

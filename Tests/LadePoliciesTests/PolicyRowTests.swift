@@ -345,7 +345,7 @@ struct PolicyRowTests {
         #expect(limiter.estimatedWait(for: ServiceKey("backup.test:8443/a")) == .zero)
     }
 
-    @Test("finding FQ-24 policies PL-34 the backup is asked by the same call, with what is left of its time")
+    @Test("finding FQ-24 policies PL-34 the same call uses the backup, within its remaining time")
     func backupServesTheSameCall() async throws {
         let toBackup: @Sendable (Request) -> Bool = { $0.destination == .host("backup.test", port: nil) }
         let refused = ScriptedAnswer.fails(.cannotConnect(host: "svc.test", reason: .refused, ErrorContext()))
@@ -375,7 +375,7 @@ struct PolicyRowTests {
         #expect(time.now == at(2))
         #expect(transport.requests.map(\.timeouts.whole) == [.seconds(10), .seconds(8)])
 
-        // Until the mark is over, nothing but the backup is asked; one interval after the failure the primary is back.
+        // Until the mark ends, only the backup is used; one interval after the failure the primary is used again.
         for second in stride(from: 3.0, through: 20, by: 1) {
             time.advance(to: at(second))
             #expect(try await chain.send(sent, call: makeCall()).body.bytes == Data("backup".utf8))

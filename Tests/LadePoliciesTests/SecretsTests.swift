@@ -61,7 +61,7 @@ struct SecretsTests {
         for (name, value) in values { check(value, name) }
     }
 
-    @Test("policies PL-47 no event, error or request shows a secret on the way through all links")
+    @Test("policies PL-47 no event, error or request shows a secret on the way through all interceptors")
     func calls() async throws {
         let secret = Secret(Self.canary)
         let transport = ScriptedTransport()
@@ -81,7 +81,7 @@ struct SecretsTests {
             .status(302, headers: ["Location": "http://api.test/?token=\(Self.canary)#\(Self.canary)"])
         )
         let events = EventRecorder()
-        // Standing still: nothing takes too long, however busy the machine is.
+        // Time does not advance, so no time-out passes on a busy machine.
         let call = Call(time: VirtualTime(), events: [events])
         let scope = try CredentialScope("https://api.test")
         let endpoint = try #require(URL(string: "https://id.test/token"))

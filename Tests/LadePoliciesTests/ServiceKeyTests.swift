@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ServiceKeyTests {
     @Test(
-        "policies PL-20 takes host, effective port and first path component as the default key",
+        "policies PL-20 uses host, effective port and first path component as the default key",
         arguments: [
             ("https://API.example.com/v1/shows?x=1", "api.example.com:443/v1"),
             ("https://api.example.com:443/v1", "api.example.com:443/v1"),

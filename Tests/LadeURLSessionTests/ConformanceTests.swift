@@ -61,9 +61,10 @@ struct ConformanceTests {
     private func run(_ test: ConformanceCase) async {
         guard test.measuresProcess else { return await Self.record(test.number) }
         await #expect(processExitsWith: .success) { [number = test.number as String] in
-            // Its event loop sometimes spins for ever after a fault; then the system ends the process, which is a finding.
+            // Its event loop sometimes spins forever after a fault; then the system ends the process, which is a
+            // finding.
             alarm(KnownIssue.of(number) == nil ? 240 : 120)
-            // FoundationNetworking opens three descriptors for good when it is used first; they are nobody's leak.
+            // FoundationNetworking permanently opens three descriptors at its first use; they are not leaks.
             let first = try URLSessionTransport()
             _ = try? await first.send(Request("http://127.0.0.1:1/"), call: Call())
             await first.shutDown()

@@ -9,7 +9,7 @@ struct NetworkActivityTests {
     let rig = Rig()
     let told = Told<Bool>()
 
-    @Test("requests A1 tells idle at once, then active and idle for a request")
+    @Test("requests A1 reports idle immediately, then active and idle for a request")
     func normal() async throws {
         rig.activity.enable { [told] in told.add($0) }
 
@@ -18,7 +18,7 @@ struct NetworkActivityTests {
         #expect(await told.wait(for: 3) == [false, true, false])
     }
 
-    @Test("requests A2 tells the same of a request from a background thread")
+    @Test("requests A2 reports the same for a request from a background thread")
     func background() async throws {
         rig.activity.enable { [told] in told.add($0) }
 
@@ -27,7 +27,7 @@ struct NetworkActivityTests {
         #expect(await told.wait(for: 3) == [false, true, false])
     }
 
-    @Test("requests A3 tells active at once when something runs already")
+    @Test("requests A3 reports active immediately when a request is running already")
     func whileActive() async throws {
         try rig.data("/slow").resume()
 
@@ -37,7 +37,7 @@ struct NetworkActivityTests {
         #expect(await told.wait(for: 2) == [true, false])
     }
 
-    @Test("requests A4 tells nothing once it is disabled, and still counts")
+    @Test("requests A4 reports nothing after it is disabled, and still counts")
     func disabledBefore() async throws {
         rig.activity.enable { [told] in told.add($0) }
         rig.activity.disable()
@@ -51,7 +51,7 @@ struct NetworkActivityTests {
         #expect(told.all == [false, false])
     }
 
-    @Test("requests A5 tells idle when it is disabled while something runs")
+    @Test("requests A5 reports idle when it is disabled while a request is running")
     func disabledWhileActive() async throws {
         rig.activity.enable { [told] in told.add($0) }
         let request = try rig.data("/stall")
@@ -62,7 +62,7 @@ struct NetworkActivityTests {
         #expect(told.all == [false, true, false])
     }
 
-    @Test("requests §7 tells transitions only, and counts other work too")
+    @Test("requests §7 reports transitions only, and counts other work too")
     func transitions() {
         rig.activity.enable { [told] in told.add($0) }
         rig.activity.increase()
@@ -73,7 +73,7 @@ struct NetworkActivityTests {
         #expect(told.all == [false, true, false])
     }
 
-    @Test("finding FL-7 tells the present state when work starts on another thread and ends on the main actor")
+    @Test("finding FL-7 reports the present state when work starts on another thread and ends on the main actor")
     func startsElsewhere() async throws {
         rig.activity.enable { [told] in told.add($0) }
         let isStarted = DispatchSemaphore(value: 0)

@@ -8,7 +8,7 @@ import Testing
 struct ContentMachineTests {
     private typealias Machine = ContentMachine<Int, Int>
 
-    /// What can happen, told by which of the loads it happens to.
+    /// The possible events, each with the load that it concerns.
     private enum Step: CaseIterable {
         case refresh
         case value
@@ -142,7 +142,7 @@ struct ContentMachineTests {
         #expect(machine.snapshot.state == .success(5))
     }
 
-    @Test("concatenated loads wait, and a cancellation takes those that wait as well")
+    @Test("concatenated loads wait, and a cancellation includes those that wait")
     func concatenating() {
         var machine = Machine(strategy: .concat)
         _ = machine.handle(.refresh(1, nil))

@@ -487,7 +487,7 @@ struct ContentModelTests {
         #expect(model.state == .success(2))
     }
 
-    @Test("a load that is cancelled elsewhere is no failure")
+    @Test("a load that is cancelled elsewhere is not a failure")
     func foreignCancellation() async {
         let errors: [any Error] = [CancellationError(), LoadingError.cancelled(ErrorContext())]
         for error in errors {

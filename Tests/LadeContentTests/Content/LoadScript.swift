@@ -1,7 +1,7 @@
 import LadeContent
 import LadeCore
 
-/// Loads whose outcome a test decides, one by one.
+/// Loads whose outcomes a test determines individually.
 final class LoadScript<Input: Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value?, any Error>
 
@@ -21,7 +21,7 @@ final class LoadScript<Input: Sendable, Value: Sendable>: Sendable {
     private let state = Locked(State())
     private let endsWhenCancelled: Bool
 
-    /// Makes a script whose loads end when they are cancelled, or go on and deliver all the same.
+    /// Makes a script whose loads end when they are cancelled, or continue and deliver anyway.
     init(endsWhenCancelled: Bool = true) {
         self.endsWhenCancelled = endsWhenCancelled
     }

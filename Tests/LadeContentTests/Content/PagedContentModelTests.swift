@@ -205,7 +205,7 @@ struct PagedContentModelTests {
         #expect(model.items == Array(0...25))
     }
 
-    @Test("content XL-15 a next page that failed is asked for again, and nothing comes twice")
+    @Test("content XL-15 a next page that failed is requested again, without duplicates")
     func retryOfPage() async throws {
         let script = Script()
         let model = try scripted(script, pageSize: 2)

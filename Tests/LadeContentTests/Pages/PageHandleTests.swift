@@ -61,7 +61,7 @@ struct PageHandleTests {
         #expect(request.page.description.contains("unspecified"))
     }
 
-    @Test("requests P2 takes a size, for page 0, and does not run")
+    @Test("requests P2 accepts a size for page 0, and does not run")
     func pageSize() throws {
         let request = try first().with(pageSize: 10)
 
@@ -69,7 +69,7 @@ struct PageHandleTests {
         #expect(request.page.number == 0 && request.page.size == 10)
     }
 
-    @Test("requests P3 takes no page for the first")
+    @Test("requests P3 uses the first page when no page is given")
     func nilPage() throws {
         let request = try first().handle(for: nil)
 
@@ -77,7 +77,7 @@ struct PageHandleTests {
         #expect(request.page.number == 0 && request.page.size == 0)
     }
 
-    @Test("requests P4 takes the size 1, and asks for it")
+    @Test("requests P4 accepts the size 1, and requests it")
     func smallestPageSize() async throws {
         let request = try first().with(pageSize: 1)
         #expect(request.page.number == 0 && request.page.size == 1)
@@ -112,7 +112,7 @@ struct PageHandleTests {
         #expect(request.request.url.query() == nil)
     }
 
-    @Test("requests P8 tells its completion the page that it has")
+    @Test("requests P8 passes its page to its completion")
     func pageInCompletion() async throws {
         let request = try first().with(pageSize: 5)
         request.resume()
@@ -177,7 +177,7 @@ struct PageHandleTests {
         #expect(outcomes.map { $0.value?.count } == [2, 2])
     }
 
-    @Test("requests P12 never asks the sizer without a size")
+    @Test("requests P12 never calls the sizer without a size")
     func sizerNotCalled() async throws {
         try first().resume()
 
@@ -196,7 +196,7 @@ struct PageHandleTests {
         #expect(outcomes.map(\.page.number) == [0, 1])
     }
 
-    @Test("requests P14 goes on from a copy")
+    @Test("requests P14 continues from a copy")
     func copy() async throws {
         let request = try first().with(pageSize: 2).copy()
         request.resume()
@@ -233,7 +233,7 @@ struct PageHandleTests {
         #expect(request.options == .cancellationErrors)
     }
 
-    @Test("requests P19 is released when its own completion lets go of it on the last page")
+    @Test("requests P19 is released when its own completion releases it on the last page")
     func release() async throws {
         @MainActor final class Walk {
             var first: FirstPageHandle<Object>?
@@ -271,7 +271,7 @@ struct PageHandleTests {
         #expect(pages[request.with(pageSize: 2).page] == 2)
     }
 
-    @Test("requests §3.3 does not ask the paginator after an error or a refused status")
+    @Test("requests §3.3 does not call the paginator after an error or a refused status")
     func paginatorNotCalled() async throws {
         let asked = Told<Int>()
         let paged = PagedEndpoint(
@@ -289,7 +289,7 @@ struct PageHandleTests {
         #expect(asked.all.isEmpty)
     }
 
-    @Test("requests §3.3 gives the page also when the next one cannot be told")
+    @Test("requests §3.3 delivers the page even when the next one cannot be determined")
     func paginatorThrows() async throws {
         struct Odd: Error {}
         let paged = PagedEndpoint(

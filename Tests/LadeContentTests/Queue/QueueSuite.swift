@@ -52,13 +52,13 @@ extension QueueSuite {
         }
     }
 
-    /// Waits until a queue has ended and has told so.
+    /// Waits until a queue has ended and has reported it.
     func end(of queue: RequestQueue) async {
         let changes = Told<Bool>()
         let observation = queue.observeRunning { changes.add($0) }
         if observation.wasRunning { _ = await changes.wait(for: 1) }
         observation.cancel()
-        // What was told from other threads is on its way to the main actor, in one line.
+        // Reports from other threads reach the main actor in order.
         await withCheckedContinuation { continuation in
             MainDelivery.post { continuation.resume() }
         }

@@ -60,7 +60,7 @@ struct RequestQueueErrorTests: QueueSuite {
         #expect(all[5] == .finished(.http, count: 1))
     }
 
-    @Test("requests Q23 lets the others go on after an error")
+    @Test("requests Q23 lets the other requests continue after an error")
     func noAutomaticCancellation() async throws {
         let queue = makeQueue()
         queue.add(try request("/slow", in: queue))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeContent
 
-/// What a queue keeps, and what becomes of its requests when it is cancelled or goes away.
+/// What a queue keeps alive, and what happens to its requests when it is cancelled or released.
 @MainActor
 @Suite(.timeLimit(.minutes(1)))
 struct RequestQueueLifetimeTests: QueueSuite {
@@ -21,7 +21,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
         #expect(weakQueue == nil)
     }
 
-    @Test("requests Q9 cancels its requests when it goes away, and tells nothing")
+    @Test("requests Q9 cancels its requests when it is released, and reports nothing")
     func releaseWithRequests() async throws {
         let gone = Signal()
         do {
@@ -34,7 +34,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
         #expect(steps.all == [.started])
     }
 
-    @Test("requests Q19 cancels all its requests, which tell nothing")
+    @Test("requests Q19 cancels all its requests, which report nothing")
     func globalCancel() async throws {
         let queue = makeQueue()
         let gone = Signal()
@@ -49,7 +49,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
         #expect(steps.all.count == 2)
     }
 
-    @Test("requests §4.6 forgets requests that have ended and nobody keeps")
+    @Test("requests §4.6 forgets requests that have ended and have no other reference")
     func forgetsEnded() async throws {
         let queue = makeQueue()
         let gone = Signal()
@@ -76,7 +76,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
         #expect(weakQueue == nil)
     }
 
-    @Test("requests §4.6 lets go of requests that were never started when it is cancelled")
+    @Test("requests §4.6 releases requests that were never started when it is cancelled")
     func cancelReleasesIdle() async throws {
         weak var weakQueue: RequestQueue?
         do {

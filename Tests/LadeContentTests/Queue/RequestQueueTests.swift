@@ -24,9 +24,9 @@ struct RequestQueueTests: QueueSuite {
         #expect(queue.isRunning)
     }
 
-    @Test("requests Q3 tells its start once, without an error, on the main thread, while it runs")
+    @Test("requests Q3 reports its start once, without an error, on the main thread, while it is running")
     func toldStart() async throws {
-        // Where it is told, and in which state, the queue of the suite checks.
+        // The queue of the suite checks the thread and the state of each report.
         let queue = makeQueue()
 
         queue.add(try request("/stall"))
@@ -35,7 +35,7 @@ struct RequestQueueTests: QueueSuite {
         #expect(steps.all == [.started])
     }
 
-    /// What a queue tells of one request that succeeds, and whether either runs afterwards.
+    /// The reports of a queue for one request that succeeds, and whether either runs afterwards.
     private func single() async throws -> (steps: [Step], areRunning: [Bool]) {
         let queue = makeQueue()
         let request = try request("/ok")
@@ -44,14 +44,14 @@ struct RequestQueueTests: QueueSuite {
         return (all, [queue.isRunning, request.isRunning])
     }
 
-    @Test("requests Q4 tells its end once, without an error, on the main thread, when it runs no more")
+    @Test("requests Q4 reports its end once, without an error, on the main thread, when it is not running any more")
     func end() async throws {
         let all = try await single().steps
         #expect(all.filter { $0 == .finished(nil, count: 0) }.count == 1)
         #expect(all.last == .finished(nil, count: 0))
     }
 
-    @Test("requests Q5 lets the completion of its request run before it tells its end")
+    @Test("requests Q5 runs the completion of its request before it reports its end")
     func endOrder() async throws {
         let all = try await single().steps
         #expect(all.dropFirst() == [.completed("/ok", hasValue: true), .finished(nil, count: 0)])
@@ -82,7 +82,7 @@ struct RequestQueueTests: QueueSuite {
         #expect(all.count == 4 && !queue.isRunning)
     }
 
-    @Test("requests Q11 takes requests from several threads")
+    @Test("requests Q11 accepts requests from several threads")
     func parallelFromThreads() async throws {
         let rig = rig
         let steps = steps
@@ -125,7 +125,7 @@ struct RequestQueueTests: QueueSuite {
         #expect(told.all == [true])
     }
 
-    @Test("requests Q13 takes pages one after the other")
+    @Test("requests Q13 accepts pages one after the other")
     func paginated() async throws {
         let queue = makeQueue()
         rig.transport.on(.get, "/list").respond(.json(#"{"next": "/list?page=1"}"#))
@@ -161,7 +161,7 @@ struct RequestQueueTests: QueueSuite {
     @Test("requests Q18 starts added requests when it is resumed, with one start and one end")
     func globalResume() async throws {
         let queue = makeQueue()
-        // Nobody but the queue keeps them.
+        // Only the queue keeps them alive.
         for path in ["/ok", "/json"] { queue.add(try request(path), resume: false) }
 
         queue.resume()
@@ -201,7 +201,7 @@ struct RequestQueueTests: QueueSuite {
         #expect(await steps.wait(for: 6).last == .finished(nil, count: 0))
     }
 
-    @Test("requests §4.3 takes a running request, and a request only once")
+    @Test("requests §4.3 accepts a running request, and a request only once")
     func addRunning() throws {
         let queue = makeQueue()
         let request = try request("/stall")
@@ -216,7 +216,7 @@ struct RequestQueueTests: QueueSuite {
         #expect(steps.all == [.started, .finished(nil, count: 0)])
     }
 
-    @Test("requests §4.3 takes requests from many threads while others end, and tells its changes in turn")
+    @Test("requests §4.3 accepts requests from many threads while others end, and reports its changes in order")
     func addFromManyThreads() async throws {
         let rig = rig
         let steps = steps

@@ -54,7 +54,7 @@ struct RequestHandleCancellationTests {
         #expect(outcome.error?.loadingError?.urlErrorCode == -999)
     }
 
-    @Test("requests R21 is released after it was cancelled and has told so")
+    @Test("requests R21 is released after it was cancelled and has reported so")
     func releasedAfterCancellation() async throws {
         let gone = Signal()
         let told = Told<RequestOutcome<Data>>()
@@ -89,7 +89,7 @@ struct RequestHandleCancellationTests {
         observation.cancel()
     }
 
-    @Test("requests R35 never calls back once its loader is gone, and stops running")
+    @Test("requests R35 never calls back after its loader was released, and stops running")
     func ownerGone() async throws {
         let told = Told<RequestOutcome<Data>>()
         let transport = ScriptedTransport(answering: .stalls)
@@ -120,7 +120,7 @@ struct RequestHandleCancellationTests {
         #expect(told.all.isEmpty)
     }
 
-    @Test("requests RQ-D2 drops an answer whose request is cancelled before its completion begins")
+    @Test("requests RQ-D2 drops an answer when its request is cancelled before its completion begins")
     func cancelledBeforeCompletion() async throws {
         let told = Told<RequestOutcome<Data>>()
         let gone = Signal()
@@ -142,7 +142,7 @@ struct RequestHandleCancellationTests {
         #expect(told.all.isEmpty)
     }
 
-    @Test("requests RQ-D3 runs on when the cancelled run before tells its cancellation")
+    @Test("requests RQ-D3 keeps running when the run cancelled before reports its cancellation")
     func generations() async throws {
         let told = Told<RequestOutcome<Data>>()
         let request = try rig.data("/slow", told, options: .cancellationErrors)
@@ -160,7 +160,7 @@ struct RequestHandleCancellationTests {
         #expect(outcomes[1].value != nil)
     }
 
-    @Test("requests RQ-D4 does not run within the completion that tells its cancellation")
+    @Test("requests RQ-D4 is not running within the completion that reports its cancellation")
     func cancelledRunDoesNotRun() async throws {
         let told = Told<Bool>()
         let holder = WeakHandle()

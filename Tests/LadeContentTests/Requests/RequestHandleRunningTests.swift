@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeContent
 
-/// When a request runs, and who is told so.
+/// When a request is running, and which observers are notified.
 @MainActor
 @Suite(.timeLimit(.minutes(1)))
 struct RequestHandleRunningTests {
@@ -59,7 +59,7 @@ struct RequestHandleRunningTests {
         #expect(!request.isRunning)
     }
 
-    @Test("requests R26 tells observers first that it runs")
+    @Test("requests R26 notifies observers first that it is running")
     func observation() async throws {
         let told = Told<Bool>()
         let request = try rig.data("/ok")
@@ -71,7 +71,7 @@ struct RequestHandleRunningTests {
         #expect(await told.wait(for: 2) == [true, false])
     }
 
-    @Test("requests R36 tells observers of a request that the main thread resumed there, of its end too")
+    @Test("requests R36 notifies observers of a request that was resumed on the main thread there, of its end too")
     func observationThread() async throws {
         let threads = Told<Bool>()
         let request = try rig.data("/ok")

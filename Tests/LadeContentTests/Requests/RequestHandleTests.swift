@@ -28,7 +28,7 @@ struct RequestHandleTests {
         #expect(outcome.value != nil && outcome.response != nil && outcome.error == nil)
     }
 
-    @Test("requests R4 sends nothing and calls nobody before it is resumed")
+    @Test("requests R4 sends nothing and does not call back before it is resumed")
     func neverStarted() async throws {
         let told = Told<RequestOutcome<Data>>()
         let gone = Signal()

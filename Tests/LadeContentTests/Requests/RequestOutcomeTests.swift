@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeContent
 
-/// What a request tells of its answer.
+/// What a request reports about its answer.
 @MainActor
 @Suite(.timeLimit(.minutes(1)))
 struct RequestOutcomeTests {
@@ -21,7 +21,7 @@ struct RequestOutcomeTests {
         #expect(outcome.response != nil && outcome.error == nil)
     }
 
-    @Test("requests R5 tells JSON that cannot be read as invalid data", arguments: ["/garbage", "/empty", "/array"])
+    @Test("requests R5 reports malformed JSON as invalid data", arguments: ["/garbage", "/empty", "/array"])
     func wrongJSON(path: String) async throws {
         rig.transport.on(.get, "/array").respond(.json("[1]"))
         let told = Told<RequestOutcome<[String: JSONValue]>>()
@@ -33,7 +33,7 @@ struct RequestOutcomeTests {
         #expect(outcome.error?.code == .invalidData)
     }
 
-    @Test("requests R10 tells a refusal as an HTTP error, with the response")
+    @Test("requests R10 reports a refused status as an HTTP error, with the response")
     func httpError() async throws {
         let outcome = try await rig.run("/missing")
 
@@ -41,17 +41,17 @@ struct RequestOutcomeTests {
         #expect(outcome.error?.code == .http)
     }
 
-    @Test("requests R11 tells the status of a refusal")
+    @Test("requests R11 reports the refused status")
     func httpErrorStatus() async throws {
         #expect(try await rig.run("/missing").error?.status == 404)
     }
 
-    @Test("requests R12 tells the address of a refusal")
+    @Test("requests R12 reports the address of a refused request")
     func httpErrorURL() async throws {
         #expect(try await rig.run("/missing").error?.failingURL == "https://svc.example.com/missing")
     }
 
-    @Test("requests R13 takes no status for an error when those are disabled")
+    @Test("requests R13 treats no status as an error when HTTP errors are disabled")
     func httpErrorsDisabled() async throws {
         let outcome = try await rig.run("/missing", options: .httpErrorsDisabled)
 
@@ -59,7 +59,7 @@ struct RequestOutcomeTests {
         #expect(outcome.response?.status == 404)
     }
 
-    @Test("requests R14 tells a certificate that is not trusted as what it is")
+    @Test("requests R14 reports a certificate that is not trusted as such")
     func untrusted() async throws {
         let outcome = try await rig.run("/untrusted")
 
@@ -90,7 +90,7 @@ struct RequestOutcomeTests {
         #expect(outcome.error?.text(in: .english).contains("WiFi") == false)
     }
 
-    @Test("requests §1.4 row 9 takes a parser that makes nothing for no error")
+    @Test("requests §1.4 row 9 treats a parser that returns nil as a success without a value")
     func parserWithoutValue() async throws {
         let told = Told<RequestOutcome<Int>>()
         let isMain = Told<Bool>()

@@ -65,7 +65,7 @@ final class WeakHandle {
     weak var weakRequest: RequestHandle<Data>?
 }
 
-/// Raises a signal when it is let go of: whatever held it can do nothing any more.
+/// Raises a signal when it is released: its owners can do nothing any more.
 final class Trace: Sendable {
     private let gone: Signal
 
@@ -78,7 +78,7 @@ final class Trace: Sendable {
     }
 }
 
-/// Collects what is told, from any thread, and lets a test wait for so much of it.
+/// Collects reports from any thread, and lets a test wait for a number of them.
 final class Told<Value: Sendable>: Sendable {
     private struct State {
         var values: [Value] = []

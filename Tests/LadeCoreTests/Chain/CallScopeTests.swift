@@ -20,7 +20,7 @@ struct CallScopeTests {
         #expect(scope.isCancelled)
     }
 
-    @Test("takes no handler once it is cancelled")
+    @Test("accepts no handler after it was cancelled")
     func late() {
         let scope = CallScope()
         scope.cancel()
@@ -28,7 +28,7 @@ struct CallScopeTests {
         #expect(scope.add { Issue.record("a refused handler ran") } == nil)
     }
 
-    @Test("a call that has ended counts, and cannot be given up any more; one that was given up does not count")
+    @Test("a call that has ended counts, and cannot be cancelled any more; a cancelled one does not count")
     func ending() throws {
         let ended = CallScope()
         _ = try #require(ended.add { Issue.record("the handler of an ended call ran") })
@@ -65,7 +65,7 @@ struct ScopedCallTests {
         return (call, scope)
     }
 
-    @Test("ends a wait at once when it is given up, and leaves the task alone", arguments: [false, true])
+    @Test("ends a wait immediately when it is cancelled, and does not cancel the task", arguments: [false, true])
     func wait(isEarly: Bool) async throws {
         let time = VirtualTime()
         let (call, scope) = scopedCall(time)
@@ -196,12 +196,12 @@ struct ScopedCallTests {
     }
 }
 
-/// A link of somebody who knows nothing of scopes.
+/// An app's interceptor that does not observe scopes.
 private struct Plain: Interceptor {
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response { try await next(request) }
 }
 
-/// A transport of somebody who knows nothing of scopes.
+/// An app's transport that does not observe scopes.
 private struct Foreign: Transport {
     let base: ScriptedTransport
 

@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct AuthenticationChallengeTests {
     @Test(
-        "tells challenges and their parameters apart, which both have commas between them",
+        "separates challenges and their parameters, although commas separate both",
         arguments: [
             (#"Basic realm="simple""#, ["basic|realm=simple"]),
             (

@@ -92,7 +92,7 @@ struct CacheControlTests {
     }
 
     @Test(
-        "Contradictions and broken values are read as whatever reuses less (RFC 9111 §4.2.1)",
+        "Contradictions and malformed values are read in the way that reuses less (RFC 9111 §4.2.1)",
         arguments: contradictions
     )
     func restricts(rule: String, line: String, change: @Sendable (inout CacheControl) -> Void) {

@@ -16,7 +16,7 @@ struct CookieDateTests {
     }
 
     @Test(
-        "refuses what is no date",
+        "refuses texts that are not dates",
         arguments: [
             "", "tomorrow", "09 Jun 2021", "10:18 09 Jun 2021", "10:18:14 09 Jun", "10:18:14 31 Feb 2021",
             "24:00:00 09 Jun 2021", "10:60:14 09 Jun 2021", "10:18:14 09 Jun 1600", "10:18:14 09 Abc 2021",
@@ -26,7 +26,10 @@ struct CookieDateTests {
         #expect(CookieDate.date(text) == nil)
     }
 
-    @Test("takes two digits below 70 for this century", arguments: [("69", 3_139_862_400.0), ("70", 15_638_400.0)])
+    @Test(
+        "treats two digits below 70 as a year of this century",
+        arguments: [("69", 3_139_862_400.0), ("70", 15_638_400.0)]
+    )
     func century(year: String, seconds: Double) {
         #expect(CookieDate.date("01 Jul \(year) 00:00:00") == Date(timeIntervalSince1970: seconds))
     }

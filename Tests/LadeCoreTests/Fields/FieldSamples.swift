@@ -18,7 +18,7 @@ struct FieldSamples {
         self.state = seed
     }
 
-    /// What a failing expectation has to say to be repeated.
+    /// The details that a failing expectation needs to be reproduced.
     var note: Comment { "seed \(seed)" }
 
     mutating func int(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &self) }

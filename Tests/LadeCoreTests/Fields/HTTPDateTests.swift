@@ -66,7 +66,7 @@ struct HTTPDateTests {
     }
 
     @Test(
-        "What is no date is an error at the byte where it stops being one",
+        "A text that is not a date is an error at the first invalid byte",
         arguments: [
             ("", 0), ("   ", 3), ("Sun", 3), ("Sun,", 4), ("So, 06 Nov 1994 08:49:37 GMT", 0),
             ("Sunda, 06 Nov 1994 08:49:37 GMT", 0), ("Sundaysunday, 06 Nov 1994 08:49:37 GMT", 0),

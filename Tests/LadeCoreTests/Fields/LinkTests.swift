@@ -72,7 +72,7 @@ struct LinkTests {
     }
 
     @Test(
-        "Content without any link in it is an error: silence would pass for the last page",
+        "Content without any link is an error: an empty result would look like the last page",
         arguments: [
             ("garbage", 0), ("  https://example.org/; rel=next", 2), ("<open", 0), (", , x", 4), ("<\u{7F}>", 0),
         ]
@@ -82,7 +82,7 @@ struct LinkTests {
         #expect(error == FieldError(field: "Link", reason: .expected("a target in angle brackets"), offset: offset))
     }
 
-    @Test("No lines and empty lines are no links", arguments: [[], [""], [" ", ",\t,"]])
+    @Test("No lines and empty lines contain no links", arguments: [[], [""], [" ", ",\t,"]])
     func empty(lines: [String]) throws {
         #expect(try Link.parse(lines).isEmpty)
     }

@@ -41,7 +41,7 @@ struct MediaTypeTests {
     }
 
     @Test(
-        "Without a type and a subtype there is no media type",
+        "A media type needs a type and a subtype",
         arguments: [
             ("", 0), ("text", 4), ("text/", 5), ("/html", 0), ("; charset=utf-8", 0), ("text /html", 4),
             ("text/ html", 5), ("text/html charset=utf-8", 10), ("text/html, text/html", 9), ("te\u{0}xt/html", 2),

@@ -38,7 +38,7 @@ struct RetryAfterTests {
         #expect(error.field == "Retry-After")
     }
 
-    @Test("policies PL-13 a date is measured against the server's clock when it told it")
+    @Test("policies PL-13 a date is compared with the server's clock when the answer has a date")
     func serverClock() throws {
         let retry = try RetryAfter("Fri, 31 Dec 1999 23:59:59 GMT", now: now)
         let serverDate = Date(timeIntervalSince1970: 946_684_799 - 30)
@@ -67,7 +67,7 @@ struct RetryAfterTests {
         #expect(RetryAfter.delay(.seconds(seconds)).delay(serverDate: nil, now: now) == .seconds(expected))
     }
 
-    @Test("A delay is written in whole seconds, rounded up so that nobody comes early")
+    @Test("A delay is written in whole seconds, rounded up so that no client comes early")
     func writes() throws {
         #expect(RetryAfter.delay(.seconds(120)).description == "120")
         #expect(RetryAfter.delay(.milliseconds(1_001)).description == "2")

@@ -40,7 +40,7 @@ struct SafeFilenameTests {
         #expect(marks.utf8.count <= 200 && marks.unicodeScalars.first == "a")
     }
 
-    @Test("A long extension is no reason to lose the name")
+    @Test("A long extension does not remove the name")
     func longExtension() throws {
         let name = "a." + String(repeating: "x", count: 300)
         #expect(try #require(ContentDisposition.safeFilename(from: name)).hasPrefix("a.x"))

@@ -92,7 +92,7 @@ struct StructuredFieldTests {
     }
 
     @Test(
-        "What is no item is an error at the byte where it stops being one",
+        "A text that is not an item is an error at the first invalid byte",
         arguments: brokenItems
     )
     func rejectsItems(rule: String, text: String, offset: Int) throws {
@@ -120,7 +120,7 @@ struct StructuredFieldTests {
         #expect(try item.serialised() == "text/html;charset=utf-8;q=1;a;*k_-.1=?0")
     }
 
-    @Test("Several lines are no item")
+    @Test("Several lines are not an item")
     func itemLines() {
         #expect(throws: FieldError.self) { try Item(parsing: ["1", "2"]) }
         #expect(throws: FieldError.self) { try Item(parsing: []) }
@@ -249,7 +249,7 @@ struct StructuredFieldTests {
         #expect(throws: FieldError.self) { try (["a": .item(item)] as StructuredField.Dictionary).serialised() }
     }
 
-    @Test("A date that is no number is refused")
+    @Test("A date that is not an integer is refused")
     func noDate() {
         #expect(throws: FieldError.self) { try Item(.date(Date(timeIntervalSince1970: .nan))).serialised() }
     }

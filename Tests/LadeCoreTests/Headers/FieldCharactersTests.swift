@@ -23,7 +23,7 @@ struct FieldCharactersTests {
         }
     }
 
-    @Test("every byte is told from a token's at every place in a word", arguments: 0..<17)
+    @Test("every byte is recognised as a token byte or not at every position in a word", arguments: 0..<17)
     func measuresAtEachPlace(place: Int) {
         for byte in UInt8.min...UInt8.max {
             var bytes = [UInt8](repeating: 0x7A, count: 17)
@@ -33,7 +33,7 @@ struct FieldCharactersTests {
         }
     }
 
-    @Test("a value's bytes are judged the same eight at a time as one by one")
+    @Test("checking a value eight bytes at a time has the same result as one by one")
     func judgesValues() {
         for bytes in samples() {
             let expected = bytes.allSatisfy(\.isFieldContent)
@@ -41,7 +41,7 @@ struct FieldCharactersTests {
         }
     }
 
-    @Test("every byte is judged at every place of a value", arguments: 0..<17)
+    @Test("every byte is checked at every position of a value", arguments: 0..<17)
     func judgesAtEachPlace(place: Int) {
         for byte in UInt8.min...UInt8.max {
             for count in [place + 1, 17] {

@@ -37,7 +37,7 @@ struct HeaderBlockTests {
         #expect(Headers(checked: builder.block)["x-299"] == fields[299].1)
     }
 
-    @Test("a copy and a finished section stay as they are when the builder goes on")
+    @Test("a copy and a finished section stay unchanged when the builder continues")
     func isAValue() {
         var builder = HeaderBlock.Builder()
         append("A", "1", to: &builder)
@@ -53,7 +53,7 @@ struct HeaderBlockTests {
         #expect(headers(copy) == ["A=1", "C=3 more"])
     }
 
-    @Test("a folded value goes on behind a space, however long it gets")
+    @Test("a folded value continues after a space, at any length")
     func extendsValues() {
         var builder = HeaderBlock.Builder()
         append("A", "begin", to: &builder)

@@ -27,7 +27,7 @@ struct NormalHostTests {
     }
 
     @Test(
-        "finding FP-28 what is no host has no normal form",
+        "finding FP-28 an invalid host has no normal form",
         arguments: [
             "", ".", "..", "a..b", ".a", "[]", "[example.org]", "[::1", "::1]", "[v1.fe80::a]", "[1::2::3]",
             "[:1:2:3:4:5:6:7]",
@@ -139,7 +139,7 @@ struct NormalHostTests {
         #expect(link.resolved(against: base)?.absoluteString == expected)
     }
 
-    @Test("finding FH-6 octets that are no UTF-8 are encoded one by one, and control characters refused")
+    @Test("finding FH-6 octets that are not UTF-8 are encoded one by one, and control characters refused")
     func octets() throws {
         let base = try #require(URL(string: "https://h.test/"))
         #expect(URL(reference: [0x2F, 0xFF, 0xC3], against: base)?.absoluteString == "https://h.test/%FF%C3")

@@ -23,12 +23,12 @@ struct SleepersTests {
         #expect(sleepers.state.withLock { $0.count } == 0)
     }
 
-    @Test("a deadline in the past is reached at once")
+    @Test("a deadline in the past is reached immediately")
     func past() async {
         #expect(await Sleepers().sleep(until: Instant(nanoseconds: 0)))
     }
 
-    @Test("a cancelled sleep ends at once and leaves next to nothing behind")
+    @Test("a cancelled sleep ends immediately and keeps almost no memory")
     func cancelling() async {
         let sleepers = Sleepers()
         let far = SystemTime().now.advanced(by: .seconds(3_600))

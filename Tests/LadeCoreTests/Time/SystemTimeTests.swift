@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SystemTimeTests {
-    @Test("service CL-01 the production clock tells the system's date")
+    @Test("service CL-01 the production clock returns the system's date")
     func date() {
         let before = Date()
         let date = SystemTime().date

@@ -16,7 +16,7 @@ enum EarlyEnd: CaseIterable {
     case both
 }
 
-/// A call under way, with both of its ends and its own story.
+/// A call in flight, with both ways to cancel it and its recorded events.
 private struct Running {
     struct Ending {
         let result: Result<Response, LoadingError>
@@ -59,7 +59,7 @@ private struct Own: Authoriser {
     }
 }
 
-/// A link that notes whether calls come with their scope.
+/// An interceptor that records whether calls arrive with their scope.
 private struct Probe: Interceptor {
     let seen = Locked<[Bool]>([])
     var observesScope: Bool { true }
@@ -81,7 +81,7 @@ private struct LastMoment: EventSink {
     }
 }
 
-/// A transport of somebody who knows nothing of scopes.
+/// An app's transport that does not observe scopes.
 private struct Unscoped: Transport {
     let base: ScriptedTransport
 
@@ -154,7 +154,7 @@ struct AuthorisationScopeTests {
     }
 
     @Test(
-        "the wait for the refresh of another call ends at once, and the other call gets its token",
+        "the wait for the refresh of another call ends immediately, and the other call gets its token",
         arguments: EarlyEnd.allCases,
         [nil, Duration.seconds(5)]
     )
@@ -178,7 +178,7 @@ struct AuthorisationScopeTests {
     }
 
     @Test(
-        "policies PL-44 the wait for the call's own refresh ends at once, and the refresh goes on",
+        "policies PL-44 the wait for the call's own refresh ends immediately, and the refresh continues",
         arguments: EarlyEnd.allCases,
         [nil, Duration.seconds(5)]
     )
@@ -213,7 +213,7 @@ struct AuthorisationScopeTests {
         gate.raise()
     }
 
-    @Test("a call that was given up before it came asks for no token, and is not sent")
+    @Test("a call that was cancelled before it began needs no token, and is not sent")
     func givenUpBefore() async throws {
         gate.raise()
         let scope = CallScope()
@@ -245,10 +245,10 @@ struct AuthorisationScopeTests {
         #expect(transport.received.isEmpty)
     }
 
-    @Test("what is given up while an authoriser looks at nothing is not sent", arguments: EarlyEnd.allCases)
+    @Test("a call that is cancelled while an authoriser ignores it is not sent", arguments: EarlyEnd.allCases)
     func authoriserThatLooksAtNothing(end: EarlyEnd) async throws {
         let authoriser = Own { [gate] (_) throws(LoadingError) in
-            // A task of its own, which nobody cancels.
+            // A task that is never cancelled.
             await Task { try? await gate.wait() }.value
         }
         let call = try begin(authoriser)
@@ -289,7 +289,10 @@ struct AuthorisationScopeTests {
         #expect(transport.received.count == 1)
     }
 
-    @Test("a token, the end of the scope and that of the task at once have one outcome", arguments: [false, true])
+    @Test(
+        "a token, the end of the scope and that of the task at the same time have one outcome",
+        arguments: [false, true]
+    )
     func race(hasDeadline: Bool) async throws {
         for _ in 0..<300 {
             let round = Self()

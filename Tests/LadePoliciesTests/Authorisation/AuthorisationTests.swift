@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCore
 
-/// An authoriser that notes what is asked of it.
+/// An authoriser that records its calls.
 private final class Noting: Authoriser {
     let identifier: String
     let suffix: String
@@ -67,7 +67,7 @@ struct AuthorisationInterceptorTests {
         #expect(none.log.isEmpty)
     }
 
-    @Test("policies PL-40 a request nobody claims is sent as it is")
+    @Test("policies PL-40 a request that no authoriser claims is sent unchanged")
     func sendsUnclaimed() async throws {
         transport.onAnyRequest().respond(.status(401))
 
@@ -80,7 +80,7 @@ struct AuthorisationInterceptorTests {
         #expect(transport.received.count == 1)
     }
 
-    @Test("policies PL-40 after a 401 all are told, and one that is willing makes one replay from the bare request")
+    @Test("policies PL-40 after a 401 all are notified, and one that is willing makes one replay from the bare request")
     func replaysOnce() async throws {
         transport.onAnyRequest().respond(.status(401))
         let (unwilling, willing) = (Noting("unwilling"), Noting("willing", isWilling: true))
@@ -94,7 +94,7 @@ struct AuthorisationInterceptorTests {
     }
 
     @Test(
-        "service D-26 an error is no refusal, whatever its code; nor is any other status",
+        "service D-26 an error is not a refusal, whatever its code; nor is any other status",
         arguments: [400, 403, 407]
     )
     func onlyHTTP401(status: Int) async throws {
@@ -109,7 +109,7 @@ struct AuthorisationInterceptorTests {
         #expect(willing.log == ["authorise", "authorise"])
     }
 
-    @Test("a body that can be sent only once is not replayed, though the refusal is told")
+    @Test("a body that can be sent only once is not replayed, but authorisers are notified of the refusal")
     func doesNotReplayTouchedBody() async throws {
         transport.onAnyRequest().respond(.status(401))
         let willing = Noting("willing", isWilling: true)
@@ -136,7 +136,7 @@ struct AuthorisationInterceptorTests {
         #expect(transport.received.count == 1)
     }
 
-    @Test("service D-10 what is given up while an authoriser holds it is not sent")
+    @Test("service D-10 a call that is cancelled while an authoriser holds it is not sent")
     func doesNotSendGivenUp() async throws {
         let gate = Signal()
         let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { (_, _) throws(LoadingError) in
@@ -152,7 +152,7 @@ struct AuthorisationInterceptorTests {
         #expect(throws: LoadingError.self) { try result.get() }
         if case .failure(let error as LoadingError) = result { #expect(error.isCancellation) }
         #expect(transport.received.isEmpty)
-        // The refresh goes on without its call; here it ends, so that nobody takes it for lost.
+        // The refresh continues without its call; here it ends, so that it does not count as leaked.
         gate.raise()
     }
 
@@ -344,7 +344,7 @@ struct ReadyAuthorisersTests {
         #expect(whole.contains(request))
     }
 
-    @Test("finding FP-12 refunds the withdrawal for a replay whose credentials did not come")
+    @Test("finding FP-12 refunds the withdrawal for a replay whose credentials did not arrive")
     func refundsReplays() async throws {
         let budget = RetryBudget()
         transport.onAnyRequest().respond(.status(401))

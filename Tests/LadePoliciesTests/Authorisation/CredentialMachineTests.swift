@@ -87,7 +87,9 @@ struct CredentialMachineTests {
         #expect(label(machine.request(at: at(6))) == "wait start 2")
     }
 
-    @Test("policies PL-43 a lasting failure is remembered until there are other credentials, or the app asks anew")
+    @Test(
+        "policies PL-43 a lasting failure is remembered until there are other credentials, or the app requests a refresh"
+    )
     func remembersLastingFailure() {
         var machine = holding()
         machine.refuse(1)
@@ -102,7 +104,7 @@ struct CredentialMachineTests {
         #expect(label(machine.request(at: at(10_000))) == "use b v2")
     }
 
-    @Test("a refresh ahead of the end that fails does not stop calls that can go on")
+    @Test("an early refresh that fails does not affect calls with valid credentials")
     func survivesEarlyFailure() {
         var machine = holding(.after(.seconds(100)))
         _ = machine.request(at: at(70))

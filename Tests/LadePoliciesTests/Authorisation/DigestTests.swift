@@ -93,7 +93,7 @@ struct DigestTests {
     }
 
     @Test(
-        "leaves alone challenges that ask for what is not known",
+        "ignores challenges with unsupported requirements",
         arguments: [
             "Basic realm=x", "Digest realm=x", #"Digest realm="x", nonce="n", algorithm=SHA-512-256"#,
             #"Digest realm="x", nonce="n", qop="auth-int""#,
@@ -103,7 +103,7 @@ struct DigestTests {
         #expect(AuthenticationChallenge.parse(text).compactMap(DigestChallenge.init).isEmpty)
     }
 
-    @Test("policies PL-45 answers by a replay, then at once with a growing count")
+    @Test("policies PL-45 answers by a replay, then immediately with a growing count")
     func countsUses() async throws {
         transport.on("bare", where: { !$0.headers.contains("Authorization") }).respond(
             .status(
@@ -131,7 +131,7 @@ struct DigestTests {
         #expect(fields[1]?.contains(#"uri="/dir/index.html?q=1""#) == true)
     }
 
-    @Test("a stale nonce is answered anew, a wrong password is not tried again")
+    @Test("a stale nonce is answered again, a wrong password is not")
     func tellsStaleFromWrong() async throws {
         let challenge = #"Digest realm="r", nonce="n\#("")", qop="auth""#
         transport.onAnyRequest()

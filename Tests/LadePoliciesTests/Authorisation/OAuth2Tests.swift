@@ -65,7 +65,7 @@ struct OAuth2Tests {
     }
 
     @Test(
-        "service D-27 keeps the refresh token when no new one comes, takes the new one when it does, and tells the app"
+        "service D-27 keeps the refresh token when no new one comes, uses the new one when it does, and notifies the app"
     )
     func rotates() async throws {
         transport.on(.post, "/token").respond(tokens(1)).then(tokens(2, refresh: "r2")).then(tokens(3, refresh: "r3"))
@@ -130,7 +130,7 @@ struct OAuth2Tests {
         #expect(kinds == ["grant_type=password&user", "grant_type=refresh_token", "grant_type=password&user"])
     }
 
-    @Test("a refresh token that has ended asks for a sign-in, once and for all")
+    @Test("a refresh token that has expired requires a sign-in, permanently")
     func asksForSignIn() async throws {
         transport.on(.post, "/token").respond(.json(#"{"error": "invalid_grant"}"#, status: 400))
         let authoriser = try make()
@@ -151,7 +151,7 @@ struct OAuth2Tests {
     }
 
     @Test(
-        "an answer that is no token fails the calls that wait, without quoting it",
+        "an answer that is not a token fails the waiting calls, without quoting it",
         arguments: [
             (200, "no json s3cret"), (200, #"{"token": "s3cret"}"#), (200, #"{"access_token": "", "x": "s3cret"}"#),
             (200, #"{"access_token": {"s3cret": 1}}"#), (500, "s3cret"), (302, ""),
@@ -173,7 +173,7 @@ struct OAuth2Tests {
         #expect(!(dumped + "\(String(describing: error))").contains("s3cret"))
     }
 
-    @Test("the token endpoint is not asked over plain HTTP")
+    @Test("the token endpoint is not called over plain HTTP")
     func insecureEndpoint() async throws {
         transport.on(.post, "/token").respond(tokens(1))
         transport.onAnyRequest().respond(.status(200))
@@ -194,7 +194,7 @@ struct OAuth2Tests {
         #expect(try await send(allowed).status == 200)
     }
 
-    @Test("policies PL-44 the refresh takes the transport it is given, past the chain")
+    @Test("policies PL-44 the refresh uses the transport it is given, past the chain")
     func takesTransport() async throws {
         let plain = ScriptedTransport(answering: tokens(1))
         transport.onAnyRequest().respond(.status(200))
@@ -211,7 +211,7 @@ struct OAuth2Tests {
         #expect(transport.lines == ["GET /"])
     }
 
-    @Test("policies PL-44 a claimed token endpoint is asked without a token, so that no refresh waits for itself")
+    @Test("policies PL-44 a claimed token endpoint is called without a token, so that no refresh waits for itself")
     func doesNotWaitForItself() async throws {
         transport.on(.post, "/token").respond(tokens(1))
         transport.onAnyRequest().respond(.status(200))
@@ -267,7 +267,7 @@ struct OAuth2Tests {
     }
 
     @Test(
-        "finding FP-3 a refusal that says nothing against the user's grant is asked again later, with growing delays",
+        "finding FP-3 a refusal that does not concern the user's grant is tried again later, with growing delays",
         arguments: [
             (401, #"{"error": "invalid_client"}"#), (400, #"{"error": "temporarily_unavailable"}"#),
             (403, #"{"error": "blocked by the firewall"}"#), (403, #"{"message": "no"}"#), (500, "down"),
@@ -286,7 +286,7 @@ struct OAuth2Tests {
             time.advance(by: .seconds(1))
         }
 
-        // 5 s, 10 s and 20 s are remembered: a call a second asks at 0, 5, 15 and 35 s.
+        // Failures are remembered for 5 s, 10 s and 20 s: of one call per second, those at 0, 5, 15 and 35 s refresh.
         let firsts = (1...4).map { asked.firstIndex(of: $0) }
         #expect(firsts == [0, 5, 15, 35])
         #expect(asked.count == 36)
@@ -307,7 +307,7 @@ struct OAuth2Tests {
         #expect(try await send(authoriser).status == 200)
     }
 
-    @Test("finding FP-15 tokens that arrive after a sign-out are not told to the app", arguments: [true, false])
+    @Test("finding FP-15 tokens that arrive after a sign-out are not passed to the app", arguments: [true, false])
     func noCallbackAfterSignOut(isReplaced: Bool) async throws {
         let gate = Signal()
         transport.on(.post, "/token").respond(tokens(1, refresh: "old user's").after(gate)).then(tokens(2))
@@ -327,7 +327,7 @@ struct OAuth2Tests {
         #expect(told.withLock { $0.isEmpty })
     }
 
-    @Test("finding FP-15 tokens that were received but not yet told when the user signs out are not told")
+    @Test("finding FP-15 tokens that were received but not yet passed on when the user signs out are not passed on")
     func signOutBetweenReceivingAndTelling() async throws {
         let holder = Locked<OAuth2Authoriser?>(nil)
         let endpoint = try #require(URL(string: "https://id.test/token"))

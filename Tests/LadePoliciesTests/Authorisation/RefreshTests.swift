@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCore
 
-/// Lets the test go on when so many calls wait for a refresh.
+/// Lets the test continue when a number of calls wait for a refresh.
 private final class Waiting: EventSink {
     let all = Signal()
     private let left: Locked<Int>
@@ -121,7 +121,9 @@ struct RefreshTests {
         #expect(refreshes.withLock { $0 } == 2)
     }
 
-    @Test("policies PL-43 a failed refresh fails all who wait with the same error, and is remembered for its version")
+    @Test(
+        "policies PL-43 a failed refresh fails all waiting calls with the same error, and is remembered for its version"
+    )
     func sharesFailure() async throws {
         accept { 0 }
         let gate = Signal()
@@ -164,7 +166,7 @@ struct RefreshTests {
         #expect(refreshes.withLock { $0 } > 5)
     }
 
-    @Test("policies PL-44 a refresh goes on when the call that started it is given up")
+    @Test("policies PL-44 a refresh continues when the call that started it is cancelled")
     func survivesCancellation() async throws {
         accept { 1 }
         let gate = Signal()
@@ -207,7 +209,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("policies PL-01 who waits for a refresh fails at the deadline of the call, and the refresh goes on")
+    @Test("policies PL-01 a call that waits for a refresh fails at its deadline, and the refresh continues")
     func observesDeadline() async throws {
         accept { 1 }
         let gate = Signal()
@@ -256,7 +258,7 @@ struct RefreshTests {
         #expect(refreshes.withLock { $0 } == 2)
     }
 
-    @Test("policies PL-42 in a simulation the refresh takes its virtual time, and everybody waits for it")
+    @Test("policies PL-42 in a simulation the refresh takes its virtual time, and all calls wait for it")
     func simulates() async throws {
         accept { 1 }
         let authoriser = try source { [time] (number) throws(LoadingError) in
@@ -271,7 +273,7 @@ struct RefreshTests {
         #expect(time.now == Instant(nanoseconds: 7_000_000_000))
     }
 
-    @Test("the app can ask for new credentials, bring its own, and take them away")
+    @Test("the app can request new credentials, supply its own, and remove them")
     func byHand() async throws {
         transport.onAnyRequest().respond(.status(200))
         let authoriser = try source { .init(Secret("token-\($0)")) }

@@ -92,7 +92,7 @@ struct CookieJarTests {
         time.advance(by: .seconds(1))
         _ = try await visit("https://a.test/x/y", jar, setting: "second=2; Path=/", "deep=3; Path=/x")
         time.advance(by: .seconds(1))
-        // Setting it anew keeps its age.
+        // Setting it again keeps its age.
         _ = try await visit("https://a.test/x/y", jar, setting: "first=4; Path=/")
 
         #expect(try await visit("https://a.test/x/y", jar) == "deep=3; first=4; second=2")
@@ -216,7 +216,7 @@ struct CookieJarTests {
         #expect(try CookieJar(file: path).cookies.isEmpty)
     }
 
-    @Test("policies PL-51 a file that is no jar is an error; one that cannot be written does not fail the call")
+    @Test("policies PL-51 a file that is not a jar is an error; one that cannot be written does not fail the call")
     func judgesFile() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "lade-jar-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -231,7 +231,7 @@ struct CookieJarTests {
         await #expect(throws: LoadingError.self) { try await jar.save() }
     }
 
-    @Test("the app puts cookies in and takes them out")
+    @Test("the app adds cookies and removes them")
     func byHand() async throws {
         let jar = CookieJar()
         jar.insert(Cookie(name: "own", value: "1", domain: "A.test"), at: time.date)

@@ -79,7 +79,7 @@ struct CookieOctetTests {
         #expect(text?.utf8.elementsEqual("\u{E9}=1; e\u{301}=2".utf8) == true)
     }
 
-    @Test("finding FP-25 octets that are no UTF-8 are sent back as they were received, also from a file")
+    @Test("finding FP-25 octets that are not UTF-8 are sent back as they were received, also from a file")
     func octets() async throws {
         let cookie = Array("n=".utf8) + [0xFF, 0xC3, 0x28]
         #expect(try await sent(to: "https://a.test/", after: "https://a.test/", setting: [cookie]) == cookie)
@@ -207,7 +207,7 @@ struct CookieOctetTests {
         #expect(!take("sid=1; Path=/p/deep", from: plain) && !take("sid=1; Path=/p; Domain=a.test", from: plain))
         #expect(!take("sid=1; Path=/p; Domain=y.a.test", from: plain))
         #expect(take("sid=1; Path=/px", from: plain))
-        // Once it is gone, nothing is in the way.
+        // After its removal, the cookie can be set.
         #expect(take("sid=; Secure; Max-Age=0; Path=/p; Domain=y.a.test", from: url) || true)
         #expect(take("sid=1; Path=/p/deep", from: plain))
     }

@@ -23,7 +23,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "policies PL-51 takes nothing from what sets nothing",
+        "policies PL-51 stores nothing from a field that sets nothing",
         arguments: [
             "", ";", "=", "; Path=/", "=__Host-a", "__Secure-x", "a=" + String(repeating: "x", count: 4096),
         ]
@@ -59,7 +59,7 @@ struct SetCookieTests {
         #expect(SetCookie(text)?.end(at: now)?.timeIntervalSince(now) == seconds)
     }
 
-    @Test("policies PL-51 takes an end in the past for a removal", arguments: ["0", "-1", "-99999999999999999999"])
+    @Test("policies PL-51 treats an end in the past as a removal", arguments: ["0", "-1", "-99999999999999999999"])
     func removes(age: String) {
         #expect(SetCookie("a=b; Max-Age=\(age)")?.end(at: now).map { $0 < now } == true)
     }

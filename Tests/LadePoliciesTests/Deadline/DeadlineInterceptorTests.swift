@@ -100,7 +100,7 @@ struct DeadlineInterceptorTests {
         #expect(error?.description == "GET https://svc.example.com/thing: " + sentence)
     }
 
-    @Test("policies PL-02 fails at once when the pause before the next attempt cannot end in time")
+    @Test("policies PL-02 fails immediately when the delay before the next attempt would end after the deadline")
     func failsAtOnce() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "50"]).after(.seconds(12)))
         let error = await failure(request, chain())
@@ -126,7 +126,7 @@ struct DeadlineInterceptorTests {
         #expect(pause >= .seconds(20) && pause < .seconds(21))
     }
 
-    @Test("policies PL-04 tells the server what is left when asked to, and not otherwise")
+    @Test("policies PL-04 sends the remaining time to the server only when the settings say so")
     func tellsTheServer() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "2"]).after(.milliseconds(1500))).then(
             .text("ok")

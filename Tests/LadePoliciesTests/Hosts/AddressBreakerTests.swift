@@ -18,7 +18,7 @@ struct AddressBreakerTests {
         return breaker.note(evidence, of: ticket, at: at(seconds), settings, jitter: jitter)
     }
 
-    @Test("service RE-05 an address nobody tried is reachable")
+    @Test("service RE-05 an address that was never used is reachable")
     func startsClosed() {
         #expect(!AddressBreaker().isMarked(at: at(0)))
     }
@@ -93,7 +93,7 @@ struct AddressBreakerTests {
 
         let probe = breaker.pick(at: at(30))
         #expect(probe.isProbe)
-        // Others pass it by while the probe is under way.
+        // Other calls avoid it while the probe is in flight.
         #expect(breaker.isMarked(at: at(31)))
         #expect(!breaker.pick(at: at(31)).isProbe)
         #expect(
@@ -108,7 +108,7 @@ struct AddressBreakerTests {
         #expect(note(.down(reason: ""), &breaker, at: 94) == .marked(reason: "", for: .seconds(30)))
     }
 
-    @Test("policies PL-31 a probe that is given up leaves the finding out to the next call")
+    @Test("policies PL-31 after a cancelled probe, the next call is the probe")
     func abandonsProbe() {
         var breaker = AddressBreaker()
         _ = note(.down(reason: ""), &breaker, at: 0)
@@ -119,7 +119,7 @@ struct AddressBreakerTests {
         #expect(breaker.pick(at: at(31)).isProbe)
     }
 
-    @Test("a hundred failures that were under way together make one mark, and a late success does not take it off")
+    @Test("a hundred failures that were in flight together make one mark, and a late success does not remove it")
     func ignoresStaleNews() {
         var breaker = AddressBreaker()
         let tickets = (0..<100).map { _ in breaker.pick(at: at(0)) }
@@ -137,7 +137,7 @@ struct HostEvidenceTests {
     private func request() throws -> Request { try Request("https://a.test/") }
 
     @Test(
-        "policies PL-31 tells statuses that speak against an address from others",
+        "policies PL-31 distinguishes statuses that count against an address from others",
         arguments: [
             (200, false, "works"), (404, false, "works"), (429, false, "works"), (501, false, "works"),
             (500, false, "suspicious"), (502, false, "down"), (503, false, "down"), (504, false, "down"),
@@ -153,7 +153,7 @@ struct HostEvidenceTests {
     }
 
     @Test(
-        "policies PL-31 tells errors that speak against an address from others",
+        "policies PL-31 distinguishes errors that count against an address from others",
         arguments: [
             (LoadingError.cannotConnect(host: "a", reason: .refused, .init()), "down"),
             (.nameNotResolved(host: "a", .init()), "down"), (.timedOut(.connect, .init()), "down"),

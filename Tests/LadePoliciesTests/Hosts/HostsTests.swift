@@ -197,7 +197,7 @@ struct HostsInterceptorTests {
         _ = try await probe
     }
 
-    @Test("policies PL-31 a 503 with Retry-After is for the gate and marks nobody; one without marks")
+    @Test("policies PL-31 a 503 with Retry-After is for the rate limiter and marks no address; one without marks")
     func heedsRetryAfter() async throws {
         _ = answer(nil, .status(503, headers: ["Retry-After": "3"])).then(.status(503))
         let directory = HostDirectory(["svc.test": ["svc.test", "backup.test"]])
@@ -220,7 +220,9 @@ struct HostsInterceptorTests {
         #expect(transport.requests.map(\.destination) == [nil, .host("::1", port: 8443)])
     }
 
-    @Test("policies PL-33 an entry that is a host of its own is asked under its own name, with nothing of the other's")
+    @Test(
+        "policies PL-33 an entry that is a host of its own is called under its own name, without the other's credentials"
+    )
     func hostOfItsOwn() async throws {
         transport.onAnyRequest().respond(.status(200, headers: ["Set-Cookie": "mirror=1"]))
         let jar = CookieJar()

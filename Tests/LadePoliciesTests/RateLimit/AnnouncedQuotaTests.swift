@@ -65,7 +65,7 @@ struct AnnouncedQuotaTests {
         #expect(wait > (limit ?? .seconds(3600)) - .seconds(1) && wait <= (limit ?? .seconds(3600)) + .seconds(1))
     }
 
-    @Test("finding FP-4 the program can clear what a server announced, and those who wait start")
+    @Test("finding FP-4 the program can clear what a server announced, and waiting calls start")
     func clearsQuotas() async throws {
         let limiter = try limiter()
         let fields: Headers = ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1800"]
@@ -126,7 +126,7 @@ struct AnnouncedQuotaTests {
         #expect(try await wait(limiter, "alice") >= .seconds(20))
     }
 
-    @Test("finding FP-13 calls of other accounts pass the one whose quota is used up, in their order")
+    @Test("finding FP-13 calls of other accounts overtake the one whose quota is used up, in their order")
     func passesHeldAccounts() async throws {
         let limiter = try limiter(RateLimits(default: .perSecond(1)))
         let (request, time) = (request, time)
@@ -180,7 +180,7 @@ struct AnnouncedQuotaTests {
 
     // MARK: - Slots
 
-    @Test("finding FQ-17 a slot whose call is cancelled when it gets it is the next caller's at the same instant")
+    @Test("finding FQ-17 a slot whose call is cancelled when it gets it goes to the next call at the same instant")
     func passesUnusedSlots() async throws {
         let limiter = try limiter(RateLimits(default: .perSecond(1)))
         let (request, time) = (request, time)

@@ -10,7 +10,7 @@
     import LadeTesting
     import Testing
 
-    /// nginx with `limit_req` as the judge of our rate.
+    /// nginx with `limit_req`, which refuses calls above the rate.
     @Suite(.timeLimit(.minutes(5)))
     struct PeerRateTests {
         private static let peers = ConformancePeers.fromEnvironment()
@@ -42,7 +42,7 @@
         }
 
         @Test(
-            "policies PL-24 the judge refuses calls that nobody limits",
+            "policies PL-24 the server refuses calls without a limit",
             .enabled(if: peers.contains("nginxHTTP"), "needs nginx: start the peers and set LADE_PEERS")
         )
         func judgeIsStrict() async throws {

@@ -7,7 +7,7 @@ import Testing
 struct RateBucketTests {
     private func second(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test("policies PL-22 spreads those who waited at a gate, and holds nobody who comes later for it")
+    @Test("policies PL-22 spreads the calls that waited at a gate, and does not hold later calls for them")
     func releases() {
         var bucket = RateBucket(rate: nil, concurrency: nil)
         _ = bucket.close(until: second(1), spread: .seconds(2), blur: 0)

@@ -44,7 +44,7 @@ struct RateLimitInterceptorTests {
     }
 
     @Test(
-        "policies PL-22 closes the gate for a refusal, also when its body breaks, and tells it",
+        "policies PL-22 closes the gate for a refusal, even when its body fails, and reports it",
         arguments: [429, 503]
     )
     func closesTheGate(code: Int) async throws {
@@ -83,7 +83,7 @@ struct RateLimitInterceptorTests {
             await withTaskGroup(of: Void.self) { group in
                 for number in UInt64(1_000)..<2_000 {
                     group.addTask {
-                        // They come during the pause, and a late success of an earlier call opens nothing.
+                        // They arrive during the delay, and a late success of an earlier call does not end it.
                         try? await time.sleep(for: .milliseconds(Int64(number % 100) * 300))
                         limiter.observe(200, [:], of: request, call: Call(time: time))
                         _ = try? await counting.send(request, call: Call(id: .init(number), time: time))
@@ -105,7 +105,7 @@ struct RateLimitInterceptorTests {
         }
     }
 
-    @Test("policies PL-25 hands the slot of a streamed answer back when its body ends, breaks or is dropped")
+    @Test("policies PL-25 returns the slot of a streamed answer when its body ends, fails or is released")
     func holdsSlotsOfStreams() async throws {
         transport.onAnyRequest().respond(.text("one")).then(.text("two").breaking(after: 1)).then(.text("three"))
             .then(.text("four"))
@@ -194,7 +194,7 @@ private struct Stamp: Interceptor {
     }
 }
 
-/// A server that allows so many calls in each window and tells what is left.
+/// A server that allows a number of calls in each window and reports what is left.
 final class QuotaServer: Sendable {
     enum Rounding: Sendable { case down, up, exact }
     struct Window: Sendable { var served = 0, refused = 0 }

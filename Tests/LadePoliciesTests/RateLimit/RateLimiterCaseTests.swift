@@ -25,7 +25,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         #expect(limiter.estimatedWait(for: key) == .zero)
     }
 
-    @Test("service RL-02 goes by the system's clock unless told otherwise")
+    @Test("service RL-02 uses the system's clock by default")
     func hasSystemTime() async throws {
         let limiter = try RateLimiter(RateLimits(default: .perSecond(0.001)))
         _ = try await limiter.start(Request(url), call: Call())
@@ -34,7 +34,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         #expect(try #require(limiter.estimatedWait(for: key)) <= .seconds(1000))
     }
 
-    @Test("service RL-03 waits as long as a server asked for")
+    @Test("service RL-03 waits as long as a server requested")
     func waitsAfterRetryAfter() throws {
         let limiter = try limiter()
         limiter.closeGate(of: key, for: .seconds(60))
@@ -62,7 +62,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         #expect(limiter.estimatedWait(for: key) == .zero)
     }
 
-    /// A time whose date is set while it goes on.
+    /// A time source whose date is set while it runs.
     private struct TimeWithDate: TimeSource {
         let base: VirtualTime
         let shift = Locked<TimeInterval>(0)
@@ -124,7 +124,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         #expect(limiter.estimatedWait(for: key) == .zero)
     }
 
-    @Test("service RL-12 keeps a gate closed although a call of the service ends meanwhile")
+    @Test("service RL-12 keeps a gate closed when a call of the service ends meanwhile")
     func keepsGateThroughEndings() async throws {
         let limiter = try limiter()
         let call = Call(time: time)

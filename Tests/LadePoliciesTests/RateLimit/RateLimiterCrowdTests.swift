@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Many services, many calls, real threads, and alarms that ring late.
+/// Many services, many calls, real threads, and timers that fire late.
 @Suite(.timeLimit(.minutes(5)))
 struct RateLimiterCrowdTests: RateLimiterSuite {
     let time = VirtualTime()
@@ -72,7 +72,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
     }
 
     @Test(
-        "policies PL-21 policies PL-24 lets everybody start or leave, whoever is cancelled when",
+        "policies PL-21 policies PL-24 starts or dismisses every call, with cancellations at any time",
         .timeLimit(.minutes(5)),
         arguments: (UInt64(1)...20).map(\.self)
     )
@@ -150,9 +150,9 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
         #expect(limiter.waitingCount == 0)
     }
 
-    @Test("policies PL-24 service D-45 keeps its rate when alarms ring late, within 1 %")
+    @Test("policies PL-24 service D-45 keeps its rate within 1 % when timers fire late")
     func makesUpForLateness() async throws {
-        // An alarm that rings 1 ms late each time would make 100 per second 91.
+        // A timer that fires 1 ms late each time would reduce 100 per second to 91.
         let late = LateTime(time: time, by: .milliseconds(1))
         let limiter = try RateLimiter(RateLimits(default: .perSecond(100)), time: late, random: random)
         let (time, url) = (time, url)
@@ -171,7 +171,7 @@ struct RateLimiterCrowdTests: RateLimiterSuite {
     }
 }
 
-/// A time source whose sleepers wake up late.
+/// A time source whose sleepers resume late.
 private struct LateTime: TimeSource {
     let time: VirtualTime
     let by: Duration

@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Who is let through first, and how many at a time.
+/// The order in which calls start, and how many run at the same time.
 @Suite(.timeLimit(.minutes(1)))
 struct RateLimiterOrderTests: RateLimiterSuite {
     let time = VirtualTime()
@@ -116,7 +116,7 @@ struct RateLimiterOrderTests: RateLimiterSuite {
         }
     }
 
-    @Test("policies PL-25 takes the most urgent of all services when there is room again")
+    @Test("policies PL-25 starts the most urgent call of all services when a slot is free again")
     func ordersAcrossServices() async throws {
         var settings = RateLimits()
         settings.totalConcurrency = 1

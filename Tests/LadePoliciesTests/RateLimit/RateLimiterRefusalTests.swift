@@ -76,7 +76,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
                 report.impossibleWait == .init(stage: .wait(.rateLimit(key: key.description)), duration: .seconds(20))
             )
         }
-        // A gate makes those hopeless who were not.
+        // Closing a gate makes calls fail that could have started in time before.
         limiter.closeGate(of: key, for: .seconds(30))
         guard case .failure(let error as LoadingError) = await waiting.result,
             case .deadlineExceeded(let report, _) = error

@@ -20,7 +20,7 @@ extension RateLimiterSuite {
 
     func seconds(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64((seconds * 1e9).rounded())) }
 
-    /// Starts so many calls at once and gives the times at which they got their slots, in order of arrival.
+    /// Starts a number of calls together and returns the times at which they got their slots, in order of arrival.
     func starts(
         _ count: Int,
         _ limiter: RateLimiter,

@@ -17,7 +17,7 @@ struct RateLimiterTests: RateLimiterSuite {
 
     init() throws { url = try #require(URL(string: "https://api.example.com/v1/shows")) }
 
-    @Test("service D-03 policies PL-22 keeps a gate closed whatever shorter pause is asked for")
+    @Test("service D-03 policies PL-22 keeps a gate closed when a shorter delay is requested")
     func keepsGates() async throws {
         let limiter = try limiter()
         limiter.closeGate(of: key, for: .seconds(60))
@@ -40,13 +40,13 @@ struct RateLimiterTests: RateLimiterSuite {
         #expect(second == [seconds(0.2)])
     }
 
-    @Test("policies PL-20 lets a burst go at once and spaces the rest")
+    @Test("policies PL-20 lets a burst start immediately and spaces the rest")
     func letsBurstsGo() async throws {
         let starts = await starts(6, try limiter(RateLimits(default: .perSecond(10, burst: 3))))
         #expect(starts == [0, 0, 0, 0.1, 0.2, 0.3].map(seconds))
     }
 
-    @Test("policies PL-20 goes by a new rate at once, for those too who wait")
+    @Test("policies PL-20 applies a new rate immediately, to waiting calls too")
     func changesRates() async throws {
         let limiter = try limiter(RateLimits(default: .perSecond(0.1)))
         let (time, url) = (time, url)
@@ -75,7 +75,7 @@ struct RateLimiterTests: RateLimiterSuite {
         try await task.value
     }
 
-    @Test("service D-11 rejects what is no rate", arguments: [-1, -0.001, .nan, .infinity])
+    @Test("service D-11 rejects invalid rates", arguments: [-1, -0.001, .nan, .infinity])
     func rejectsNonsense(rate: Double) throws {
         let limiter = try limiter()
         let attempts: [() throws -> Void] = [

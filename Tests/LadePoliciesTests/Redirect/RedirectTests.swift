@@ -42,7 +42,7 @@ struct RedirectTests {
         #expect(events.events.count { if case .redirectFollowed = $0 { true } else { false } } == 3)
     }
 
-    @Test("service SV-14 gives up when redirects never end; policies PL-50 after ten")
+    @Test("service SV-14 fails when redirects never end; policies PL-50 after ten")
     func givesUp() async throws {
         for number in 0...51 { transport.on(.get, "/\(number)").respond(redirect(301, to: "/\(number + 1)")) }
 
@@ -98,7 +98,7 @@ struct RedirectTests {
         #expect(response.status == 200)
     }
 
-    @Test("policies PL-14 asks the budget before an address is asked a second time, and only then")
+    @Test("policies PL-14 withdraws from the budget only before an address is requested a second time")
     func drawsOnBudget() async throws {
         transport.onAnyRequest().respond(redirect(302, to: "/a", ["Set-Cookie": "seen=1"]))
         var settings = RetryBudget.Settings()
@@ -179,7 +179,7 @@ struct RedirectTests {
                     count += 1
                     return count
                 }
-                // With a cookie, so that a reference to the address itself is no loop.
+                // With a cookie, so that a reference to the address itself is not a loop.
                 return count == 1 ? redirect(302, to: location, ["Set-Cookie": "a=b"]) : .status(200)
             }
         )
@@ -224,7 +224,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "finding FP-28 a target whose host has no normal form is refused, one that has it is asked by it",
+        "finding FP-28 a target whose host has no normal form is refused; others are requested by the normal form",
         arguments: [
             ("http://[example.org]/", nil), ("http://1.2.3.4.5/", nil), ("http://a%00b/", nil),
             ("http://a." + String(repeating: "a.", count: 50_000), nil), ("http://0x7f.1/x", "http://127.0.0.1/x"),
@@ -293,7 +293,7 @@ struct RedirectTests {
         #expect(sent.headers["Accept"] == "text/html")
     }
 
-    @Test("service D-28 asks the authorisers again at each hop")
+    @Test("service D-28 authorises again at each hop")
     func asksAuthorisersAgain() async throws {
         transport.on(.get, "https://a.test/").respond(redirect(302, to: "https://b.test/"))
         transport.on(.get, "https://b.test/").respond(.status(200))
@@ -323,7 +323,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "leaves alone what is no redirect to follow",
+        "ignores answers that are not redirects to follow",
         arguments: [(300, true), (304, true), (305, true), (302, false), (200, true)]
     )
     func leavesAlone(status: Int, hasLocation: Bool) async throws {

@@ -19,7 +19,7 @@ struct BackoffTests {
         #expect(timer.takeAndAdvance(random) == .seconds(1))
     }
 
-    @Test("service TI-02 stays at zero for ever when it starts there")
+    @Test("service TI-02 stays at zero forever when it starts there")
     func staysAtZero() {
         var timer = ExponentialTimer(initial: .zero, maximum: .seconds(10), jitter: 0)
         for _ in 0..<10 { #expect(timer.takeAndAdvance(random) == .zero) }

@@ -64,7 +64,7 @@ struct RetryInterceptorTests {
         #expect(time.now < Instant(nanoseconds: 3_000_000_000))
     }
 
-    @Test("policies PL-17 tells every decision with what it was made from and the rule that fired")
+    @Test("policies PL-17 reports every decision with its facts and the rule that decided")
     func tellsDecisions() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "3"])).then(.connectionLost()).then(
             .status(404)
@@ -102,7 +102,7 @@ struct RetryInterceptorTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test("service AT-07 takes a 404 for final, however many retries are left")
+    @Test("service AT-07 treats a 404 as final, for any number of retries left")
     func takes404ForFinal() async throws {
         transport.onAnyRequest().respond(.status(404, headers: ["Retry-After": "60"]))
         var request = request
@@ -112,7 +112,7 @@ struct RetryInterceptorTests {
         #expect(retryRules == ["no: status 404 is final"])
     }
 
-    @Test("service AT-08 policies PL-15 service D-06 service D-46 repeats a broken body and hands over exactly one")
+    @Test("service AT-08 policies PL-15 service D-06 service D-46 retries a failed body and delivers exactly one")
     func repeatsBrokenBodies() async throws {
         transport.onAnyRequest()
             .respond(
@@ -128,7 +128,7 @@ struct RetryInterceptorTests {
         #expect(response.attempts == 2)
     }
 
-    @Test("service D-06 tells nothing of an earlier attempt's answer for an attempt that got none")
+    @Test("service D-06 reports nothing of an earlier attempt's answer for an attempt without one")
     func keepsAttemptsApart() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "2"])).then(.connectionLost())
         let error = try #require(await failure(request))
@@ -137,7 +137,7 @@ struct RetryInterceptorTests {
         #expect(error.context.attempts == 3)
     }
 
-    @Test("policies PL-15 repeats a streamed call only before its head was handed over")
+    @Test("policies PL-15 retries a streamed call only before its head was delivered")
     func handsStreamsOver() async throws {
         var request = request
         request.delivery = .streamed
@@ -149,7 +149,7 @@ struct RetryInterceptorTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test("service AT-13 policies PL-12 repeats no cancelled call and tells nothing of it")
+    @Test("service AT-13 policies PL-12 retries no cancelled call and reports nothing of it")
     func leavesCancelledAlone() async throws {
         transport.onAnyRequest().respond(.fails(.cancelled(ErrorContext())))
         #expect(try #require(await failure(request)).isCancellation)
@@ -213,7 +213,7 @@ struct RetryInterceptorTests {
         #expect(time.now == Instant(nanoseconds: Int64(seconds) * 1_000_000_000))
     }
 
-    @Test("policies PL-13 service D-09 fails with the time it was told when the server asks for too much")
+    @Test("policies PL-13 service D-09 fails with the requested delay when the server requests too much")
     func refusesLongPauses() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "7200"], "closed for today"))
         let error = await failure(request)
@@ -228,7 +228,7 @@ struct RetryInterceptorTests {
         #expect(time.now == Instant(nanoseconds: 0))
     }
 
-    @Test("policies PL-14 surfaces errors at once when the budget is empty")
+    @Test("policies PL-14 returns errors immediately when the budget is empty")
     func observesBudget() async throws {
         let key = ServiceKey(request)
         for _ in 0..<100 { _ = budget.withdraw(for: key) }
@@ -345,7 +345,7 @@ struct RetryInterceptorTests {
         }
     }
 
-    @Test("service D-36 waits on the call's own time and ends at once when it is cancelled")
+    @Test("service D-36 waits on the call's own time and ends immediately when it is cancelled")
     func endsWhenCancelled() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "30"]))
         let chain = Chain([RetryInterceptor(budget: budget)], transport: transport)

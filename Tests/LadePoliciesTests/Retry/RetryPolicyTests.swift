@@ -29,7 +29,7 @@ struct RetryPolicyTests {
         #expect((decision.action == .retry(after: .zero)) == isRepeated)
     }
 
-    @Test("policies PL-12 repeats 413 only when the answer says when")
+    @Test("policies PL-12 retries 413 only when the answer says when")
     func repeats413WithPause() throws {
         #expect(try action(.answer(413, pause: .seconds(2))).action == .retry(after: .seconds(2)))
         #expect(try action(.answer(413, pause: nil)).rule == .finalStatus(413))
@@ -60,7 +60,7 @@ struct RetryPolicyTests {
     }
 
     @Test(
-        "policies PL-11 service D-43 repeats idempotent methods only, unless the request never left",
+        "policies PL-11 service D-43 retries only idempotent methods, unless the request was never sent",
         arguments: [(Method.get, true), (.head, true), (.put, true), (.delete, true), (.post, false), (.patch, false)]
     )
     func repeatsIdempotentMethods(method: LadeCore.Method, isRepeated: Bool) throws {
@@ -84,7 +84,7 @@ struct RetryPolicyTests {
         #expect(try action(answer) { ($0.request.retryLimit, $0.number) = (5, 5) }.action == .retry(after: .zero))
     }
 
-    @Test("policies PL-13 service D-09 takes Retry-After as a floor, and refuses to wait too long")
+    @Test("policies PL-13 service D-09 uses Retry-After as the minimum, and refuses to wait too long")
     func respectsPauses() throws {
         let decision = try action(.answer(503, pause: .seconds(30))) { $0.delay = .seconds(1) }
         #expect(decision.action == .retry(after: .seconds(31)))
@@ -142,12 +142,12 @@ struct RetryPolicyTests {
         #expect(decision.action == .exceedDeadline(.seconds(30)))
     }
 
-    @Test("policies PL-11 never repeats a body that is spent")
+    @Test("policies PL-11 never retries a spent body")
     func observesBodies() throws {
         #expect(try action(.answer(503, pause: nil), .put) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
     }
 
-    @Test("policies PL-12 takes a status that the request accepts for an answer")
+    @Test("policies PL-12 treats a status that the request accepts as an answer")
     func acceptsStatuses() throws {
         #expect(
             try action(.answer(503, pause: nil)) { $0.request.acceptableStatuses = .codes(200..<600) }.action == .accept

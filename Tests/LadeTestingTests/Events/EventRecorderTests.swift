@@ -29,7 +29,7 @@ struct EventRecorderTests {
     private static let context = ErrorContext()
 
     @Test(
-        "tells each event in a line without what differs from run to run",
+        "describes each event in a line without values that differ from run to run",
         arguments: [
             (.exchangeStarted(method: .head, url: "http://a/"), "exchange started HEAD http://a/"),
             (.waitStarted(.connection(host: "a")), "wait started: a connection to a"),

@@ -44,7 +44,7 @@ struct ScriptedTransportTests {
         #expect(transport.unscripted.count == 1)
     }
 
-    @Test("waits in virtual time and tells the story")
+    @Test("waits in virtual time and records all events")
     func waits() async throws {
         transport.onAnyRequest().respond(.chunks(["a", "b"], every: .seconds(1)).after(.seconds(2)).interim(103))
         let request = try Request(.get, "http://localhost/", delivery: .streamed)
@@ -104,7 +104,7 @@ struct ScriptedTransportTests {
         #expect(response.body.bytes == Data("ab".utf8))
     }
 
-    @Test("breaks a body after the bytes asked for")
+    @Test("fails a body after the given number of bytes")
     func breaks() async throws {
         transport.onAnyRequest().respond(.text("1234567890").inPieces(of: 3).breaking(after: 4))
         let response = try await transport.send(

@@ -52,7 +52,7 @@ struct BlackholeTests {
         #expect(!hanging.hasEnded)
     }
 
-    @Test("refuses once it is gone")
+    @Test("refuses connections after it was released")
     func ends() throws {
         var hole: Blackhole? = try Blackhole()
         let port = try #require(hole?.port)

@@ -64,7 +64,7 @@ struct EndpointTests {
         #expect(try unix.request().destination == .unixSocket(path: path))
     }
 
-    @Test("takes the place of what a socket's path holds, and leaves nothing there")
+    @Test("replaces the file at a socket's path, and removes the socket at the end")
     func replacesAndRemovesTheSocket() throws {
         let path = Self.socketPath()
         try Data("left over".utf8).write(to: URL(filePath: path))
@@ -86,7 +86,7 @@ struct EndpointTests {
         #expect(failure?.operation == "bind \(path)")
     }
 
-    @Test("listens on IPv6 alone when told so")
+    @Test("listens only on IPv6 when the endpoint says so")
     func keepsTheFamiliesApart() throws {
         let (server, hole) = try serverBesideATakenPort()
         #expect(try RawClient(to: .ipv6(), port: server.port).receiveAll() == "six")

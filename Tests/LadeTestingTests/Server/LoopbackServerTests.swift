@@ -152,7 +152,7 @@ struct LoopbackServerTests {
         server.stop()
     }
 
-    @Test("listens no more after stopAccepting, while open connections go on")
+    @Test("stops listening after stopAccepting, while open connections continue")
     func stopsAccepting() async throws {
         let signal = Signal()
         let server = try LoopbackServer(script: [.wait(for: signal), .send("late")])

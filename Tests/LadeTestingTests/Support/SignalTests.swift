@@ -28,7 +28,7 @@ struct SignalTests {
         return tasks
     }
 
-    @Test("lets everybody pass once it is raised, those who come later too")
+    @Test("ends every wait once it is raised, including later ones")
     func raises() async throws {
         let passed = Watched<[Int]>([])
         let tasks = try await wait(3, passed)
@@ -51,7 +51,7 @@ struct SignalTests {
         let tasks = try await wait(3, passed)
 
         signal.step(2)
-        // Whoever was let pass is not to be cancelled any more.
+        // A wait that has ended cannot be cancelled any more.
         for task in tasks { task.cancel() }
 
         try await tasks[0].value
@@ -60,7 +60,7 @@ struct SignalTests {
         #expect(passed.read(\.self).sorted() == [0, 1])
     }
 
-    @Test("keeps steps for who comes later, and they do not raise it")
+    @Test("keeps steps for later waits, and is not raised by them")
     func keepsSteps() async throws {
         signal.step(2)
         try await signal.wait()

@@ -51,7 +51,7 @@ struct VirtualTimeTests {
         #expect(order.withLock { $0 } == [2, 4, 3, 1])
     }
 
-    @Test("lets a cancelled sleeper go at once")
+    @Test("resumes a cancelled sleeper immediately")
     func cancels() async throws {
         let time = VirtualTime()
         let task = Task { try await time.sleep(for: .seconds(3)) }
@@ -116,7 +116,7 @@ struct VirtualTimeTests {
         #expect(instants == instants.sorted())
     }
 
-    @Test("finding FQ-26 what runs automatically takes its steps one after the other, the first included")
+    @Test("finding FQ-26 an automatic run takes its steps one after the other, the first included")
     func oneStepAtATime() async throws {
         for _ in 0..<200 {
             let time = VirtualTime()

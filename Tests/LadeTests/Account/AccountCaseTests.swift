@@ -68,35 +68,35 @@ struct AccountCaseTests {
         return witness.told
     }
 
-    @Test("service FA-04 tells one success to who performed the request")
+    @Test("service FA-04 notifies the delegate of one success")
     func success() async throws {
         #expect(try await told(.text("ok")) == [.success(200, "ok")])
     }
 
-    @Test("service FA-05 tells one failure to who performed the request")
+    @Test("service FA-05 notifies the delegate of one failure")
     func failureOnce() async throws {
         #expect(try await told(.status(500)) == [.failure("call failed: unacceptableStatus(500)")])
     }
 
-    @Test("service FA-06 tells one cancellation to who performed the request")
+    @Test("service FA-06 notifies the delegate of one cancellation")
     func cancellation() async throws {
         #expect(try await told(.fails(.cancelled(.init()))) == [.cancelled])
     }
 
-    @Test("service FA-07 tells one chunk to who performed the request")
+    @Test("service FA-07 notifies the delegate of one chunk")
     func chunk() async throws {
         let told = try await told(.text("chunk"), of: { $0.delivery = .streamed })
         #expect(told.filter { $0 == .chunk("chunk") }.count == 1)
     }
 
-    @Test("service FA-08 tells the head once to who performed the request, before anything else")
+    @Test("service FA-08 notifies the delegate of the head once, before anything else")
     func head() async throws {
         let told = try await told(.text("chunk"), of: { $0.delivery = .streamed })
         #expect(told.first == .head(200))
         #expect(told.filter { $0 == .head(200) }.count == 1)
     }
 
-    /// What an authoriser was asked, and what arrived, when a loader of its account made one call.
+    /// The calls of an authoriser, and what the server received, when a loader of its account made one call.
     private func authorised(by authoriser: NotingAuthoriser) async throws -> (asked: [String], arrived: Request) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -117,7 +117,7 @@ struct AccountCaseTests {
         #expect(arrived.headers["Authorization"] == nil)
     }
 
-    @Test("service FA-11 asks the authoriser once per call")
+    @Test("service FA-11 calls the authoriser once per call")
     func asksOnce() async throws {
         #expect(try await authorised(by: NotingAuthoriser()).asked.filter { $0 == "authorise" }.count == 1)
     }
@@ -179,7 +179,7 @@ struct AccountCaseTests {
         #expect(rig.transport.requests[0].headers["Authorization"] == "noted")
     }
 
-    @Test("service FA-15 fails a request whose authorising fails, with its error")
+    @Test("service FA-15 fails a request whose authorisation fails, with its error")
     func authorisingFails() async throws {
         struct Refused: Error {}
         let rig = Rig()
@@ -193,7 +193,7 @@ struct AccountCaseTests {
         }
     }
 
-    @Test("service FA-16 service D-26 tells one failure of a 401, and takes no other error for one")
+    @Test("service FA-16 service D-26 reports one failure for a 401, and treats no other error as a refusal")
     func refused() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(401))
@@ -204,7 +204,7 @@ struct AccountCaseTests {
         #expect(try await witness.journal.next() == [.failure("call failed: unacceptableStatus(401)")])
     }
 
-    @Test("service FA-17 tells one failure when the whole call takes longer than it may")
+    @Test("service FA-17 reports one failure when the whole call takes longer than allowed")
     func deadline() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
@@ -235,7 +235,7 @@ struct AccountCaseTests {
         #expect(try await witness.journal.next() == [.cancelled])
     }
 
-    @Test("service FA-19 asks who performed the request once for its body, when it is needed again")
+    @Test("service FA-19 asks the delegate once for the body, when it is needed again")
     func bodyPrompt() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))

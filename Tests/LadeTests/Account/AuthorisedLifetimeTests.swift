@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Who ends a call from outside.
+/// What cancels a call from outside of its task.
 enum Ender: CaseIterable {
     case loader
     case account

@@ -22,7 +22,7 @@ struct ClientCaseTests {
         return await failure { () throws(LoadingError) in try await rig.loader.load(asked) } == nil
     }
 
-    @Test("client CD-03 takes method, field, body and cache mode of a request as they are")
+    @Test("client CD-03 sends method, field, body and cache mode of a request unchanged")
     func fromRequest() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -51,7 +51,7 @@ struct ClientCaseTests {
         #expect(try await !isAccepted(status, service: Service.Settings().acceptableStatuses))
     }
 
-    @Test("client CD-28 accepts what the service is told to accept")
+    @Test("client CD-28 accepts the statuses in the service's settings")
     func servicesRange() async throws {
         #expect(try await isAccepted(404, service: [.successful, 404]))
     }
@@ -114,7 +114,7 @@ struct ClientCaseTests {
         return (handle, endings)
     }
 
-    @Test("client CD-35 tells one failure, cancelled, when it is cancelled")
+    @Test("client CD-35 reports one failure, cancelled, when it is cancelled")
     func cancel() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
@@ -128,7 +128,7 @@ struct ClientCaseTests {
         #expect(endings.all == ["cancelled"])
     }
 
-    @Test("client CD-36 tells nothing when it is cancelled after its end")
+    @Test("client CD-36 reports nothing when it is cancelled after its end")
     func cancelAfterwards() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -136,7 +136,7 @@ struct ClientCaseTests {
         _ = try await endings.next()
 
         handle.cancel()
-        // Another call ends after it: whatever the cancellation had to tell is told by then.
+        // Another call ends after it: by then every report of the cancellation has arrived.
         _ = try await rig.loader.load(rig.endpoint())
 
         #expect(endings.all == ["success"])
@@ -144,7 +144,7 @@ struct ClientCaseTests {
         #expect(!rig.events.story.contains("call failed: cancelled"))
     }
 
-    @Test("client CD-38 client D-01 finishes what was asked when the service is let go, as long as its loader is there")
+    @Test("client CD-38 client D-01 finishes its calls when the service is released, as long as its loader exists")
     func released() async throws {
         let transport = ScriptedTransport()
         let signal = Signal()
@@ -156,12 +156,12 @@ struct ClientCaseTests {
         #expect(try await text == "ok")
     }
 
-    @Test("client CD-39 client D-20 tells observers of the request, then of the answer, with one identity")
+    @Test("client CD-39 client D-20 notifies observers of the request, then of the answer, with one identity")
     func observers() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(404))
         _ = await failure { () throws(LoadingError) in try await rig.loader.load(rig.endpoint()) }
-        // What the retry link decides is told in between.
+        // The decisions of the retry interceptor are reported in between.
         let story = rig.events.story.filter { !$0.hasPrefix("attempt") && !$0.hasPrefix("retry") }
         #expect(
             story == [
@@ -173,14 +173,14 @@ struct ClientCaseTests {
         #expect(Set(rig.events.records.map(\.call)).count == 1)
     }
 
-    @Test("client CD-40 client D-08 fails over a text that is no address before anything is sent")
+    @Test("client CD-40 client D-08 fails for a text that is not an address before anything is sent")
     func badURL() async throws {
         let rig = Rig()
         #expect(throws: LoadingError.self) { try Endpoint("http://a b") }
         #expect(rig.transport.requests.isEmpty)
     }
 
-    @Test("client CD-42 passes back the request that was asked")
+    @Test("client CD-42 returns the request that was sent")
     func passedBack() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok")).then(.status(500))
@@ -210,7 +210,7 @@ struct ClientCaseTests {
         #expect(try await told.next() == ["success"])
     }
 
-    @Test("client CD-44 client D-15 does not judge the status of what did not come over HTTP")
+    @Test("client CD-44 client D-15 does not check the status of an answer that did not come over HTTP")
     func notHTTP() async throws {
         let transport = ClosureTransport { request, _ throws(LoadingError) in Response(status: 0, request: request) }
         let loader = Service(.still, transport: transport).anonymous.makeLoader()

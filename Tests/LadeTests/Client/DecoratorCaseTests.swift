@@ -74,7 +74,7 @@ struct DecoratorCaseTests {
         #expect(await decorator.decorate(try Request("https://a.example.com/")).headers.isEmpty)
     }
 
-    @Test("client CD-15 client D-16 takes a token that was changed between two requests")
+    @Test("client CD-15 client D-16 uses a token that was changed between two requests")
     func newToken() async throws {
         let decorator = OAuthDecorator(authenticationProvider: "IdP", accessToken: "1")
         let rig = Rig { $0.decorators = [decorator] }
@@ -103,7 +103,9 @@ struct DecoratorCaseTests {
         #expect(await decorator.decorate(request).headers.isEmpty)
     }
 
-    @Test("client D-02 leaves an Authorization of the caller's alone unless asked, and lets the later decorator win")
+    @Test(
+        "client D-02 keeps the caller's own Authorization unless configured otherwise, and lets the later decorator win"
+    )
     func callersOwn() async throws {
         let oauth = OAuthDecorator(authenticationProvider: "IdP", accessToken: "T")
         let saml = SAMLDecorator(clientID: "iplayer")

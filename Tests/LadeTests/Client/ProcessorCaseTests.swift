@@ -85,7 +85,7 @@ struct ProcessorCaseTests {
         #expect(fault.offset == 1)
     }
 
-    @Test("client CD-24 fails naming the types when a processor does not get what it takes")
+    @Test("client CD-24 fails and names the types when a processor receives a value of the wrong type")
     func wrongInput() async throws {
         let chain = ProcessorChain([ClosureProcessor { (_: Data, _) in 7 }, JSONProcessor()])
         guard
@@ -106,7 +106,7 @@ struct ProcessorCaseTests {
         #expect(try await load(.text("abc")) { $0.processing(with: chain) }.get().value as? Int == 3)
     }
 
-    @Test("client CD-25 takes bytes that are no image for no value, or for an error where one is required")
+    @Test("client CD-25 returns nil for bytes that are not an image, or an error where one is required")
     func image() async throws {
         let decode: @Sendable (Data) throws -> Int? = { $0.count == 3 ? 3 : nil }
         #expect(try await load(.text("abc")) { $0.image(decode) }.get().value == 3)
@@ -123,7 +123,7 @@ struct ProcessorCaseTests {
         }
     }
 
-    @Test("client D-14 tells no value from an empty body, and an error where one is needed")
+    @Test("client D-14 returns nil for an empty body, or an error where a value is required")
     func empty() async throws {
         #expect(try await load(.status(204)) { $0.json() }.get().value == nil)
         #expect(try await load(.status(204)) { $0.decodingIfPresent(Int.self) }.get().value == nil)
@@ -183,7 +183,7 @@ struct ProcessorCaseTests {
         #expect(context.processedBody as? [String: JSONValue] == ["why": .string("gone")])
     }
 
-    @Test("client CD-32 runs no processor when there is no answer")
+    @Test("client CD-32 runs no processor when there was no answer")
     func transportError() async throws {
         let ran = Locked(0)
         let result = try await load(.fails(.cannotConnect(host: "a", reason: .refused, .init()))) { endpoint in

@@ -19,7 +19,7 @@ struct ContentRangeTests {
     }
 
     @Test(
-        "reads nothing from what is no range, or an impossible one",
+        "reads nothing from an invalid or impossible range",
         arguments: [
             "", "bytes", "bytes */11", "items 5-10/11", "bytes 5-10", "bytes 10-5/11", "bytes 5-11/11",
             "bytes -5-10/11",

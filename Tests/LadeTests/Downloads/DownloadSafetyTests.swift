@@ -212,7 +212,7 @@ struct DownloadSafetyTests {
         #expect(rig.transport.requests.count == 1)
     }
 
-    @Test("finding FQ-10 starts anew where the part is of another address with the same entity tag")
+    @Test("finding FQ-10 starts again where the part is of another address with the same entity tag")
     func otherAddress() async throws {
         let rig = rig()
         let folder = try DownloadFolder()

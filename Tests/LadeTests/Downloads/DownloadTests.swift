@@ -54,7 +54,7 @@ struct DownloadTests {
         afterwards(rig, folder, download)
     }
 
-    @Test("service SV-12 asks for a download as a stream from the start")
+    @Test("service SV-12 requests a download as a stream from the start")
     func streams() async throws {
         try await download { rig, _ in
             #expect(rig.transport.requests.map(\.delivery) == [.streamed])
@@ -98,7 +98,7 @@ struct DownloadTests {
         #expect(loader.currentRequests.isEmpty)
     }
 
-    @Test("service SV-19 tells one success of a download, whose file was moved to its name")
+    @Test("service SV-19 reports one success of a download, whose file was moved to its name")
     func whole() async throws {
         try await download { _, _ in
         } _: { rig, folder, download in
@@ -130,7 +130,7 @@ struct DownloadTests {
         #expect(download.length == 5)
     }
 
-    @Test("service D-31 takes the page of an error for no file")
+    @Test("service D-31 does not store an error page as the file")
     func refused() async throws {
         let rig = Rig()
         let folder = try Folder()
@@ -143,7 +143,7 @@ struct DownloadTests {
         #expect(folder.names.isEmpty)
     }
 
-    @Test("goes on where the body broke, with the same version only")
+    @Test("resumes where the body failed, with the same version only")
     func resumesWithin() async throws {
         let rig = Rig.sendingAgain
         let folder = try Folder()
@@ -164,7 +164,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "goes on with what an earlier download has left, and begins anew when the server has another version",
+        "resumes an earlier download, and starts again when the server has another version",
         arguments: [true, false]
     )
     func resumesLater(_ isSame: Bool) async throws {
@@ -193,7 +193,7 @@ struct DownloadTests {
         #expect(folder.names == ["file.txt"])
     }
 
-    @Test("begins anew when the range that comes is not the one that was asked for, or there is none")
+    @Test("starts again when the server sends another range than requested, or none")
     func wrongRange() async throws {
         let rig = Rig.sendingAgain
         let folder = try Folder()
@@ -210,7 +210,7 @@ struct DownloadTests {
         #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", nil, "bytes=5-", nil])
     }
 
-    @Test("asks on when less came than the rest, and keeps no byte too many")
+    @Test("requests more when less than the rest arrived, and keeps no byte too many")
     func partOfTheRest() async throws {
         let rig = Rig.sendingAgain
         let folder = try Folder()
@@ -241,7 +241,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "keeps nothing of a broken download that could not be gone on with",
+        "keeps nothing of a truncated download that could not be resumed",
         arguments: [["ETag": "W/\"1\""], ["Last-Modified": "Fri, 31 Dec 1999 23:59:59 GMT"]] as [Headers]
     )
     func noValidator(_ headers: Headers) async throws {
@@ -302,7 +302,7 @@ struct DownloadTests {
     }
 
     @Test(
-        "takes the server's name for the file, made harmless, or the last part of the address",
+        "uses the server's name for the file, made harmless, or the last part of the address",
         arguments: [
             ("attachment; filename=\"../../etc/passwd\"", "passwd"), (nil, "thing"),
         ] as [(String?, String)]
@@ -320,7 +320,7 @@ struct DownloadTests {
         #expect(folder.names == [name])
     }
 
-    @Test("keeps what can be gone on with when it is cancelled")
+    @Test("keeps what can be resumed when it is cancelled")
     func cancelled() async throws {
         let rig = Rig()
         let folder = try Folder()

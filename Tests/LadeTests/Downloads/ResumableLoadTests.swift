@@ -8,9 +8,9 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Loads that go on where their body broke", .timeLimit(.minutes(5)))
+@Suite("Loads that resume where their body failed", .timeLimit(.minutes(5)))
 struct ResumableLoadTests {
-    /// What somebody who reads a load ends up with.
+    /// The result for a reader of a load.
     private struct Reading {
         var text = ""
         var heads: [Status] = []
@@ -57,7 +57,7 @@ struct ResumableLoadTests {
 
     // MARK: - The story
 
-    @Test("tells one call with its attempts counted through, and pauses as the policy says")
+    @Test("reports one call with its attempts counted together, and waits as the policy says")
     func story() async throws {
         let rig = rig { $0.retries.backoff = .exponentialTimer(initial: .seconds(2), growth: 2, jitter: 0) }
         rig.transport.onAnyRequest()
@@ -109,7 +109,7 @@ struct ResumableLoadTests {
         #expect(context.attempts == 3)
     }
 
-    @Test("does nothing of its own where the policy repeats nothing")
+    @Test("does nothing itself where the policy retries nothing")
     func noRetries() async throws {
         let rig = rig(retries: 0)
         rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
@@ -121,10 +121,10 @@ struct ResumableLoadTests {
         #expect(reading.error.map { EventRecorder.line(for: .callFailed($0)) } == "call failed: incompleteBody")
     }
 
-    // MARK: - What is repeated
+    // MARK: - Sending again
 
     @Test(
-        "repeats a GET without a body, and nothing else",
+        "resends a GET without a body, and nothing else",
         arguments: [
             (Method.get, false, 2), (.put, false, 1), (.delete, false, 1), (.post, false, 1), (.get, true, 1),
         ]
@@ -143,7 +143,7 @@ struct ResumableLoadTests {
     }
 
     @Test(
-        "goes on after what may pass, and after nothing else",
+        "resumes after a temporary failure, and after nothing else",
         arguments: [
             (.incompleteBody(received: 5, expected: 11, ErrorContext()), 2), (.timedOut(.idle, ErrorContext()), 2),
             (.timedOut(.whole, ErrorContext()), 2),
@@ -160,12 +160,12 @@ struct ResumableLoadTests {
 
         #expect(rig.transport.requests.count == count)
         #expect(reading.text == (count == 2 ? "hello world" : "hello"))
-        // Who has cancelled is not told that nothing is repeated.
+        // After a cancellation, no refused retry is reported.
         let isRefused = rig.events.events.contains { if case .retryRefused = $0 { true } else { false } }
         #expect(isRefused == (count == 1 && !error.isCancellation))
     }
 
-    @Test("begins anew when bytes were asked for as a part, or came decoded")
+    @Test("starts again when bytes were requested as a range, or arrived decoded")
     func notResumable() async throws {
         let rig = rig()
         rig.transport.onAnyRequest()
@@ -180,7 +180,7 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.map { $0.headers["If-Range"] } == [nil, nil])
     }
 
-    @Test("asks for the rest undecoded, unless the answer was left coded")
+    @Test("requests the rest undecoded, unless the answer was left coded")
     func codings() async throws {
         for isCoded in [false, true] {
             let rig = rig()
@@ -195,7 +195,7 @@ struct ResumableLoadTests {
         }
     }
 
-    @Test("asks for everything, if nothing had come")
+    @Test("requests everything if no byte had arrived")
     func nothingYet() async throws {
         let rig = rig()
         rig.transport.onAnyRequest().respond(.text("hello", headers: Self.tagged).breaking(after: 0))
@@ -208,7 +208,7 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, nil])
     }
 
-    @Test("ends with the status when the server refuses to go on")
+    @Test("ends with the status when the server refuses to resume")
     func refused() async throws {
         let rig = rig()
         rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
@@ -223,7 +223,7 @@ struct ResumableLoadTests {
         }
     }
 
-    @Test("takes no byte more than the range it was promised")
+    @Test("accepts no byte beyond the announced range")
     func tooLong() async throws {
         let rig = rig()
         rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
@@ -242,7 +242,7 @@ struct ResumableLoadTests {
 
     // MARK: - Limits
 
-    @Test("has one deadline for all of it, and makes no pause that could not end before it")
+    @Test("has one deadline in total, and no delay that would end after it")
     func deadline() async throws {
         let rig = rig(retries: 9) { $0.retries.backoff = .exponentialTimer(initial: .seconds(6), growth: 1, jitter: 0) }
         rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
@@ -283,7 +283,7 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.count == 5)
     }
 
-    @Test("ends with its loader, also while it pauses")
+    @Test("ends with its loader, also during a delay")
     func ends() async throws {
         let rig = rig { $0.retries.backoff = .exponentialTimer() }
         rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))

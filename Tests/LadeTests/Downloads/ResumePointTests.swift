@@ -6,7 +6,7 @@
 @testable import Lade
 import Testing
 
-@Suite("Where a broken body goes on", .timeLimit(.minutes(5)))
+@Suite("Where a truncated body resumes", .timeLimit(.minutes(5)))
 struct ResumePointTests {
     private static let date = "Fri, 31 Dec 1999 23:59:59 GMT"
 
@@ -14,7 +14,7 @@ struct ResumePointTests {
         Response(status: status, headers: headers, request: try Request("https://svc.example.com/file"))
     }
 
-    @Test("asks for the rest of the same version (RFC 9110 §13.1.5, §14.2)")
+    @Test("requests the rest of the same version (RFC 9110 §13.1.5, §14.2)")
     func asks() throws {
         let point = ResumePoint(validator: "\"1\"", offset: 5)
 
@@ -25,7 +25,7 @@ struct ResumePointTests {
     }
 
     @Test(
-        "takes the rest, or a part of it, of the version it has (RFC 9110 §15.3.7)",
+        "accepts the rest, or a part of it, of its version (RFC 9110 §15.3.7)",
         arguments: [
             ["Content-Range": "bytes 5-10/11", "ETag": "\"1\"", "Content-Length": "6"],
             ["Content-Range": "bytes 5-10/11"],
@@ -43,7 +43,7 @@ struct ResumePointTests {
     }
 
     @Test(
-        "takes no other range and no range of another version",
+        "accepts no other range and no range of another version",
         arguments: [
             [:], ["Content-Range": "bytes 4-10/11"], ["Content-Range": "bytes 6-10/11"],
             ["Content-Range": "bytes */11"],
@@ -62,7 +62,7 @@ struct ResumePointTests {
         }
     }
 
-    @Test("takes no range of another date")
+    @Test("accepts no range of another date")
     func otherDate() throws {
         let point = ResumePoint(validator: Self.date, offset: 5, length: 11)
         let range = ["Content-Range": "bytes 5-10/11"] as Headers
@@ -72,7 +72,7 @@ struct ResumePointTests {
         #expect(point.continuation(by: try response(206, other)) != point.continuation(by: try response(206, range)))
     }
 
-    @Test("tells the whole, a range that is not there and a refusal apart")
+    @Test("distinguishes the whole, an unsatisfiable range and a refusal")
     func statuses() throws {
         let point = ResumePoint(validator: "\"1\"", offset: 5)
 
@@ -99,7 +99,7 @@ struct ResumePointTests {
         #expect(try response(200, headers).strongValidator(now: Date(timeIntervalSince1970: 0)) == validator)
     }
 
-    @Test("takes two entity tags for none")
+    @Test("treats two entity tags as none")
     func twoTags() throws {
         var headers = ["ETag": "\"1\""] as Headers
         headers.add("ETag", "\"2\"")

@@ -178,7 +178,7 @@ struct EverySuspensionPointTests {
         outcome.withLock { $0.violations += violations }
     }
 
-    /// A service whose every interceptor has something to wait for.
+    /// A service in which every interceptor has something to wait for.
     private static func makeRig() throws -> Rig {
         let rig = Rig { settings in
             let time = settings.time

@@ -47,7 +47,7 @@ struct HarvestCircleTests {
         #expect(folder.text("out") == Self.lines(6))
     }
 
-    @Test("finds it again when it is run again, until it begins anew")
+    @Test("detects it again when it runs again, until it restarts")
     func again() async throws {
         let folder = try HarvestSample.Folder()
         let harvest = try HarvestSample.harvest()
@@ -61,7 +61,7 @@ struct HarvestCircleTests {
         }
     }
 
-    @Test("goes on with a page that was written in part, which is no circle")
+    @Test("continues with a page that was written in part, which is not a loop")
     func partialPages() async throws {
         let folder = try HarvestSample.Folder()
         let source = HarvestSample.source()
@@ -78,7 +78,7 @@ struct HarvestCircleTests {
         #expect(folder.text("out") == HarvestSample.lines(0..<15))
     }
 
-    @Test("takes up journals without marks, and marks no numbered pages")
+    @Test("accepts journals without marks, and marks no numbered pages")
     func withoutMarks() async throws {
         let folder = try HarvestSample.Folder()
         var harvest = try HarvestSample.harvest()
@@ -120,7 +120,7 @@ struct HarvestCircleTests {
         }
     }
 
-    @Test("tells pages by method, address and body")
+    @Test("distinguishes pages by method, address and body")
     func keys() throws {
         let address = "https://api.example.com/list?page=1"
         let requests = [

@@ -49,7 +49,7 @@ struct HarvestCrashTests {
                 return (fault, state.process, state.random.next(below: 3_000_000))
             }
             if victim > 0 {
-                // Somewhere in the 3 ms after a page was asked for lie writing, flushing and saving of the one before.
+                // In the 3 ms after a page was requested, the page before is written, flushed and saved.
                 hunt.dying.enter()
                 DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(pause)) {
                     kill(victim, SIGKILL)
@@ -130,7 +130,7 @@ struct HarvestCrashTests {
         #expect(output == Self.expected(pages), "seed \(seed)")
     }
 
-    @Test("pages PA-25 ends when the disk is full, and goes on when there is room again", arguments: [0, 2])
+    @Test("pages PA-25 ends when the disk is full, and continues when there is space again", arguments: [0, 2])
     func diskFull(prefetch: Int) async throws {
         let pages = 400
         let folder = try HarvestSample.Folder()

@@ -227,7 +227,7 @@ struct HarvestDiskTests {
     }
 
     @Test(
-        "finding FQ-8 goes on from any moment of a run, after a kill and after a loss of power",
+        "finding FQ-8 continues from any moment of a run, after a kill and after a loss of power",
         arguments: [false, true]
     )
     func anyMoment(isPowerLost: Bool) async throws {
@@ -315,7 +315,7 @@ struct HarvestDiskTests {
     }
 
     @Test(
-        "finding FL-1 refuses a journal whose numbers are those of no run",
+        "finding FL-1 refuses a journal whose numbers no run can have written",
         arguments: ["pages", "items", "bytes", "nextNumber"]
     )
     func implausibleJournal(name: String) async throws {

@@ -3,7 +3,7 @@
     import LadeTesting
     import Testing
 
-    /// Harvests in a process of their own, whose memory is measured.
+    /// Harvests in a separate process, whose memory is measured.
     @Suite("What harvests hold in memory", .timeLimit(.minutes(5)))
     struct HarvestMemoryTests {
         private static let itemsPerPage = 50

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Lade
 
-@Suite("Harvests that go on", .timeLimit(.minutes(5)))
+@Suite("Harvests that continue", .timeLimit(.minutes(5)))
 struct HarvestResumingTests {
-    @Test("pages PA-22 goes on after an error as if nothing had happened", arguments: [0, 2])
+    @Test("pages PA-22 continues after an error with the same result as without it", arguments: [0, 2])
     func resumes(prefetch: Int) async throws {
         let folder = try HarvestSample.Folder()
         let broken = Locked(3)
@@ -66,7 +66,7 @@ struct HarvestResumingTests {
         }
     }
 
-    @Test("pages PA-23 refuses other arguments, says which, and begins anew when told to")
+    @Test("pages PA-23 refuses other arguments, names them, and restarts when requested")
     func arguments() async throws {
         let folder = try HarvestSample.Folder()
         let source = HarvestSample.source()
@@ -105,7 +105,7 @@ struct HarvestResumingTests {
         #expect(folder.text("out") == "mine")
     }
 
-    @Test("pages PA-24 finishes the page when asked to stop, and goes on later")
+    @Test("pages PA-24 finishes the page when a stop is requested, and continues later")
     func stops() async throws {
         let folder = try HarvestSample.Folder()
         let stop = Harvest.Stop()
@@ -124,7 +124,7 @@ struct HarvestResumingTests {
         #expect(folder.text("out") == HarvestSample.lines(0..<15))
     }
 
-    @Test("pages PA-24 ends at once when its task is cancelled, with what was whole saved")
+    @Test("pages PA-24 ends immediately when its task is cancelled, with whole pages saved")
     func cancels() async throws {
         let folder = try HarvestSample.Folder()
         let source = PagedSource { asked in
@@ -140,7 +140,7 @@ struct HarvestResumingTests {
         #expect(folder.text("out.journal").contains("\"pages\" : 1"))
     }
 
-    @Test("stops in the middle of a page at the item limit, and goes on there with a higher one")
+    @Test("stops in the middle of a page at the item limit, and continues there with a higher one")
     func itemLimit() async throws {
         let folder = try HarvestSample.Folder()
         var harvest = try HarvestSample.harvest()
@@ -152,7 +152,7 @@ struct HarvestResumingTests {
         }
     }
 
-    @Test("does not begin anew after a page whose successor cannot be followed")
+    @Test("does not restart after a page whose successor cannot be loaded")
     func deadEnd() async throws {
         let folder = try HarvestSample.Folder()
         let isMended = Locked(false)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Harvests that lose nothing", .timeLimit(.minutes(5)))
 struct HarvestSafetyTests {
-    @Test("finding FH-7 goes on after a kill before the first save of the journal", arguments: [0, 1, 4])
+    @Test("finding FH-7 continues after a kill before the first save of the journal", arguments: [0, 1, 4])
     func killedBeforeTheFirstSave(page: Int) async throws {
         let folder = try HarvestSample.Folder()
         let copy = try HarvestSample.Folder()
@@ -62,7 +62,7 @@ struct HarvestSafetyTests {
     }
 }
 
-/// Counts the turns that the main actor takes while other work holds its own thread.
+/// Counts how often the main actor runs while other work blocks its own thread.
 final class MainTurns: Sendable {
     private let state = Locked((taken: 0, missed: 0))
 

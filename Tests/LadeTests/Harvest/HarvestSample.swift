@@ -5,7 +5,7 @@ import LadeTesting
 
 /// A list to harvest, the harvest, and what it is to write.
 enum HarvestSample {
-    /// A folder that goes away with the test.
+    /// A folder that is removed with the test.
     final class Folder: Sendable {
         let path: String
 

@@ -20,7 +20,7 @@ struct HarvestTests {
         #expect(summary.bytes == Int64(HarvestSample.lines(0..<15).utf8.count))
     }
 
-    @Test("pages PA-20 takes the document itself for the list, and refuses a first page without one")
+    @Test("pages PA-20 uses the document itself as the list, and refuses a first page without one")
     func lists() async throws {
         let written = Locked("")
         let destination = Harvest.Destination.writer { lines in
@@ -48,7 +48,7 @@ struct HarvestTests {
         let states = Locked<[HarvestJournal]>([])
         let out = folder.file("out")
         let source = HarvestSample.source { _ in
-            // Whenever a page is asked for, the one before is safe.
+            // Whenever a page is requested, the one before is safe on the disk.
             if let bytes = FileManager.default.contents(atPath: out + ".journal"),
                 let journal = try? JSONDecoder().decode(HarvestJournal.self, from: bytes)
             {
@@ -107,7 +107,10 @@ struct HarvestTests {
         #expect(fault.path == path)
     }
 
-    @Test("pages PA-25 says that a reader has gone, and that a descriptor has no room", .enabled(if: isLinux))
+    @Test(
+        "pages PA-25 reports that the reader has closed the output, and that a descriptor has no space",
+        .enabled(if: isLinux)
+    )
     func descriptors() async throws {
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [0, 0]
@@ -135,7 +138,7 @@ struct HarvestTests {
     @Test("pages PA-26 counts duplicates and what is missing, over interruptions too", arguments: [false, true])
     func duplicates(dropped: Bool) async throws {
         let folder = try HarvestSample.Folder()
-        // Each page repeats the last item of the one before; an item of the total never comes.
+        // Each page repeats the last item of the one before; one item of the total never arrives.
         let source = PagedSource { asked in
             let page = asked["page"] ?? 0
             let items = (page * 2...page * 2 + 2).map { #"{"id":\#($0)}"# }.joined(separator: ",")

@@ -161,7 +161,7 @@ struct CallStoryTests {
         #expect(shown.dropLast().reduce(0, +) == shown.last, "seed \(seed)")
     }
 
-    @Test("policies PL-60 tells the story of one call, and of no other")
+    @Test("policies PL-60 describes the events of one call, and of no other")
     func oneCall() {
         let second = CallStory(of: Call.ID(2))
         for id in UInt64(1)...2 {

@@ -165,7 +165,7 @@ struct CanaryTests {
     }
 
     @Test(
-        "redaction leaves alone what is no secret, and may be applied twice",
+        "redaction keeps texts without secrets unchanged, and may be applied twice",
         arguments: [
             ("https://a.test/?page=2&token=x&size=3", "https://a.test/?page=2&token=<redacted>&size=3"),
             ("/x?a=b;token=x", "/x?a=b;token=<redacted>"), ("a=b&token=x", "a=b&token=x"),

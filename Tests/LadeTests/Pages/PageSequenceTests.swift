@@ -120,7 +120,7 @@ struct PageSequenceTests {
         #expect(source.transport.requests.count == 1)
     }
 
-    @Test("pages PA-06 drops items whose identity came up before, when asked to")
+    @Test("pages PA-06 drops items whose identity occurred before, when configured")
     func unique() async throws {
         let source = PagedSource { asked in
             let page = asked["p"] ?? 0
@@ -137,7 +137,7 @@ struct PageSequenceTests {
         #expect(once == [0, 1, 2, 3])
     }
 
-    @Test("pages PA-10 asks for a page only when the consumer does")
+    @Test("pages PA-10 requests a page only when the consumer does")
     func lazy() async throws {
         let source = PagedSource.linked(count: 10, size: 2)
         let pages = source.loader.pages(of: try .numbers())
@@ -168,7 +168,7 @@ struct PageSequenceTests {
         }
     }
 
-    @Test("pages PA-11 cancels exactly what is under way when the loop is left", arguments: [false, true])
+    @Test("pages PA-11 cancels exactly the loads in flight when the loop is left", arguments: [false, true])
     func leaving(isAddressable: Bool) async throws {
         let source = PagedSource { asked in
             let page = asked["page"] ?? 0
@@ -213,7 +213,7 @@ struct PageSequenceTests {
         let pages = source.loader.pages(of: endpoint, prefetch: prefetch)
         let start = source.time.now
         let walk = Task { try await pages.collected() }
-        // The first page is alone, for it tells how many there are.
+        // The first page is loaded alone, because it has the total.
         _ = try await source.time.sleepers(atLeast: 1)
         source.time.advance(by: delay)
         for left in stride(from: 63, to: 0, by: -(prefetch + 1)) {
@@ -228,7 +228,7 @@ struct PageSequenceTests {
         #expect(start.duration(to: source.time.now) == delay * rounds)
     }
 
-    @Test("pages PA-12 believes a server that gives shorter pages than it was asked for")
+    @Test("pages PA-12 accepts shorter pages than requested")
     func shorterPages() async throws {
         let source = PagedSource { asked in
             let first = asked["offset"] ?? 0
@@ -243,7 +243,7 @@ struct PageSequenceTests {
         #expect(try await pages.collected() == Array(0..<10))
     }
 
-    @Test("pages PA-13 gives the page that failed, and goes on from it", arguments: [0, 2])
+    @Test("pages PA-13 returns the page that failed, and resumes there", arguments: [0, 2])
     func resuming(prefetch: Int) async throws {
         let isBroken = Locked(true)
         let source = PagedSource { asked in
@@ -283,7 +283,7 @@ struct PageSequenceTests {
         #expect(try await pages.collected() == [0, 1, 2])
     }
 
-    @Test("pages PA-14 tells pages, items, bytes, the total, and what is waited for")
+    @Test("pages PA-14 reports pages, items, bytes, the total, and the current wait")
     func progress() async throws {
         let source = PagedSource { asked in
             .json(PagedSource.body([1, 2], next: asked["p"] == nil ? "/list?p=1" : nil, total: 4))

@@ -36,7 +36,7 @@ struct PagedSource {
     var loader: Loader {
         var settings = Service.Settings()
         settings.time = time
-        // Time stands still here, and what is repeated has tests of its own.
+        // Time does not advance here, and retries have separate tests.
         settings.retries.limit = 0
         return Service(settings, transport: transport).anonymous.makeLoader()
     }

@@ -66,7 +66,7 @@ struct PaginatorTests {
         #expect(offset.transport.lines[1] == "GET /list?size=2&offset=2")
     }
 
-    @Test("pages PA-01 asks a closure, with the original request, the value, the size and the number to come")
+    @Test("pages PA-01 calls a closure with the original request, the value, the size and the next number")
     func closure() async throws {
         let source = PagedSource { asked in .json(PagedSource.body([asked["n"] ?? 0])) }
         let seen = Locked<[String]>([])
@@ -80,7 +80,7 @@ struct PaginatorTests {
         #expect(seen.withLock { $0 } == ["- 7 1", "- 7 2", "- 7 3"])
     }
 
-    @Test("pages PA-01 takes the first of several rules that names a page")
+    @Test("pages PA-01 uses the first of several rules that names a page")
     func severalRules() async throws {
         let source = PagedSource.linked(count: 4, size: 2)
         let paginator = Paginator<Numbers>.rules([.link(relation: "next"), .body(["next"])])

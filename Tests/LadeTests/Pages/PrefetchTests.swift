@@ -30,7 +30,7 @@ struct PrefetchTests {
             return UnevenList(count: random.next(below: 80), rule: rule, total: total) { lengths[$0 % lengths.count] }
         }
 
-        /// The page that a request asks for.
+        /// The page that a request is for.
         func items(_ asked: PagedSource.Asked) -> Range<Int> {
             let first: Int
             let length: Int
@@ -92,7 +92,7 @@ struct PrefetchTests {
     private static func lines(_ items: Range<Int>) -> String { items.map { "\($0)\n" }.joined() }
 
     @Test(
-        "finding FL-2 takes totals and the length of the first page for hints",
+        "finding FL-2 treats totals and the length of the first page as hints",
         arguments: [PageRule.pageNumber(query: "page", first: 1), .offset(query: "offset")],
         [150, 99]
     )
@@ -123,7 +123,7 @@ struct PrefetchTests {
     }
 
     @Test(
-        "finding FL-2 writes the same when it is interrupted at any page and goes on with any prefetch",
+        "finding FL-2 writes the same when it is interrupted at any page and continues with any prefetch",
         arguments: 1...30
     )
     func anyInterrupt(seed: UInt64) async throws {
@@ -158,7 +158,9 @@ struct PrefetchTests {
         #expect(folder.text("out") == whole.text("out"), "seed \(seed)")
     }
 
-    @Test("finding FL-2 delivers pages that say how many items are before them, so that a walk can go on from any")
+    @Test(
+        "finding FL-2 delivers pages with the number of items before them, so that an iteration can resume at any page"
+    )
     func resumesFromAnyPage() async throws {
         let list = UnevenList(count: 100, rule: .offset(query: "offset")) { $0 == 0 ? 10 : 7 }
         var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.offset(query: "offset")))

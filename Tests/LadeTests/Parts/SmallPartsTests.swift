@@ -9,27 +9,27 @@ import Testing
 
 @Suite("Small parts", .timeLimit(.minutes(1)))
 struct SmallPartsTests {
-    /// A call under way that was cancelled as often as said, and what its delegate was told.
+    /// A call in flight that was cancelled a number of times, and the reports to its delegate.
     private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, told: [Told]) {
         let rig = Rig()
         let witness = Witness()
         let handle = try await rig.performStalling(witness)
         for _ in 0..<times { handle.cancel() }
         _ = try await witness.journal.next()
-        // Once the exchange is over, nothing more can be told.
+        // After the end of the exchange, nothing more can be reported.
         try await rig.transport.cancellations(atLeast: 1)
         try await rig.events.line("call failed: cancelled")
         return (handle, witness.told)
     }
 
-    @Test("service SM-01 tells one cancellation, and says that it was cancelled")
+    @Test("service SM-01 reports one cancellation, and is marked as cancelled")
     func cancel() async throws {
         let (handle, told) = try await cancelled(1)
         #expect(told == [.cancelled])
         #expect(handle.isCancelled)
     }
 
-    @Test("service SM-02 tells one cancellation when it is cancelled twice")
+    @Test("service SM-02 reports one cancellation when it is cancelled twice")
     func cancelTwice() async throws {
         #expect(try await cancelled(2).told == [.cancelled])
     }
@@ -46,12 +46,12 @@ struct SmallPartsTests {
         handle.cancel()
     }
 
-    @Test("service SM-04 counts nothing for a name that is no text")
+    @Test("service SM-04 counts nothing for a name that is not text")
     func sizeOfOddName() {
         #expect(HeaderSize.compatible([(1, "b")]) == 0)
     }
 
-    @Test("service SM-05 counts nothing for a value that is no text")
+    @Test("service SM-05 counts nothing for a value that is not text")
     func sizeOfOddValue() {
         #expect(HeaderSize.compatible([("a", 2)]) == 0)
     }
@@ -61,7 +61,7 @@ struct SmallPartsTests {
         #expect(HeaderSize.compatible([("Authorisation", "Basic thisismytoken")]) == 35)
     }
 
-    @Test("service SM-07 makes a loader for whoever rather gives a closure than a delegate")
+    @Test("service SM-07 makes a loader for callers that prefer a closure to a delegate")
     func closureLoader() {
         let loader = Rig().service.anonymous.makeLoader()
         #expect(loader.delegate == nil)

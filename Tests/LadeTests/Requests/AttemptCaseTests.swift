@@ -18,7 +18,7 @@ struct AttemptCaseTests {
         #expect(rig.events.story.contains("attemptStarted(1)"))
     }
 
-    @Test("service AT-10 sends a request once and at once without a reason to wait")
+    @Test("service AT-10 sends a request once and immediately without a reason to wait")
     func start() async throws {
         let rig = Rig { settings in
             settings.rateLimiter = try? RateLimiter(RateLimits(default: .perSecond(10)), time: settings.time)
@@ -30,7 +30,7 @@ struct AttemptCaseTests {
         #expect(!rig.events.story.contains { $0.hasPrefix("wait started") })
     }
 
-    @Test("service AT-02 tells a chunk once")
+    @Test("service AT-02 reports a chunk once")
     func chunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))
@@ -48,7 +48,7 @@ struct AttemptCaseTests {
         #expect(try await witness.journal.next() == [.success(200, "thing")])
     }
 
-    @Test("service AT-04 tells one failure when the body breaks after the head")
+    @Test("service AT-04 reports one failure when the body fails after the head")
     func brokenBody() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing").breaking(after: 2, with: .timedOut(.idle, .init())))
@@ -68,7 +68,7 @@ struct AttemptCaseTests {
         #expect(try await rig.loader.load(rig.endpoint().text()) == "success payload")
     }
 
-    @Test("service D-06 tells nothing of the head of a failed attempt when the next gets none")
+    @Test("service D-06 reports nothing of the head of a failed attempt when the next has none")
     func staleHead() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest()
@@ -97,7 +97,7 @@ struct AttemptCaseTests {
         #expect(rig.transport.received.map(\.text) == ["once", "again"])
     }
 
-    @Test("service AT-09 goes on after the head whatever length it announces")
+    @Test("service AT-09 continues after the head with any announced length")
     func contentLength() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text(String(repeating: "x", count: 60)))
@@ -115,7 +115,7 @@ struct AttemptCaseTests {
         #expect(response.body.bytes == Data("thing".utf8))
     }
 
-    @Test("service AT-11 tells an error with the request when no answer came at all")
+    @Test("service AT-11 reports an error with the request when there was no answer")
     func noAnswer() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.connectionLost())
@@ -145,7 +145,7 @@ struct AttemptCaseTests {
         #expect(try await rig.loader.load(Endpoint(address).text()) == "TESTTEST")
     }
 
-    @Test("service AT-13 tells one cancellation when the network cancels")
+    @Test("service AT-13 reports one cancellation when the network cancels")
     func cancelled() async throws {
         let rig = Rig {
             $0.retries.limit = 4
@@ -167,7 +167,7 @@ struct AttemptCaseTests {
         #expect(rig.events.story.contains("call failed: cancelled"))
     }
 
-    @Test("service AT-15 tells one cancellation of what is torn down in flight")
+    @Test("service AT-15 reports one cancellation when it is released in flight")
     func tornDown() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)

@@ -42,7 +42,7 @@ struct RequestCaseTests {
         #expect(request.redirectLimit == 0)
     }
 
-    @Test("service RQ-04 takes no field without a name, and refuses to be sent with one")
+    @Test("service RQ-04 stores no field without a name, and refuses to be sent with one")
     func namelessField() async throws {
         var request = try Request(url)
         request.headers.add("", "value")
@@ -87,7 +87,7 @@ struct RequestCaseTests {
         #expect(sent.headers == ["X-Own": "1", "Accept-Language": "de;q=1.00, en;q=0.50"])
     }
 
-    @Test("service D-20 takes an own field for its own, whatever its case")
+    @Test("service D-20 recognises its own field in any case")
     func languageKept() async throws {
         var request = try Request(url)
         request.headers["accept-language"] = "rm"
@@ -183,7 +183,7 @@ struct RequestCaseTests {
         #expect(try Request(url).description == "GET \(url)")
     }
 
-    @Test("service RQ-20 takes an identity only when it is performed")
+    @Test("service RQ-20 gets an identity only when it is performed")
     func identity() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -237,7 +237,7 @@ struct ResponseCaseTests {
         #expect(try await load(.status(200)).1.get().status == 200)
     }
 
-    @Test("service RS-07 is no error with 200")
+    @Test("service RS-07 is not an error with 200")
     func success() async throws {
         guard case .success = try await load(.status(200)).1 else {
             Issue.record("an error")
@@ -257,21 +257,21 @@ struct ResponseCaseTests {
         return rig.transport.received.count
     }
 
-    @Test("service RS-02 asks once after 200")
+    @Test("service RS-02 sends the request once after 200")
     func noRetryAfterSuccess() async throws { #expect(try await attempts(.status(200)) == 1) }
 
-    @Test("service RS-03 asks once after 404")
+    @Test("service RS-03 sends the request once after 404")
     func noRetryAfterNotFound() async throws { #expect(try await attempts(.status(404)) == 1) }
 
-    @Test("service RS-04 asks once when the client's certificate is refused")
+    @Test("service RS-04 sends the request once when the client's certificate is refused")
     func noRetryAfterCertificate() async throws {
         #expect(try await attempts(.fails(.clientCertificateRequired(.init()))) == 1)
     }
 
-    @Test("service RS-05 asks again after a time-out")
+    @Test("service RS-05 sends the request again after a time-out")
     func retryAfterTimeout() async throws { #expect(try await attempts(.timesOut()) == 3) }
 
-    @Test("service RS-06 asks once when there was neither an HTTP answer nor an error")
+    @Test("service RS-06 sends the request once when there was neither an HTTP answer nor an error")
     func noRetryWithoutAnswer() async throws {
         let asked = Locked(0)
         let rig = Rig {
@@ -288,10 +288,10 @@ struct ResponseCaseTests {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test("service RS-12 asks once after the status 0")
+    @Test("service RS-12 sends the request once after the status 0")
     func noRetryAfterZero() async throws { #expect(try await attempts(.status(0)) == 1) }
 
-    @Test("service RS-13 asks once after a cancellation")
+    @Test("service RS-13 sends the request once after a cancellation")
     func noRetryAfterCancellation() async throws { #expect(try await attempts(.fails(.cancelled(.init()))) == 1) }
 
     @Test("service RS-08 is an error with the status 404")

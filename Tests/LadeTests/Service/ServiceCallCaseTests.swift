@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The course of a call of a service", .timeLimit(.minutes(1)))
 struct ServiceCallCaseTests {
-    @Test("service SV-08 asks who authorises once per call")
+    @Test("service SV-08 calls the authoriser once per call")
     func authorises() async throws {
         let asked = Locked(0)
         let rig = Rig {
@@ -27,7 +27,7 @@ struct ServiceCallCaseTests {
         #expect(asked.withLock { $0 } == 1)
     }
 
-    @Test("service SV-10 tells one failure when authorising fails")
+    @Test("service SV-10 reports one failure when authorisation fails")
     func authorisationFailed() async throws {
         struct Refused: Error {}
         let rig = Rig { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
@@ -52,7 +52,7 @@ struct ServiceCallCaseTests {
         #expect(try await response.body.collect() == Data("x".utf8))
     }
 
-    @Test("service SV-17 tells a chunk of a streamed request once")
+    @Test("service SV-17 reports a chunk of a streamed request once")
     func chunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))
@@ -63,7 +63,7 @@ struct ServiceCallCaseTests {
         #expect(try await witness.journal.next(3).filter { $0 == .chunk("thing") }.count == 1)
     }
 
-    @Test("service SV-18 tells one success at the end")
+    @Test("service SV-18 reports one success at the end")
     func completion() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("thing"))
@@ -75,13 +75,13 @@ struct ServiceCallCaseTests {
         #expect(rig.events.story.filter { $0.hasPrefix("call ") }.count == 2)
     }
 
-    /// Up to ten retries, each at once.
+    /// Up to ten retries, each immediate.
     private func repeating(_ settings: inout Service.Settings) {
         settings.retries.limit = 10
         settings.retries.backoff = .none
     }
 
-    /// A request that the service itself repeats after a failed look-up of its name, while its second exchange runs.
+    /// A request that the service itself retries after a failed look-up of its name, during its second exchange.
     private func repeated(_ look: (Rig, Witness, LoadHandle) -> Void) async throws {
         let rig = Rig(repeating)
         rig.transport.onAnyRequest().respond(.fails(.nameNotResolved(host: "svc.example.com", .init()))).then(.stalls)
@@ -95,7 +95,7 @@ struct ServiceCallCaseTests {
         #expect(try await witness.journal.next() == [.cancelled])
     }
 
-    @Test("service SV-34 keeps a request that it repeats in flight, and tells nothing meanwhile")
+    @Test("service SV-34 keeps a request that it retries in flight, and reports nothing meanwhile")
     func staysInFlight() async throws {
         try await repeated { rig, witness, handle in
             #expect(rig.loader.currentRequests.count == 1)
@@ -113,7 +113,7 @@ struct ServiceCallCaseTests {
         }
     }
 
-    @Test("service SV-37 does not repeat what was cancelled")
+    @Test("service SV-37 does not retry a cancelled call")
     func cancelledIsNotRepeated() async throws {
         let rig = Rig(repeating)
         rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
@@ -125,7 +125,7 @@ struct ServiceCallCaseTests {
         #expect(rig.transport.received.count == 1)
     }
 
-    @Test("service SV-38 asks for a body again once each time it is needed")
+    @Test("service SV-38 asks for a body once each time it is needed again")
     func newBody() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(.connectionLost(isSafeToRepeat: true)).then(.text("ok"))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The end of a call, and of a service", .timeLimit(.minutes(1)))
 struct ServiceCancellationCaseTests {
-    @Test("service SV-09 forgets a request whose authorisation comes after its loader is gone")
+    @Test("service SV-09 drops a request when its authorisation arrives after its loader was released")
     func lateAuthorisation() async throws {
         let signal = Signal()
         let asked = Signal()
@@ -36,7 +36,7 @@ struct ServiceCancellationCaseTests {
         #expect(rig.transport.requests.isEmpty)
     }
 
-    @Test("service SV-25 ends what is in flight when the service is shut down and let go")
+    @Test("service SV-25 ends calls in flight when the service is shut down and released")
     func cancelAll() async throws {
         let transport = ScriptedTransport(answering: .stalls)
         let witness = Witness()
@@ -53,7 +53,7 @@ struct ServiceCancellationCaseTests {
         #expect(transport.cancellations == 1)
     }
 
-    @Test("service SV-31 sends nothing for a call that is cancelled at once")
+    @Test("service SV-31 sends nothing for a call that is cancelled immediately")
     func cancelledBefore() async throws {
         let signal = Signal()
         let rig = Rig {
@@ -101,7 +101,7 @@ struct ServiceCancellationCaseTests {
         _ = try await witness.journal.next()
     }
 
-    @Test("service SV-41 tells one cancellation of what is performed after its end")
+    @Test("service SV-41 reports one cancellation for a request performed after its end")
     func performAfterTheEnd() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -115,7 +115,7 @@ struct ServiceCancellationCaseTests {
         #expect(rig.transport.requests.isEmpty)
     }
 
-    @Test("service D-41 tells a late call as a call that was cancelled")
+    @Test("service D-41 reports a late call as cancelled")
     func lateCall() async throws {
         let rig = Rig()
         await rig.service.shutDown()

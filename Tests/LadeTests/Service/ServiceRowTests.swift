@@ -90,7 +90,7 @@ struct ServiceRowTests {
         )
     }
 
-    /// What is told of a call whose authorising fails, by a delegate and by an error.
+    /// The reports about a call whose authorisation fails, to a delegate and by an error.
     private func failing(_ change: (inout Account.Settings) -> Void) async throws -> (Rig, [Told], LoadingError?) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -146,7 +146,7 @@ struct ServiceRowTests {
         #expect(rig.transport.requests.isEmpty)
     }
 
-    /// A bearer token whose source counts.
+    /// A bearer token with a counting source.
     private func account(of rig: Rig, _ sources: Locked<Int>) throws -> Account {
         rig.service.account(
             identifier: "a",

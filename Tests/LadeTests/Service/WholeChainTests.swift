@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// What the links of the assembled chain do together.
+/// The combined behaviour of the interceptors in the assembled chain.
 @Suite("The whole chain", .timeLimit(.minutes(1)))
 struct WholeChainTests {
     private static let oneToken: RetryBudget.Settings = {
@@ -286,7 +286,7 @@ extension RateLimits {
 }
 
 extension Rig {
-    /// A rig whose limiter keeps these limits in the rig's own time.
+    /// A rig with a limiter that has these limits and uses the rig's time.
     fileprivate init(limits: RateLimits, _ change: (inout Service.Settings) -> Void = { _ in }) throws {
         var fault: LoadingError?
         self.init { settings in

@@ -7,7 +7,7 @@ import Lade
 import LadePolicies
 import Synchronization
 
-/// How many exchanges each service has under way, and how many it had at most.
+/// How many exchanges each service has in flight, and the maximum.
 struct ExchangeCount {
     private var now: [ServiceKey: Int] = [:]
     private var most: [ServiceKey: Int] = [:]
@@ -41,7 +41,7 @@ final class ExchangePlace: Sendable {
     }
 }
 
-/// A streamed body whose exchange counts until it ends, breaks or is given up.
+/// A streamed body whose exchange counts until it ends, fails or is cancelled.
 final class CountedBody: ResponseBodySource {
     private let source: any ResponseBodySource
     private let place: ExchangePlace

@@ -6,7 +6,7 @@
 import Lade
 import LadeTesting
 
-/// The servers of the simulation, and the judge of what reaches them.
+/// The servers of the simulation, which check the requests that reach them.
 ///
 /// | host | what it does |
 /// | --- | --- |
@@ -55,7 +55,7 @@ final class ModelServers: Transport {
         var violations: [String] = []
         var sent: [String: Int] = [:]
         var underWay = ExchangeCount()
-        /// The time to which each rate is used up: the judge's own count.
+        /// The time to which each rate is used up, by the servers' own count.
         var paidUntil: [ServiceKey: Instant] = [:]
         /// The first start of the metered service, and where its count stood when its own callers last came.
         var firstMetered: Instant?
@@ -69,7 +69,7 @@ final class ModelServers: Transport {
         /// The unsafe operations that a server could have processed.
         var processed: Set<String> = []
         var keys: [String: String] = [:]
-        /// The idempotency keys whose effect a server has had.
+        /// The idempotency keys that a server has processed.
         var applied: Set<String> = []
         /// How often each operation was carried out.
         var effects: [String: Int] = [:]
@@ -119,7 +119,7 @@ final class ModelServers: Transport {
     /// The most exchanges that a service had at a time.
     func mostAtOnce(with key: ServiceKey) -> Int { state.withLock { $0.underWay.most(of: key) } }
 
-    /// The rate at which the metered service was asked while there were always callers waiting, per second.
+    /// The rate of requests to the metered service while calls were always waiting, per second.
     var meteredRate: Double {
         state.withLock { state in
             guard let first = state.firstMetered, let last = state.lastMetered else { return 0 }
@@ -164,7 +164,7 @@ final class ModelServers: Transport {
         }
     }
 
-    /// Checks what any server may expect: its rate, its gate, its limit on exchanges at once.
+    /// Checks what any server may expect: its rate, its requested delay, its limit on concurrent exchanges.
     private func judge(_ request: Request, _ key: ServiceKey) {
         let now = time.now
         state.withLock { state in
@@ -193,7 +193,7 @@ final class ModelServers: Transport {
         }
     }
 
-    /// The client has heard an answer: a pause it asks for counts from here on.
+    /// The client has received an answer: a delay that it requests counts from here on.
     private func heard(_ status: Status, _ headers: Headers, _ key: ServiceKey) {
         guard status == 429 || status == 503, let seconds = headers["Retry-After"].flatMap({ Int64($0) }) else {
             return
@@ -259,7 +259,7 @@ final class ModelServers: Transport {
             guard !isUnreached else { return }
             state.processed.insert(operation)
             guard storm == nil else { return }
-            // A server that knows the key carries nothing out again; without a key it does what it is asked.
+            // A server that knows the key does not process the request again; without a key it does.
             if let key, !state.applied.insert(key).inserted { return }
             state.effects[operation, default: 0] += 1
         }

@@ -55,7 +55,7 @@ final class Simulation: Sendable {
     ///   - seed: What all of it follows from.
     ///   - size: About how many calls.
     ///   - keepsLines: Whether the outcome has the whole story.
-    ///   - sabotage: Breaks something, to see whether it is noticed.
+    ///   - sabotage: A fault to introduce, to test whether the checks detect it.
     /// - Throws: Nothing that these settings could cause.
     init(
         seed: UInt64,
@@ -187,7 +187,7 @@ final class Simulation: Sendable {
                 }
                 await account.signOut()
                 servers.signedOut(account.identifier)
-                // Somebody has not noticed yet.
+                // Not every part has noticed yet.
                 if let late = gone.first {
                     let error = await failure { () throws(LoadingError) in
                         try await late.load(Request("https://api.example.com/v1/late"))
@@ -269,12 +269,12 @@ final class Simulation: Sendable {
         return request
     }
 
-    /// More images at once than their service bears.
+    /// More concurrent images than their service allows.
     private func gallery(by loader: Loader) throws {
         for number in 0..<10 { callBack(try Request("https://cdn.example.com/img/gallery-\(number)"), by: loader) }
     }
 
-    /// A screen that opens, asks for several things at once and closes before they are all there.
+    /// A screen that opens, requests several things together and closes before all have arrived.
     private func screen(of account: Account) async throws {
         var loader: Loader? = account.makeLoader()
         for number in 0..<5 {

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-/// Hours of calls through every link, with every fault that servers have.
+/// Hours of calls through every interceptor, with every fault that servers have.
 ///
 /// A failing run names its seed; `LADE_SIMULATION_SEEDS=17,18 swift test --filter SimulationTests` repeats it exactly.
 @Suite("Simulation", .serialized, .timeLimit(.minutes(5)))
@@ -96,7 +96,7 @@ struct SimulationTests {
     }
 }
 
-/// A way of breaking the stack, and what the judges say to it.
+/// A fault in the stack, and the violations that the checks report for it.
 enum Sabotage: CaseIterable, Sendable {
     case noRateLimits
     case noConcurrencyCaps
@@ -123,7 +123,7 @@ enum Sabotage: CaseIterable, Sendable {
         case .noRateLimits:
             settings.adjustChain = { $0.removeAll { $0 is RateLimitInterceptor } }
         case .noConcurrencyCaps:
-            // Taking a cap away is no change that could be refused.
+            // Removing a limit cannot be refused.
             for key in ModelServers.caps.keys { try? settings.rateLimiter?.setConcurrency(nil, for: key) }
         case .repeatsEverything:
             settings.retries.methods = .all
@@ -143,7 +143,7 @@ enum Sabotage: CaseIterable, Sendable {
         case .hidesTime:
             settings.attemptInterceptors.insert(Dawdling(), at: 0)
             settings.adjustChain = { links in
-                // Above the link that books exchanges, where no wait is known.
+                // Above the interceptor that records exchanges, where no wait is known.
                 guard let index = links.firstIndex(where: { $0 is Dawdling }) else { return }
                 links.insert(links.remove(at: index), at: links.firstIndex { $0 is RetryInterceptor } ?? 0)
             }

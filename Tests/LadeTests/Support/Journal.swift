@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-/// Remembers what it is told, in order, and lets a test wait for it.
+/// Records reports, in order, and lets a test wait for them.
 final class Journal<Entry: Sendable>: Sendable {
     private let entries = Locked<[Entry]>([])
     private let signal = Signal()
@@ -26,7 +26,7 @@ final class Journal<Entry: Sendable>: Sendable {
     }
 }
 
-/// What a delegate can be told.
+/// The reports to a delegate.
 enum Told: Equatable, Sendable {
     case success(Int, String)
     case failure(String)
@@ -43,7 +43,7 @@ enum Told: Equatable, Sendable {
     }
 }
 
-/// A delegate that remembers, and takes anything after the ending of a load for a failure of the test.
+/// A delegate that records, and treats any report after the end of a load as a failure of the test.
 final class Witness: LoaderDelegate {
     let journal = Journal<Told>()
     let loads = Locked<[Call.ID]>([])
@@ -100,7 +100,7 @@ final class Witness: LoaderDelegate {
     }
 }
 
-/// Tries again after every failure but cancellation, as often as it was told.
+/// Retries after every failure except cancellation, a given number of times.
 struct Repeating: Interceptor {
     let times: Int
 
@@ -119,8 +119,8 @@ struct Repeating: Interceptor {
 extension VirtualTime {
     /// Runs `body` and everything that it started to the end, on one thread.
     ///
-    /// The time moves only when nothing is left to do, so after a day of it whatever was to come has come: what was told
-    /// once by then is told once.
+    /// Time advances only when nothing is left to do, so after a day every report has arrived: what was reported once
+    /// by then is reported once.
     func runToTheEnd<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         try await runAutomatically {
             let result = try await body()
@@ -140,7 +140,7 @@ extension Request {
 }
 
 extension Rig {
-    /// Performs a request with a witness as the delegate, told in the call's own task.
+    /// Performs a request with a witness as the delegate, notified in the call's own task.
     func perform(_ request: Request, _ witness: Witness) -> LoadHandle {
         loader.delegate = witness
         loader.delegateExecutor = .anywhere

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-/// A service on a scripted transport, in virtual time, with what it told.
+/// A service on a scripted transport, in virtual time, with its events.
 struct Rig {
     let transport = ScriptedTransport()
     let time = VirtualTime()
@@ -20,19 +20,19 @@ struct Rig {
         settings.time = time
         settings.random = SeededRandom(seed: 1)
         settings.observers = [events]
-        // What is repeated has tests of its own; here an answer is the answer.
+        // Retries have separate tests; here the first answer counts.
         settings.retries.limit = 0
         change(&settings)
         service = Service(settings, transport: transport)
         loader = service.anonymous.makeLoader()
     }
 
-    /// A request for a path of the host that all tests ask.
+    /// A request for a path of the host that all tests use.
     func request(_ path: String = "/thing") throws(LoadingError) -> Request {
         try Request("https://svc.example.com" + path)
     }
 
-    /// An endpoint for a path of the host that all tests ask.
+    /// An endpoint for a path of the host that all tests use.
     func endpoint(_ path: String = "/thing") throws(LoadingError) -> Endpoint<Data> {
         Endpoint(try request(path))
     }

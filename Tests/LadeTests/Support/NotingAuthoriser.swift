@@ -2,7 +2,7 @@ import Lade
 import LadePolicies
 import LadeTesting
 
-/// An authoriser that notes what is asked of it, and sets the field `Authorization` to “noted”.
+/// An authoriser that records its calls, and sets the field `Authorization` to “noted”.
 final class NotingAuthoriser: Authoriser {
     let identifier = "noting"
     private let isClaiming: Bool
@@ -17,7 +17,7 @@ final class NotingAuthoriser: Authoriser {
         self.signal = signal
     }
 
-    /// What it was asked, in order.
+    /// Its calls, in order.
     var asked: [String] { notes.withLock { $0 } }
 
     func claims(_ request: Request) -> Bool {

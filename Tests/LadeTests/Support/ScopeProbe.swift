@@ -1,7 +1,7 @@
 import Lade
 import LadeTesting
 
-/// A link of the app's own that notes whether calls come with their scope.
+/// An app's interceptor that records whether calls arrive with their scope.
 struct ScopeProbe: Interceptor {
     let seen: Locked<[Bool]>
     var observesScope: Bool { true }

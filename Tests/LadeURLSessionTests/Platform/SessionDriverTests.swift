@@ -13,7 +13,7 @@ import Testing
 struct SessionDriverTests {
     private let driver: SessionDriver
     private let gate = HostGate(limit: 6)
-    /// A session of nobody's, for tasks that no exchange knows.
+    /// A separate session, for tasks that belong to no exchange.
     private let session = URLSession(configuration: .ephemeral)
 
     init() throws { driver = try SessionDriver(.ephemeral, settings: TransportSettings()) }
@@ -136,7 +136,8 @@ struct SessionDriverTests {
         #expect(answers.map(\.1) == [false])
     }
 
-    /// Runs so many exchanges at once, each with an answer of its own; true for each that got its own, whole.
+    /// Runs a number of concurrent exchanges, each with a different answer; true for each that received its own
+    /// completely.
     private func exchanges(_ count: Int) async throws -> [Bool] {
         @Sendable func text(_ number: Int) -> String { String(repeating: "\(number) ", count: 20_000) }
         let server = try LoopbackServer { request in

@@ -12,7 +12,7 @@ struct HostGateTests {
         let log = Locked<[Int]>([])
         let tasks = await withTaskGroup(of: Void.self, returning: [Int].self) { group in
             for number in 1...3 {
-                // Each runs until it waits in the gate's queue before the next one comes.
+                // Each runs until it waits in the gate's queue before the next one arrives.
                 group.addImmediateTask {
                     let permit = try? await gate.enter("a", context: ErrorContext())
                     log.withLock { $0.append(number) }

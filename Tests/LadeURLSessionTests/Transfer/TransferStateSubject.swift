@@ -3,7 +3,7 @@ import LadeCore
 
 @testable import LadeURLSession
 
-/// Takes the events of a state and publishes its end as soon as it asks for that.
+/// Passes events to a state and publishes its end as soon as the state requests it.
 struct TransferStateSubject {
     private(set) var state: TransferState
 

@@ -308,7 +308,7 @@ struct TransferStateTests {
         var state = TransferStateSubject(
             TransferState(request: request, limits: limits, canPause: true, now: at(0))
         )
-        // Looked at again: before the start there is no deadline that could have passed.
+        // Checked again: before the start there is no deadline that could have passed.
         #expect(state.nextDeadline(at: at(50)) == at(62))
         #expect(state.timePassed(at(62)).isEmpty)
 

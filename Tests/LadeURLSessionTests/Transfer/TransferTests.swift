@@ -38,7 +38,7 @@ struct TransferTests {
         late.transfer.withLock { $0 = transfer }
         let sender = Task { try await transfer.run(through: HostGate(limit: 1)) }
         try await server.requests(atLeast: 1)
-        // The end of this wait is told just before the task is ended.
+        // The end of this wait is reported just before the task is ended.
         transfer.waitsForConnectivity()
 
         transfer.cancel()
