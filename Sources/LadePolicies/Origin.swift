@@ -58,7 +58,7 @@ public struct Origin: Sendable, Hashable {
 }
 
 extension Request {
-    /// The same request for another address, without anything that was meant only for the old origin.
+    /// The same request for another address, without anything that belongs only to the old origin.
     ///
     /// When scheme, host or port change, `Host`, the destination and every field known as a credential are removed.
     /// Used for redirects, next-page links, and other addresses that a server sends.

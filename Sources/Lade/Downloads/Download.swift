@@ -25,14 +25,14 @@ public struct Download: Sendable {
         package var acceptableStatuses: StatusSet?
         /// What stands in the file before the body; nil for nothing.
         package var prologue: (@Sendable (Response) -> Data)?
-        /// Whether a file of the final name is taken for the beginning of the body, and is completed.
+        /// Whether an existing file counts as the beginning of the body, and is completed.
         ///
-        /// It is replaced once all of the body is there. A server that does not send the rest fails the download, unless
-        /// the file may be overwritten.
+        /// It is replaced when the body is complete. If the server does not send the rest, the download fails, unless the
+        /// file may be overwritten.
         package var continuesFile = false
-        /// Receives a response whose status makes no file, and the beginning of its body, before the download fails.
+        /// Receives a response with a refused status, and the beginning of its body, before the download fails.
         package var refused: (@Sendable (Response, Data) -> Void)?
-        /// Receives how many bytes are kept when a download ends early and the next one can resume it.
+        /// Receives the number of kept bytes when a download ends early and can be resumed.
         package var kept: (@Sendable (Int64) -> Void)?
 
         /// Makes the default options.

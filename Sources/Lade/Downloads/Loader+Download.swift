@@ -140,7 +140,7 @@ private struct DownloadRun {
     var part: PartFile
     var throttle: ProgressThrottle?
     private var name = ""
-    /// Whether a file has the final name whose beginning the part has.
+    /// Whether the part continues an existing file of the final name.
     private var continuesFile = false
     private var mayReplace = false
     private var resumedLength: Int64 = 0

@@ -37,7 +37,7 @@ struct PartFile {
     /// The hash of the body so far.
     private(set) var hash = SHA256()
     private var prologueLength: Int64 = 0
-    /// Whether the bytes are those of a file of which no version was known.
+    /// Whether the bytes come from a file of unknown version.
     private var isAdopted = false
 
     /// Opens the part file for a final name, with the bytes of an earlier download.
@@ -71,9 +71,9 @@ struct PartFile {
         return ResumePoint(validator: origin?.validator ?? "", offset: bodyLength)
     }
 
-    /// Copies a file of which no version is known, to be completed; does nothing when there is none.
+    /// Copies a file of unknown version, so that it can be completed; does nothing when there is none.
     ///
-    /// - Throws: `LoadingError.file` when it is no regular file or cannot be read.
+    /// - Throws: `LoadingError.file` when it is not a regular file or cannot be read.
     mutating func adopt(_ file: String) throws(LoadingError) {
         let source = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else {
@@ -98,7 +98,7 @@ struct PartFile {
         }
     }
 
-    /// Notes what the bytes belong to that were adopted.
+    /// Records the version that the copied bytes belong to.
     mutating func note(_ origin: Origin) throws(LoadingError) {
         unlink(notePath)
         try writeNote(origin)

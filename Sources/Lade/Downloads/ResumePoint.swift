@@ -22,7 +22,7 @@ struct ResumePoint: Sendable, Hashable {
         case refused
     }
 
-    /// The strong validator of the version: an entity tag, or a date; empty where it is not known.
+    /// The strong validator of the version: an entity tag, or a date; empty when unknown.
     var validator: String
     /// The number of existing bytes.
     var offset: Int64

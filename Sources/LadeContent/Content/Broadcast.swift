@@ -2,7 +2,7 @@ import LadeCore
 
 /// Gives each of its subscribers every element, in order.
 ///
-/// An `AsyncStream` with two consumers splits its elements between them, so each subscriber has a stream of its own. One
+/// An `AsyncStream` with two consumers splits its elements between them, so each subscriber has a separate stream. One
 /// lock guards the list of subscribers; elements are delivered outside of it, by one caller at a time.
 final class Broadcast<Element: Sendable>: Sendable {
     private struct State {

@@ -83,14 +83,14 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         self.modifications = modifications.sorted()
     }
 
-    /// How many items at the beginning are the same ones.
+    /// How many items at the beginning are the same.
     private static func commonPrefix<ID: Hashable>(_ old: [Item], _ new: [Item], _ identity: (Item) -> ID) -> Int {
         var count = 0
         while count < min(old.count, new.count), identity(old[count]) == identity(new[count]) { count += 1 }
         return count
     }
 
-    /// How many items at the end are the same ones, besides those at the beginning.
+    /// How many items at the end are the same, not counting those at the beginning.
     private static func commonSuffix<ID: Hashable>(
         _ old: [Item],
         _ new: [Item],

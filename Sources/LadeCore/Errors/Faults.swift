@@ -60,7 +60,7 @@ public enum ProxyFault: Sendable, Hashable {
     case refused(proxy: String, status: Status?)
 }
 
-/// How much of the answer had arrived when the connection broke.
+/// How much of the answer had arrived when the connection was lost.
 public enum AnswerProgress: Sendable, Hashable {
     /// No byte.
     case nothing
@@ -70,9 +70,9 @@ public enum AnswerProgress: Sendable, Hashable {
     case body(received: Int64)
 }
 
-/// How an answer broke the protocol.
+/// How an answer violated the protocol.
 public struct MalformedResponse: Sendable, Hashable {
-    /// The rule that was broken.
+    /// The rule that was violated.
     @nonexhaustive
     public enum Rule: Sendable, Hashable {
         /// The status line is not `HTTP/1.x SP 3DIGIT [SP reason]` (RFC 9112 §4).
@@ -81,7 +81,7 @@ public struct MalformedResponse: Sendable, Hashable {
         case lineEnd
         /// A field line is continued on the next one (RFC 9112 §5.2).
         case foldedField
-        /// A field name is no token, or is not followed immediately by a colon (RFC 9112 §5.1).
+        /// A field name is not a token, or is not followed immediately by a colon (RFC 9112 §5.1).
         case fieldName
         /// A field value has a forbidden character (RFC 9110 §5.5).
         case fieldValue
@@ -109,7 +109,7 @@ public struct MalformedResponse: Sendable, Hashable {
         case unspecified
     }
 
-    /// The rule that was broken.
+    /// The rule that was violated.
     public let rule: Rule
     /// The offending line, truncated, with control characters escaped; nil when there is none to show.
     public let excerpt: String?

@@ -32,7 +32,7 @@ public indirect enum LoadingError: Error, Sendable {
     ///
     /// `isSafeToRepeat` says whether the server certainly did not process the request.
     case connectionLost(AnswerProgress, isSafeToRepeat: Bool, ErrorContext)
-    /// The server broke the protocol; nothing of the answer can be trusted.
+    /// The server violated the protocol; no part of the answer can be trusted.
     case malformedResponse(MalformedResponse, ErrorContext)
     /// The header section of the answer is larger than allowed.
     case headTooLarge(HeadLimit, ErrorContext)

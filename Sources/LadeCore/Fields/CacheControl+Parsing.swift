@@ -12,7 +12,7 @@ extension CacheControl {
     /// | the same with field names twice | all of the names |
     /// | the same with a malformed list of names | without: everything |
     /// | an argument where none belongs, as in `no-store=1` | the directive |
-    /// | text that is no directive | nothing; the next comma ends it |
+    /// | text that is not a directive | nothing; the next comma ends it |
     ///
     /// Both forms of arguments, token and quoted string, are read for all directives (§5.2).
     public init(_ lines: [String]) {

@@ -28,7 +28,7 @@ public struct CacheControl: Sendable, Hashable {
 
         /// Makes a directive that can be written.
         ///
-        /// - Throws: `FieldError` if the name is no token or one that `CacheControl` has a property for, or the argument holds
+        /// - Throws: `FieldError` if the name is not a token or one that `CacheControl` has a property for, or the argument holds
         ///   a control character other than the tab.
         public init(name: String, argument: String? = nil) throws(FieldError) {
             guard name.isToken, !CacheControl.isKnown(name.asciiLowercased) else {

@@ -13,7 +13,7 @@ public struct ContentDisposition: Sendable, Hashable {
     ///
     /// Every file name is accepted.
     ///
-    /// - Throws: `FieldError` if the type is no token, or a parameter is a file name.
+    /// - Throws: `FieldError` if the type is not a token, or a parameter is a file name.
     public init(
         type: String,
         filename: String? = nil,
@@ -32,8 +32,8 @@ public struct ContentDisposition: Sendable, Hashable {
 
     /// Reads the field.
     ///
-    /// What is clear is accepted: parameters that cannot be read are left out, an unquoted file name may contain blanks
-    /// and other characters, and a closing quote may be missing.
+    /// Faults in the parameters are tolerated: unreadable parameters are left out, an unquoted file name may contain
+    /// blanks and other characters, and a closing quote may be missing.
     ///
     /// - Throws: `FieldError` if there is no disposition type, or something other than parameters follows it.
     public init(_ string: some StringProtocol) throws(FieldError) {

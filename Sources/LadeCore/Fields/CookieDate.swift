@@ -55,7 +55,7 @@ package enum CookieDate {
             return civil.isValid ? Date(timeIntervalSince1970: Double(civil.secondsSince1970)) : nil
         }
 
-        /// `1*2DIGIT ":" 1*2DIGIT ":" 1*2DIGIT`, then anything that is no digit.
+        /// `1*2DIGIT ":" 1*2DIGIT ":" 1*2DIGIT`, then anything except a digit.
         private static func time(_ token: [UInt8]) -> (Int64, Int64, Int64)? {
             let fields = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3,
@@ -67,7 +67,7 @@ package enum CookieDate {
             return (hour, minute, second)
         }
 
-        /// The number at the start of a token, if its digits are as many as given.
+        /// The number at the start of a token, if its number of digits is within the given range.
         private static func number(_ token: [UInt8], digits: ClosedRange<Int>) -> Int64? {
             let start = token.prefix(while: \.isDigit)
             guard digits.contains(start.count) else { return nil }

@@ -27,10 +27,10 @@ extension StringProtocol {
     /// Whether this is a `token`: at least one byte, and only `tchar` (RFC 9110 §5.6.2).
     var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenCharacter) }
 
-    /// Whether this can stand in a quoted string.
+    /// Whether a quoted string may contain this.
     var isQuotable: Bool { utf8.allSatisfy(\.isFieldContent) }
 
-    /// The text with `A`…`Z` in lower case and everything else untouched, whatever the locale.
+    /// The text with `A`…`Z` in lower case and everything else unchanged, independently of the locale.
     var asciiLowercased: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
 
     /// The value as a token if it is one, otherwise as a quoted string (RFC 9110 §5.6.4).

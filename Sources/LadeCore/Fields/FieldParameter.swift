@@ -7,7 +7,7 @@ public struct FieldParameter: Sendable, Hashable {
 
     /// Makes a parameter that can be written.
     ///
-    /// - Throws: `FieldError` if the name is no token or the value holds a control character other than the tab.
+    /// - Throws: `FieldError` if the name is not a token or the value holds a control character other than the tab.
     public init(name: String, value: String) throws(FieldError) {
         guard name.isToken else {
             throw FieldError(field: "parameter", reason: .notWritable("the name"), offset: 0)

@@ -66,7 +66,7 @@ public struct Link: Sendable, Hashable {
     /// A hint at the media type of the target.
     public var type: String? { parameters.first("type") }
 
-    /// A hint at the medium the target is meant for.
+    /// A hint at the medium that the target is for.
     public var media: String? { parameters.first("media") }
 
     /// The context of the link if it is not the resource that was fetched (§3.2).

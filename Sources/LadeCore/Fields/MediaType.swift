@@ -9,7 +9,7 @@ public struct MediaType: Sendable, Hashable {
 
     /// Makes a media type that can be written.
     ///
-    /// - Throws: `FieldError` if the type or subtype is no token.
+    /// - Throws: `FieldError` if the type or subtype is not a token.
     public init(type: String, subtype: String, parameters: [FieldParameter] = []) throws(FieldError) {
         guard type.isToken, subtype.isToken else {
             throw FieldError(field: "media type", reason: .notWritable("the type"), offset: 0)
@@ -25,8 +25,8 @@ public struct MediaType: Sendable, Hashable {
 
     /// Reads a media type.
     ///
-    /// What leaves the type clear is tolerated: parameters that cannot be read are left out, unquoted values may
-    /// contain more than token characters, white space may surround `=`, and a closing quote may be missing.
+    /// Faults in the parameters are tolerated: unreadable parameters are left out, unquoted values may contain more than
+    /// token characters, white space may surround `=`, and a closing quote may be missing.
     ///
     /// - Throws: `FieldError` if there is no `type/subtype`, or something other than parameters follows it.
     public init(_ string: some StringProtocol) throws(FieldError) {

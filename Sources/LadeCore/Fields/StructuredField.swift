@@ -104,14 +104,14 @@ extension StructuredField.Item {
     /// - Parameters:
     ///   - lines: the values of all field lines of that name; more than one is an error for an item.
     ///   - limits: how much is accepted.
-    /// - Throws: `FieldError` if this is no item.
+    /// - Throws: `FieldError` if this is not an item.
     public init(parsing lines: [String], limits: StructuredField.Limits = .init()) throws(FieldError) {
         try self.init(bytes: lines.map { Array($0.utf8) }, limits: limits)
     }
 
     /// Reads a field that is defined as an item from bytes as they were received.
     ///
-    /// - Throws: `FieldError` if this is no item.
+    /// - Throws: `FieldError` if this is not an item.
     public init(bytes lines: [[UInt8]], limits: StructuredField.Limits = .init()) throws(FieldError) {
         self = try StructuredFieldParser.parse(lines, limits: limits) { parser throws(FieldError) in
             try parser.item()
@@ -125,14 +125,14 @@ extension StructuredField.List {
     /// - Parameters:
     ///   - lines: the values of all field lines of that name.
     ///   - limits: how much is accepted.
-    /// - Throws: `FieldError` if this is no list.
+    /// - Throws: `FieldError` if this is not a list.
     public init(parsing lines: [String], limits: StructuredField.Limits = .init()) throws(FieldError) {
         try self.init(bytes: lines.map { Array($0.utf8) }, limits: limits)
     }
 
     /// Reads a field that is defined as a list from bytes as they were received.
     ///
-    /// - Throws: `FieldError` if this is no list.
+    /// - Throws: `FieldError` if this is not a list.
     public init(bytes lines: [[UInt8]], limits: StructuredField.Limits = .init()) throws(FieldError) {
         self = try StructuredFieldParser.parse(lines, limits: limits) { parser throws(FieldError) in
             try parser.list()
@@ -146,14 +146,14 @@ extension StructuredField.KeyedValues<StructuredField.Member> {
     /// - Parameters:
     ///   - lines: the values of all field lines of that name.
     ///   - limits: how much is accepted.
-    /// - Throws: `FieldError` if this is no dictionary.
+    /// - Throws: `FieldError` if this is not a dictionary.
     public init(parsing lines: [String], limits: StructuredField.Limits = .init()) throws(FieldError) {
         try self.init(bytes: lines.map { Array($0.utf8) }, limits: limits)
     }
 
     /// Reads a field that is defined as a dictionary from bytes as they were received.
     ///
-    /// - Throws: `FieldError` if this is no dictionary.
+    /// - Throws: `FieldError` if this is not a dictionary.
     public init(bytes lines: [[UInt8]], limits: StructuredField.Limits = .init()) throws(FieldError) {
         self = try StructuredFieldParser.parse(lines, limits: limits) { parser throws(FieldError) in
             try parser.dictionary()

@@ -16,7 +16,7 @@ struct StructuredFieldSerialiser {
         }
     }
 
-    /// §4.1.2: a member that is true is written as its key and parameters alone.
+    /// §4.1.2: a member that is true is written as only its key and parameters.
     mutating func write(_ dictionary: StructuredField.Dictionary) throws(FieldError) {
         for (index, entry) in dictionary.entries.enumerated() {
             if index > 0 { text += ", " }

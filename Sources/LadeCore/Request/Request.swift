@@ -241,7 +241,7 @@ extension Request {
         case http2PriorKnowledge
     }
 
-    /// How the cache is to be used.
+    /// How the cache is used.
     public enum CacheMode: Sendable, Hashable {
         /// As HTTP says (RFC 9111).
         case standard

@@ -68,7 +68,7 @@ public struct RequestBody: Sendable {
     /// - Parameters:
     ///   - path: The file; it must exist and not shrink until it was sent.
     ///   - offset: Where in the file to start.
-    ///   - contentType: The content type, if it is to be sent.
+    ///   - contentType: The content type to send; nil for none.
     /// - Returns: The body, with its length as it is now.
     /// - Throws: ``LoadingError/file(_:_:)`` when the file cannot be examined or the offset is beyond its end.
     public static func file(
@@ -76,7 +76,7 @@ public struct RequestBody: Sendable {
         offset: Int64 = 0,
         contentType: String? = nil
     ) throws(LoadingError) -> RequestBody {
-        // Without FileManager: whether its numbers are NSNumber depends on which other libraries are loaded.
+        // FileManager is not used: the type of its numbers (NSNumber or not) depends on which other libraries are loaded.
         var status = stat()
         guard stat(path, &status) == 0 else {
             throw .file(FileFault(path: path, operation: .read, reason: String(cString: strerror(errno))), .init())
@@ -112,7 +112,7 @@ public struct RequestBody: Sendable {
     /// - Parameters:
     ///   - length: The number of bytes, when known; without it the body is sent chunked.
     ///   - isReplayable: Whether `makeChunks` gives the same bytes each time it is called.
-    ///   - contentType: The content type, if it is to be sent.
+    ///   - contentType: The content type to send; nil for none.
     ///   - makeChunks: Makes the sequence, each time the body is sent. An error of the sequence ends the exchange with
     ///     ``LoadingError/requestBodyFailed(_:_:)``.
     /// - Returns: The body.
@@ -132,7 +132,7 @@ public struct RequestBody: Sendable {
     /// - Parameters:
     ///   - length: The number of bytes, when known; without it the body is sent chunked.
     ///   - isReplayable: Whether the closure gives the same bytes each time it is called.
-    ///   - contentType: The content type, if it is to be sent.
+    ///   - contentType: The content type to send; nil for none.
     ///   - write: Called each time the body is sent, in a task that is cancelled when the exchange ends.
     /// - Returns: The body.
     public static func writer(

@@ -19,7 +19,7 @@ package struct AddressParts: Sendable {
     package private(set) var host = 0..<0
     /// The UTF-8 offset at which path, query or fragment begin.
     package private(set) var authorityEnd = 0
-    /// Whether user information stands before the host, even if it is empty.
+    /// Whether there is user information before the host, even if it is empty.
     package private(set) var hasUserInformation = false
     /// Whether the host can be compared without a change other than letter case; see ``NormalHost/isPlain(_:)``.
     package private(set) var hostIsPlain = false

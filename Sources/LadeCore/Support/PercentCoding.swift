@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// The bytes with every `%NN` replaced by the byte it stands for; a `%` that starts no such triple stays.
+    /// The bytes with every `%NN` decoded; a `%` that starts no such triple stays.
     package var percentDecodedBytes: [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(utf8.count)

@@ -121,7 +121,7 @@ public struct AuthorisationContext: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - call: The call that the request belongs to; its own when it must outlive the present one.
-    /// - Returns: The answer, whatever its status.
+    /// - Returns: The answer, with any status.
     /// - Throws: The errors of the interceptors below and the transport; `LoadingError.cancelled` when the task or the
     ///   call's scope is cancelled.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {

@@ -31,7 +31,7 @@ public struct RefreshSettings: Sendable, Hashable {
 
 /// When credentials expire.
 public enum CredentialEnd: Sendable, Hashable {
-    /// Never, as far as is known.
+    /// No known end.
     case never
     /// This long after they were made.
     case after(Duration)
@@ -55,11 +55,11 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     enum Answer: Sendable {
         /// Use these.
         ///
-        /// A refresh of the given number must be started besides, if any.
+        /// If there is a number, a refresh of that number must be started too.
         case use(Value, version: Int, starting: Int?)
         /// Wait for the refresh.
         ///
-        /// A refresh of the given number must be started first, if any.
+        /// If there is a number, a refresh of that number must be started first.
         case wait(starting: Int?)
         /// Fail.
         case fail(AuthorisationFault.Cause)

@@ -147,7 +147,7 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Whether there is no cookie at all.
+    /// Whether there is no cookie.
     private var isEmpty: Bool { locked.withLock { $0.count == 0 } }
 
     /// Adds the cookies for its address to a request.

@@ -33,7 +33,7 @@ struct SetCookie: Equatable {
         var parts = octets.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
         let (name, value) = Self.pair(parts.popFirst() ?? [], nameIsOptional: true)
         guard !(name.isEmpty && value.isEmpty), name.count + value.count <= 4096 else { return nil }
-        // Without a name, the value alone must not look like a cookie with a prefix.
+        // Without a name, the value must not look like a cookie with a prefix.
         guard !(name.isEmpty && CookiePair.prefix(of: value) != nil) else { return nil }
         pair = CookiePair(name: Array(name), value: Array(value))
         for part in parts {

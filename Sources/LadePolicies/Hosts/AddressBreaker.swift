@@ -50,7 +50,7 @@ struct AddressBreaker: Equatable {
 
     /// A pick of the address.
     ///
-    /// It tells later whether the result is still relevant.
+    /// It determines later whether the result is still relevant.
     struct Ticket: Equatable, Sendable {
         var generation: Int
         var isProbe: Bool

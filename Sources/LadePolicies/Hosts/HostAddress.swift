@@ -20,7 +20,7 @@ public struct HostAddress: Sendable, Hashable {
         self.isHostOfItsOwn = isHostOfItsOwn
     }
 
-    /// The form in which hosts are compared; a text that is no host keeps its own form in lower case.
+    /// The normal form of a host; a text that is not a host is only changed to lower case.
     static func normal(_ host: String) -> String { NormalHost(host)?.text ?? host.lowercased() }
 }
 

@@ -67,7 +67,7 @@ struct RateBucket: Sendable {
 
     // MARK: - When
 
-    /// When a call may start that has this many before it, as far as the service is concerned; nil when unknown.
+    /// When the service's limits allow a call with this many calls before it to start; nil when unknown.
     ///
     /// Limits on the number of concurrent exchanges are not considered.
     func start(after ahead: Int, now: Instant) -> Instant? {
@@ -119,7 +119,7 @@ struct RateBucket: Sendable {
         let isFree = !isFull && !isCrowded
         let hasNoneAhead =
             readyCounts.ahead(of: priority) == 0 && (lanes[account]?.counts.ahead(of: priority) ?? 0) == 0
-        // A new call never overtakes calls that wait for a slot that is free now and have not been resumed yet.
+        // A slot may be free for a waiting call that was not resumed yet; a new call never overtakes that one.
         if isFree, hasNoneAhead, let start, start <= now {
             reserve(account, due: now, now: now, blur: blur)
             return nil
@@ -232,7 +232,7 @@ struct RateBucket: Sendable {
     mutating func setRate(_ new: Rate?, now: Instant) {
         defer { rate = new }
         guard let old = rate?.interval, let interval = new?.interval, paidUntil > now else {
-            // After a hold, or without a previous rate, counting starts anew: at the end of a server-requested delay,
+            // After a hold, or without a previous rate, counting starts again: at the end of a server-requested delay,
             // if there is one.
             if rate?.interval == nil { paidUntil = gate.end ?? Instant(nanoseconds: .min) }
             return

@@ -76,7 +76,7 @@ struct RateLimiterState {
 
     // MARK: - Looking
 
-    /// Whether no limit can hold any call.
+    /// Whether there are no limits, so that no call can have to wait.
     var isUnlimited: Bool {
         buckets.isEmpty && defaultRate == nil && rates.isEmpty && concurrency == nil && totalConcurrency == nil
             && concurrencies.isEmpty

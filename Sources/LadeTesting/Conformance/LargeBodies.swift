@@ -16,7 +16,7 @@ import LadeCore
 extension TransportConformance {
     static var bodies: [ConformanceCase] { [upload, download, expectation] }
 
-    /// The growth of the process that is allowed besides what is measured: allocator, stacks, the server's buffers.
+    /// How much the process may grow in addition to what is measured: allocator, stacks, the server's buffers.
     static let memoryAllowance = 48 << 20
 
     private static let upload = ConformanceCase(

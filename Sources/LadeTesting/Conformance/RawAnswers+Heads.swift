@@ -62,7 +62,7 @@ extension TransportConformance {
                 }
             } _: {
                 $0.limits.headBytes = limit
-                // Only the size is to be limited here.
+                // Only the size is limited here.
                 $0.limits.headFields = 1 << 20
             } check: { context, exchange, server in
                 context.expect(exchange, failsWith: "a head of more than \(limit) bytes") {

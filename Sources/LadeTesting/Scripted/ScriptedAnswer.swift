@@ -211,7 +211,7 @@ public struct ScriptedAnswer: Sendable {
     /// Fails the body after a number of bytes.
     ///
     /// - Parameters:
-    ///   - count: The bytes that are delivered before.
+    ///   - count: How many bytes are delivered before the failure.
     ///   - error: The error that reading throws then; by default an incomplete body with the right counts.
     /// - Returns: The changed answer.
     public func breaking(after count: Int, with error: LoadingError? = nil) -> ScriptedAnswer {

@@ -19,7 +19,7 @@ public struct ServerResponse: Sendable {
         case chunks([Data])
         /// Chunks made by a closure with ``ServerConnection/sendChunk(_:)`` on the connection's thread.
         ///
-        /// The closure may read the request's body at the same time, if the answer was chosen from the head alone.
+        /// The closure may read the request's body at the same time, if only the head was needed to choose the answer.
         case stream(@Sendable (ServerConnection) throws -> Void)
         /// The bytes that the closure sends, after the head and unframed; the connection is closed afterwards.
         case raw(@Sendable (ServerConnection) throws -> Void)

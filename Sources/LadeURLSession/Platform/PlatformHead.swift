@@ -79,7 +79,7 @@ struct PlatformHead: Sendable {
 
     /// The codings that the platform decodes.
     ///
-    /// For others it delivers the coded body, or fails.
+    /// For other codings it delivers the coded body, or fails.
     private static let codings: Set<String> = {
         #if canImport(FoundationNetworking)
             ["gzip", "x-gzip", "deflate", "br", "zstd"]

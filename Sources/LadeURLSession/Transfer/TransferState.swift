@@ -32,7 +32,7 @@ struct TransferState {
         case adjustPausing
         /// Cancel the platform's task.
         case cancelTask
-        /// Do not reuse any connection that is open now: one of them carried an answer that broke the protocol.
+        /// Do not reuse any connection that is open now: one of them carried an answer that violated the protocol.
         case abandonConnections
         case tell(Event)
         /// Deliver the end to the sender or the reader, after everything else was notified: call

@@ -16,7 +16,9 @@ public final class DigestAuthoriser: Authoriser {
         var challenge: DigestChallenge
         var version: Int
         var count = 0
-        /// The client's nonce in the first request of the session, which the key of a `-sess` algorithm covers.
+        /// The client's nonce in the first request of the session.
+        ///
+        /// The key of a `-sess` algorithm is derived from it.
         ///
         /// All requests of such a session send the same client nonce. It is then right both for servers that keep the
         /// first key and for servers that compute the key for each request (RFC 7616 §3.4.2).
