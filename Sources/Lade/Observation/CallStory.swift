@@ -1,7 +1,6 @@
 public import LadeCore
 
-/// Remembers what happens to one call, to be told when it is over: every wait and its reason, every attempt, and where
-/// every millisecond went.
+/// Records the events of one call: every wait with its reason, every attempt, and where the time went.
 ///
 /// ```swift
 /// let story = CallStory()
@@ -11,7 +10,7 @@ public import LadeCore
 /// print(story.timeline)
 /// ```
 ///
-/// Source: policies PL-60. It keeps events, and so no secret and no body.
+/// It keeps events only, and therefore no secret and no body.
 public final class CallStory: EventSink {
     private struct State {
         var id: Call.ID?
@@ -26,14 +25,14 @@ public final class CallStory: EventSink {
     /// Makes a story without events.
     ///
     /// - Parameters:
-    ///   - id: The call it is of; nil for the first call that it is told of.
-    ///   - limit: How many events it keeps, 10,000 by default; the time of later ones is told, and not what they were.
+    ///   - id: The call to record; nil for the first call that it is notified of.
+    ///   - limit: How many events it keeps, 10,000 by default. The time of later ones is recorded, but not the events.
     public init(of id: Call.ID? = nil, limit: Int = 10_000) {
         self.limit = max(1, limit)
         state = Locked(State(id: id))
     }
 
-    /// Keeps an event of the call; those of other calls are ignored.
+    /// Records an event of the call; events of other calls are ignored.
     public func record(_ event: Event, of call: Call) {
         let record = CallTimeline.Record(instant: call.time.now, event: event)
         state.withLock { state in
@@ -48,7 +47,7 @@ public final class CallStory: EventSink {
         }
     }
 
-    /// The story so far.
+    /// The timeline of the call so far.
     public var timeline: CallTimeline {
         let (records, omitted) = state.withLock { ($0.records, $0.omitted) }
         return CallTimeline(records, omitted: omitted)

@@ -1,12 +1,12 @@
 public import LadeCore
 
-/// The time of a call, divided without gap or overlap into what it went into, with what happened in between.
+/// The time of a call, divided without gap or overlap into its stages, with the events in between.
 ///
-/// The durations of its rows add up to ``elapsed``: a moment belongs to the innermost thing that went on, so that a token
-/// endpoint's exchange is not counted as waiting for credentials once more. What is neither a wait nor an exchange is the
-/// program's own time. Source: policies PL-60.
+/// The durations of its rows add up to ``elapsed``. Each moment belongs to the innermost activity, so that an exchange
+/// with a token endpoint does not count as waiting for credentials too. Time that is neither a wait nor an exchange is
+/// the program's own.
 public struct CallTimeline: Sendable, Hashable {
-    /// What a stretch of time went into.
+    /// What the call did during a period of time.
     @nonexhaustive
     public enum Stage: Sendable, Hashable {
         /// A wait, for the reason given.
@@ -21,25 +21,25 @@ public struct CallTimeline: Sendable, Hashable {
         case firstByte
         /// Receiving the answer.
         case body
-        /// The program itself: links, scheduling, and whoever reads the answer.
+        /// The program itself: interceptors, scheduling, and the code that reads the answer.
         case program
     }
 
-    /// A stretch of time, or something that happened at its start.
+    /// A period of time, or an event at its start.
     public struct Row: Sendable, Hashable {
         /// When it began, counted from the start of the call.
         public let start: Duration
-        /// How long it took; zero for what happened in a moment.
+        /// How long it took; zero for an event.
         public let duration: Duration
-        /// What the time went into; nil for what happened in a moment.
+        /// What the call did; nil for an event.
         public let stage: Stage?
         /// A few words, without secrets.
         public let text: String
     }
 
-    /// What was asked for; empty when the start of the call is not known.
+    /// The request; empty when the start of the call is not known.
     public let title: String
-    /// Everything in its order.
+    /// All rows in order.
     public let rows: [Row]
     /// From the first event to the last.
     public let elapsed: Duration
@@ -55,7 +55,7 @@ public struct CallTimeline: Sendable, Hashable {
                 totals.append((stage, row.duration))
             }
         }
-        // Stages that took as long as each other stay in the order they came up: the sort is stable.
+        // Stages of equal time stay in the order of their first occurrence: the sort is stable.
         return totals.sorted { $0.duration > $1.duration }
     }
 
@@ -90,7 +90,7 @@ extension CallTimeline.Stage: CustomStringConvertible {
     }
 }
 
-/// Divides the time of a call among what went on, event by event.
+/// Divides the time of a call among its activities, event by event.
 private struct TimelineBuilder {
     private typealias Stage = CallTimeline.Stage
 
@@ -108,7 +108,7 @@ private struct TimelineBuilder {
     fileprivate struct Exchange {
         var start: Int64
         var isSecure: Bool
-        /// When the first head of the answer was told of.
+        /// When the first head of the answer was reported.
         var head: Int64?
         var metrics = Metrics()
     }
@@ -117,7 +117,7 @@ private struct TimelineBuilder {
     private var origin: Int64?
     /// How far the time is divided, in nanoseconds since the origin.
     private var cursor: Int64 = 0
-    /// What goes on, the innermost last.
+    /// The current activities, the innermost last.
     private var activities: [Activity] = []
     private var exchanges: [Exchange] = []
     private var pieces: [Piece] = []
@@ -126,7 +126,7 @@ private struct TimelineBuilder {
 
     mutating func add(_ record: CallTimeline.Record) {
         if origin == nil { origin = record.instant.nanoseconds }
-        // Events of several threads may come a little out of order; time does not go back.
+        // Events of several threads may be slightly out of order; time does not go back.
         let now = max(cursor, record.instant.nanoseconds - (origin ?? 0))
         if now > cursor { pieces.append(.time(cursor, now, activities.last)) }
         cursor = now
@@ -181,13 +181,13 @@ private struct TimelineBuilder {
             }
         }
         if omitted > 0 {
-            let text = "\(omitted) further events are not told"
+            let text = "\(omitted) further events are not shown"
             rows.append(CallTimeline.Row(start: elapsed, duration: .zero, stage: nil, text: text))
         }
         return rows
     }
 
-    /// Adds a stretch of time, to the last row when that is of the same kind and nothing happened in between.
+    /// Adds a period of time; extends the last row when it is of the same kind and no event is in between.
     private static func append(_ stage: Stage, _ start: Int64, _ end: Int64, to rows: inout [CallTimeline.Row]) {
         var start = start
         if let last = rows.last, last.stage == stage {
@@ -214,7 +214,7 @@ extension TimelineBuilder.Exchange {
         ]
         var ends = stages.compactMap { stage, time in time.map { (stage, start + $0.wholeNanoseconds) } }
         if let firstByte = metrics.firstByte {
-            // Of a request with a body libcurl counts the first byte that moves either way; the head says more.
+            // For a request with a body libcurl counts the first byte in either direction; the head is more precise.
             let answer = metrics.requestBodyBytes > 0 ? head : nil
             ends.append((.firstByte, answer ?? start + firstByte.wholeNanoseconds))
         }
@@ -222,7 +222,7 @@ extension TimelineBuilder.Exchange {
         return ends
     }
 
-    /// What it was at when it ended: receiving, or what it never got done.
+    /// The stage in which it ended: receiving, or the stage that it did not complete.
     private var lastStage: CallTimeline.Stage {
         if metrics.firstByte != nil { return .body }
         if metrics.isReusedConnection == true || metrics.secureConnect != nil { return .firstByte }

@@ -1,9 +1,9 @@
 import LadeCore
 import LadePolicies
 
-/// Events in a few words each, for stories; without secrets.
+/// Events in a few words each, for timelines; without secrets.
 enum EventWords {
-    /// The words for what happened; nil for what a timeline shows otherwise.
+    /// The words for an event; nil for an event that a timeline shows in another way.
     static func text(of event: Event) -> String? {
         switch event {
         case .callStarted, .waitStarted, .waitEnded: nil
@@ -11,28 +11,29 @@ enum EventWords {
         case .interimResponse(let status, _): "interim answer \(status)"
         case .headReceived(let status, let headers, let version): head(status, headers, version)
         case .exchangeFinished(let metrics): "complete: " + volume(metrics)
-        case .exchangeFailed(let error, _): error.isCancellation ? "given up" : "failed: \(error)"
-        case .exchangeRepeated: "an old connection was dead; sent again on a fresh one"
+        case .exchangeFailed(let error, _): error.isCancellation ? "cancelled" : "failed: \(error)"
+        case .exchangeRepeated: "a reused connection was closed; sent again on a fresh one"
         case .certificateCheckSkipped(let host): "the certificate of \(host) was NOT checked"
         case .malformationTolerated(let fault): "tolerated: \(fault)"
         case .attemptStarted(let number): "attempt \(number)"
         case .retryScheduled(let record):
             "attempt \(record.attempt): \(record.rule); next in \(record.delay.shortText)"
         case .retryRefused(let record):
-            // Nothing was to be repeated: that is no news.
+            // No retry was allowed, so its refusal is not shown.
             record.rule == RetryRule.limitReached(0).description
                 ? nil : "attempt \(record.attempt): \(record.rule); not repeated"
         case .redirectFollowed(let status, _, let to, let method): "\(status) leads to \(method) \(to)"
-        case .gateClosed(let key, let duration, _): "\(key) asks for a pause of \(duration.shortText)"
+        case .gateClosed(let key, let duration, _): "\(key) requests a delay of \(duration.shortText)"
         case .rateAdjusted(let key, let rate):
-            rate.map { "\(key) is asked at most \(perSecond($0)) times a second" } ?? "\(key) has its own rate again"
-        case .hostChosen(let host, let address): "\(host) is asked at \(address)"
+            rate.map { "\(key) receives at most \(perSecond($0)) requests a second" }
+                ?? "\(key) has its configured rate again"
+        case .hostChosen(let host, let address): "\(host) is reached at \(address)"
         case .hostMarked(_, let address, let reason, let duration):
-            "\(address) is left alone for \(duration.shortText): \(reason)"
-        case .hostRecovered(_, let address): "\(address) is back"
-        case .refreshStarted(let authoriser): "\(authoriser) gets credentials"
+            "\(address) is not used for \(duration.shortText): \(reason)"
+        case .hostRecovered(_, let address): "\(address) can be used again"
+        case .refreshStarted(let authoriser): "\(authoriser) is getting credentials"
         case .refreshFinished(let authoriser, _): "\(authoriser) has credentials"
-        case .refreshFailed(let authoriser, let error): "\(authoriser) has none: \(error)"
+        case .refreshFailed(let authoriser, let error): "\(authoriser) could not get credentials: \(error)"
         case .requestReplayed(let authoriser): "refused; sent again with other credentials of \(authoriser)"
         case .callFinished(let status): "the caller has the answer: \(status)"
         case .callFailed(let error): error.isCancellation ? "cancelled" : "the caller has the error: \(error)"
@@ -54,7 +55,7 @@ enum EventWords {
         return text
     }
 
-    /// The rate with one digit after the point at most.
+    /// The rate with at most one digit after the point.
     private static func perSecond(_ rate: Double) -> String {
         let tenths = Int(min(max(rate, 0), 1e15) * 10)
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who is told what happens to the calls of a service, by number, to be changed while it runs.
+/// The observers of a service's calls, by number; it can be changed while the service runs.
 final class ObserverList: Sendable {
     private struct State {
         var lastID: UInt64 = 0
@@ -8,7 +8,7 @@ final class ObserverList: Sendable {
     }
 
     private let state: Locked<State>
-    // Changed under the lock, and read without it: every call asks.
+    // Changed under the lock, and read without it, because every call reads it.
     private let changes = Atomic<UInt64>(1)
 
     init(_ sinks: [any EventSink]) {
@@ -18,7 +18,7 @@ final class ObserverList: Sendable {
     /// A number that changes whenever the list does; never zero.
     var version: UInt64 { changes.load(ordering: .acquiring) }
 
-    /// Everybody who listens now, and a number that changes whenever that changes.
+    /// The present observers, and a number that changes whenever they do.
     var current: (version: UInt64, sinks: [any EventSink]) {
         state.withLock { state in (version, state.entries.map(\.sink)) }
     }
@@ -61,7 +61,7 @@ public final class ServiceObservation: Sendable {
 
     /// Removes the observer: it is not notified of later calls.
     ///
-    /// Does nothing the second time.
+    /// A second call has no effect.
     public func end() {
         list.remove(id)
     }

@@ -184,7 +184,7 @@ struct CallStoryTests {
         let timeline = story.timeline
 
         #expect(timeline.elapsed == .seconds(8))
-        #expect(timeline.rows.last?.text == "6 further events are not told")
+        #expect(timeline.rows.last?.text == "6 further events are not shown")
     }
 
     @Test("policies PL-60 lets no text make lines of its own")
