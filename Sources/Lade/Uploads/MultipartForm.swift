@@ -104,7 +104,7 @@ public struct MultipartForm: Sendable {
 
     /// The form as the body of a request.
     ///
-    /// It has a length, and can be sent again, if all its parts do.
+    /// Its length is known if those of all parts are, and it can be sent again if all parts can.
     public var body: RequestBody {
         let pieces = pieces + [.bytes(Data("--\(boundary)--\r\n".utf8))]
         var length: Int64? = 0

@@ -188,7 +188,7 @@ package struct Redaction: Sendable {
 // MARK: - The secrets of a request
 
 extension Redaction {
-    /// The rule for all that belongs to a request: the names and values it declares, and the secrets it carries.
+    /// The rule for a request and its answer: the declared names and values, and the secrets in the request.
     package init(_ request: Request) {
         self.init(names: request.secretQueryNames, values: Self.secrets(of: request).map { $0.reveal() })
     }

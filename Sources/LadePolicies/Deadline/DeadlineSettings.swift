@@ -50,11 +50,11 @@ public struct DeadlineSettings: Sendable, Hashable {
     }
 }
 
-/// How long one exchange may take, and which limit that is.
+/// The limit of one exchange, and whether it is the call's deadline.
 struct ExchangeBound: Sendable, Hashable {
     /// The limit; nil for none.
     var limit: Duration?
-    /// Whether exceeding it means that the call has exceeded its deadline.
+    /// Whether the limit is the call's deadline.
     var isDeadline: Bool
     /// The setting that the limit comes from; nil for `timeouts.whole` and for the deadline.
     var setting: String?

@@ -55,7 +55,7 @@ struct RateLimiterState {
     private var scanned = 0
     private var lastID: UInt64 = 0
     private var inFlight = 0
-    /// The services whose next call waits only for the total number of exchanges to fall, by that call.
+    /// The services whose next call is held only by the limit on all exchanges, by that call.
     private var crowded = PriorityIndex<ServiceKey, WaitPlace>()
     private var sweepAt: Int
     /// Whether calls of different accounts may wait for different things.
@@ -258,7 +258,7 @@ struct RateLimiterState {
         change(key) { $0.reserve(lane, due: due, now: now, blur: blur) }
     }
 
-    /// Records that a service's next call waits for the total number of exchanges to fall.
+    /// Records that only the limit on all exchanges holds the next call of a service.
     private mutating func crowd(_ key: ServiceKey) {
         if let head = buckets[key]?.head { crowded.set(key, head) } else { crowded.remove(key) }
     }
