@@ -16,12 +16,12 @@ import Lade
 
 // Harvests a list into a file, again and again until it is complete: HarvestProbe URL FILE PREFETCH SAVE-INTERVAL-MS
 //
-// A program of its own, for the tests that kill it, fill its disk and measure it. Ends with 0 when complete, 14 when it
-// cannot write. On Linux it says at its end how many kilobytes of memory it had at most.
+// A separate program, for the tests that kill it, fill its disk and measure it. Exits with 0 when complete, and with 14
+// when it cannot write. On Linux it prints its peak memory in kilobytes at the end.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let prefetch = Int(arguments[3]), let interval = Int(arguments[4]) else { exit(1) }
-// Without these the system would end the program where it should get an error.
+// Without these settings the system would end the program instead of returning an error.
 signal(SIGPIPE, SIG_IGN)
 signal(SIGXFSZ, SIG_IGN)
 
@@ -31,7 +31,7 @@ harvest.rules = [.body(["next"])]
 harvest.prefetch = prefetch
 harvest.saveInterval = .milliseconds(interval)
 harvest.request.timeouts.idle = .seconds(2)
-// Every fault is to end the harvest and not only an attempt.
+// Every fault must end the harvest, not only an attempt.
 var settings = Service.Settings()
 settings.retries.limit = 0
 let loader = try Service(settings).anonymous.makeLoader()

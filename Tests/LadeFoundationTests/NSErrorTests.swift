@@ -9,7 +9,7 @@ struct NSErrorTests {
     private let transport = ScriptedTransport()
 
     private func failure<Value>(of endpoint: Endpoint<Value>) async -> NSError? {
-        // Time stands still, so that no machine is too busy for a deadline.
+        // Time does not advance, so no deadline passes on a busy machine.
         var settings = Service.Settings()
         settings.time = VirtualTime()
         settings.retries.limit = 0

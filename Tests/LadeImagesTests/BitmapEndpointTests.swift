@@ -13,7 +13,7 @@
         ) async throws(LoadingError) -> Value {
             let transport = ScriptedTransport()
             transport.on(.get, "/cover").respond(.bytes(body))
-            // Time stands still, so that no machine is too busy for a deadline.
+            // Time does not advance, so no deadline passes on a busy machine.
             var settings = Service.Settings()
             settings.time = VirtualTime()
             let service = Service(settings, transport: transport)

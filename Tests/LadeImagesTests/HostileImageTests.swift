@@ -77,7 +77,7 @@
             for count in 0..<file.count {
                 let cut = file.prefix(count)
                 switch fault(cut) {
-                // What lies behind the last pixel may be missing.
+                // Everything after the last pixel may be missing.
                 case nil: #expect(try ImageDecoder().decode(cut) == whole && count > file.count - 40, "\(count)")
                 case .truncated(sample.format): break
                 case .unknownFormat: #expect(count < 12)
@@ -129,7 +129,7 @@
             for round in 0..<1_000 {
                 var broken = file
                 for _ in 0..<(1 + random.next() % 4) {
-                    // Half of the changes hit the beginning, where most is decided.
+                    // Half of the changes affect the beginning, where most is decided.
                     let span = random.next() % 2 == 0 ? UInt64(min(64, broken.count)) : UInt64(broken.count)
                     broken[Int(random.next() % span)] = UInt8(truncatingIfNeeded: random.next())
                 }
@@ -146,7 +146,7 @@
     }
 
     extension Data {
-        /// Bytes of hexadecimal digits; spaces are for the reader.
+        /// Bytes from hexadecimal digits; spaces are for readability.
         fileprivate init?(hex: String) {
             let digits = hex.filter { $0 != " " }.compactMap(\.hexDigitValue)
             guard digits.count.isMultiple(of: 2) else { return nil }

@@ -70,7 +70,7 @@
 
             let expected = averaged(picture, 40, 25)
             let apart = distance(bitmap, expected)
-            // By PNG it is exact but for halves, which either way of reckoning may round to its own side.
+            // For PNG it is exact except for halves, which the two methods may round differently.
             #expect(sample.format == .png ? apart.most <= 1 : apart.mean < 4 && apart.most < 40, "\(apart)")
         }
 

@@ -16,7 +16,7 @@
 
         var isExact: Bool { format == .png || self == .webPLossless }
 
-        /// Whether it has one channel, so that only grey pictures survive it.
+        /// Whether it has one channel, so that only grey pictures keep their colours.
         var isGray: Bool { [.pngGray, .pngPalette, .jpegGray].contains(self) }
 
         var hasAlpha: Bool { format != .jpeg && !isGray && self != .pngRGB }
@@ -57,7 +57,7 @@
                     let red = UInt8(column * 255 / max(width - 1, 1))
                     let green = isGray ? red : UInt8(row * 255 / max(height - 1, 1))
                     let blue = isGray ? red : UInt8((column + row) * 255 / max(width + height - 2, 1))
-                    // Never quite invisible: WebP forgets the colours of what cannot be seen.
+                    // Never fully transparent: WebP discards the colours of invisible pixels.
                     bytes += [red, green, blue, hasAlpha ? 255 - green / 2 : 255]
                 }
             }
@@ -65,19 +65,19 @@
         }
     }
 
-    /// What an encoder or initialiser made of the tests' own values.
+    /// The results that an encoder or initialiser made from the tests' values.
     private func made<Value>(_ value: Value?) -> Value {
         guard let value else { preconditionFailure("a sample could not be made") }
         return value
     }
 
-    /// How far two bitmaps of one size are apart, in levels of a channel: the mean, and the most.
+    /// The difference of two bitmaps of one size, in levels of a channel: the mean and the maximum.
     func distance(_ first: Bitmap, _ second: Bitmap) -> (mean: Double, most: Int) {
         let differences = zip(first.bytes, second.bytes).map { abs(Int($0) - Int($1)) }
         return (Double(differences.reduce(0, +)) / Double(differences.count), differences.max() ?? 0)
     }
 
-    /// The picture made smaller by its definition: each new pixel is the mean of its area, weighted by alpha.
+    /// The picture scaled down by definition: each new pixel is the mean of its area, weighted by alpha.
     func averaged(_ picture: Bitmap, _ width: Int, _ height: Int) -> Bitmap {
         func overlap(_ index: Int, _ count: Int, _ made: Int, _ old: Int) -> Double {
             let scale = Double(old) / Double(made)

@@ -35,7 +35,7 @@ struct HostsPeerTests {
         let answer = try await text()
         #expect(answer.contains("svc.test"), "nginx tells the name it was asked for: \(answer)")
 
-        // Back at its port, it is found by one probe when the mark is over.
+        // When it listens again, one probe finds it after the mark has ended.
         var options = LoopbackServer.Options()
         options.endpoint = .ipv4(port: primary.port)
         let again = try LoopbackServer(

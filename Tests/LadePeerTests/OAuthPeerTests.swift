@@ -24,7 +24,7 @@ struct OAuthPeerTests {
         let endpoint = try #require(URL(string: origin + "/token"))
         var settings = OAuth2Settings(tokenEndpoint: endpoint, grant: grant, clientID: client, clientProof: proof)
         settings.allowsInsecureEndpoint = true
-        // The machine may be busy with every other test.
+        // The machine may be busy with other tests.
         settings.refresh.deadline = .seconds(240)
         return OAuth2Authoriser(settings, scope: try Peers.scope(origin))
     }
@@ -49,7 +49,7 @@ struct OAuthPeerTests {
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...100 {
                 group.addTask {
-                    // The server answers none of them before all have come.
+                    // The server answers none of them before all have arrived.
                     let address = origin + "/resource?parties=100&barrier=" + client
                     return try await chain.send(Request(address), call: Call(id: .init(UInt64(number)))).status.code
                 }
@@ -99,7 +99,7 @@ struct OAuthPeerTests {
         let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
 
         for _ in 0..<4 {
-            // The client's clock runs ahead of the server's, by which no token ends, busy as it may be.
+            // The client's clock is ahead of the server's, so that no token expires on a busy machine.
             #expect(try await chain.send(Request(origin + "/resource"), call: Call(time: time)).status == 200)
             time.advance(by: .seconds(605))
         }

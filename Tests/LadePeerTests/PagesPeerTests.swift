@@ -3,7 +3,7 @@ import Lade
 import LadeTesting
 import Testing
 
-/// Harvests of a list as others serve it: fastapi-pagination on FastAPI.
+/// Harvests of a list from another implementation: fastapi-pagination on FastAPI.
 @Suite(.timeLimit(.minutes(5)))
 struct PagesPeerTests {
     private func whole(_ origin: String, _ loader: Loader) async throws -> Data {
@@ -13,7 +13,7 @@ struct PagesPeerTests {
     private func loader() throws -> Loader {
         var settings = Service.Settings()
         settings.transport.proxy = .direct
-        // The machine may be busy with every other test.
+        // The machine may be busy with other tests.
         settings.deadlines.buffered = nil
         settings.deadlines.attempt = nil
         return try Service(settings).anonymous.makeLoader()
@@ -49,7 +49,7 @@ struct PagesPeerTests {
         #expect(summary.ending == .complete)
         #expect(summary.items == 1234 && summary.pages >= 13)
         #expect(summary.total == 1234 && summary.duplicates == 0 && summary.missing == 0)
-        // The service's own list, with a line feed where it has commas between items.
+        // The service's own list, with line feeds instead of commas between items.
         let lines = written.withLock { $0 }.split(separator: 0x0A)
         #expect(Data([0x5B] + lines.joined(separator: [0x2C]) + [0x5D]) == (try await whole(origin, loader)))
     }

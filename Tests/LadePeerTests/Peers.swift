@@ -5,16 +5,16 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// The real servers, and chains on libcurl to talk to them.
+/// The real servers, and chains on libcurl to connect to them.
 enum Peers {
     private static let all = ConformancePeers.fromEnvironment()
 
-    /// The address of a peer; skips the test without it, which is a failure in CI.
+    /// The address of a peer; without it the test is skipped, which is a failure in CI.
     static func origin(_ name: String, scheme: String = "http", host: String = "127.0.0.1") throws -> String {
         "\(scheme)://\(host):\(try lookUp { try all.port(name) })"
     }
 
-    /// A path or a name; skips the test without it.
+    /// A path or a name; without it the test is skipped.
     static func text(_ name: String) throws -> String {
         try lookUp { try all.text(name) }
     }
@@ -28,14 +28,14 @@ enum Peers {
         }
     }
 
-    /// A scope of one origin over plain HTTP, which is what most peers speak.
+    /// A scope of one origin over plain HTTP, which most peers use.
     static func scope(_ origin: String) throws -> CredentialScope {
         var scope = try CredentialScope(origin)
         scope.allowsInsecure = true
         return scope
     }
 
-    /// A transport of its own that goes to the peers directly.
+    /// A separate transport that connects to the peers directly.
     static func transport(_ change: (inout TransportSettings) throws -> Void = { _ in }) throws -> CurlTransport {
         var settings = TransportSettings()
         settings.proxy = .direct

@@ -7,7 +7,7 @@ import Testing
 /// Trust in servers: certificates, pins and the unsafe setting, with real servers.
 @Suite(.timeLimit(.minutes(5)))
 struct TrustPeerTests {
-    /// What an exchange came to.
+    /// The result of an exchange.
     private enum Outcome: Equatable {
         case answered(Int)
         case untrusted(TrustFault.Cause)
@@ -15,7 +15,7 @@ struct TrustPeerTests {
         case other(String)
     }
 
-    /// What to change of the settings, on top of trusting the private authority.
+    /// Changes to the settings, in addition to trusting the private authority.
     private typealias Change = (inout TransportSettings) throws -> Void
 
     /// Requests a peer's small file.

@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Rows of the policies that hold across interceptors, each asserted whole.
+/// Rules that hold across interceptors, each asserted completely.
 @Suite("Policies across interceptors", .timeLimit(.minutes(1)))
 struct PolicyRowTests {
     private let transport = ScriptedTransport()
@@ -117,24 +117,24 @@ struct PolicyRowTests {
             for number in 1...600 {
                 let expected = Fault.play(model, &exchanges, &tokens, &refused)
 
-                // What the call ends with is the model's to say; errors are part of the script.
+                // The model decides how the call ends; errors are part of the script.
                 let response = try? await chain.send(request, call: makeCall(UInt64(number)))
 
                 #expect((response?.status == 200) == expected, "seed \(seed), call \(number)")
                 try #require(budget.left(for: ServiceKey(request)) == tokens, "seed \(seed), call \(number)")
                 try #require(transport.requests.count == exchanges, "seed \(seed), call \(number)")
             }
-            // The script has to empty the budget, and to let it fill again.
+            // The script must empty the budget, and then let it fill again.
             #expect(refused > 50, "seed \(seed)")
             #expect(tokens > 100, "seed \(seed)")
         }
     }
 
-    /// What a server does to one exchange, and what that costs.
+    /// What a server does to one exchange, and its cost.
     private enum Fault {
         case none, status, timeout, gateway, lost
 
-        /// Bad times up to exchange 500, good ones after.
+        /// Failures up to exchange 500, successes after.
         static func next(_ random: SeededRandom, _ exchange: Int) -> Fault {
             let share = exchange <= 500 ? 0.9 : 0.1
             let draw = random.unit()
@@ -147,7 +147,7 @@ struct PolicyRowTests {
             }
         }
 
-        /// Plays one call by the rules of PL-10 and PL-14; returns whether it succeeds.
+        /// Simulates one call by the rules of PL-10 and PL-14; returns whether it succeeds.
         static func play(
             _ random: SeededRandom,
             _ exchanges: inout Int,
@@ -390,7 +390,7 @@ struct PolicyRowTests {
     }
 }
 
-/// Every status and every failure, and what the policy makes of it.
+/// Every status and every failure, with the policy's decision.
 @Suite("Every row of the retry policy", .timeLimit(.minutes(1)))
 struct RetryTableTests {
     private func decision(

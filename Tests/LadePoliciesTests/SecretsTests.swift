@@ -5,12 +5,12 @@ import Testing
 @testable import LadeCore
 @testable import LadePolicies
 
-/// policies PL-47: canaries in every place of this module where a secret can be.
+/// policies PL-47: canaries in every position of this module that may contain a secret.
 @Suite(.timeLimit(.minutes(1)))
 struct SecretsTests {
     private static let canary = "cAnArY"
 
-    /// Everything that printing, interpolating, dumping and reflecting a value shows.
+    /// The combined output of printing, interpolating, dumping and reflecting a value.
     private func shown(_ value: Any) -> String {
         var text = "\(value) \(String(reflecting: value))"
         dump(value, to: &text)

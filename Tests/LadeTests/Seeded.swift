@@ -1,4 +1,4 @@
-/// A generator of numbers that gives the same for the same seed.
+/// A generator that produces the same numbers for the same seed.
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -8,11 +8,11 @@ import Testing
 /// Raised by the first look-up of the name that hangs.
 private let lookUpBegan = Signal()
 
-/// The conformance suite of transports against this one; what it cannot pass stands in ``KnownIssue/all``.
+/// The conformance suite of transports against this one; ``KnownIssue/all`` has the cases that it cannot pass.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ConformanceTests {
     private static let dangerous = KnownIssue.all.filter { $0.manner == .endsTheProcess }.map(\.number)
-    /// Cases that were written for `CurlTransport` and have not been tried on `URLSession`.
+    /// Cases that were written for `CurlTransport` and have not been run on `URLSession`.
     ///
     /// They are about slow readers, deadlines in queues and hostile servers; `WhatURLSessionCannotDo.md` names them.
     private static let untried: Set = [
@@ -27,7 +27,7 @@ struct ConformanceTests {
             do throws(LoadingError) {
                 return try URLSessionTransport(settings: settings)
             } catch {
-                // That there are no tolerances is documented; what the cases check besides still counts.
+                // The missing tolerances are documented; the other parts of the cases count.
                 guard case .invalidSetting("tolerances", let reason, _) = error else { throw error }
                 throw ConformanceSkip(reason)
             }
@@ -42,7 +42,7 @@ struct ConformanceTests {
                 )
             }
         #endif
-        // Some known issues are hangs; for the others, the machine may be busy with every other test.
+        // Some known issues are hangs; for the others, the machine may be busy with other tests.
         context.patience = issue == nil ? .seconds(240) : .seconds(3)
         return context
     }
@@ -72,13 +72,13 @@ struct ConformanceTests {
         }
     }
 
-    /// Runs a case and records what it finds, here or in a process of its own.
+    /// Runs a case and records its findings, in this or in a separate process.
     private static func record(_ number: String) async {
         let issue = KnownIssue.of(number)
         do {
             try await TransportConformance.conformanceCase(number)?.run(makeContext(issue))
         } catch let skip as ConformanceSkip {
-            // A case that did not run whole says nothing about its row.
+            // A case that did not run completely says nothing about its row.
             if issue != nil { Issue.record("\(number) did not run whole: \(skip)") }
         } catch {
             Issue.record("\(error)")

@@ -10,7 +10,7 @@ import Testing
 
 /// The transport against the scripted server.
 ///
-/// What every transport must do is in `ConformanceTests`; here is what is this transport's own.
+/// `ConformanceTests` checks what every transport must do; these tests are specific to this transport.
 @Suite(.timeLimit(.minutes(5)))
 struct URLSessionTransportTests {
     private let transport: URLSessionTransport

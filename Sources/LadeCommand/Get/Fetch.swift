@@ -336,9 +336,9 @@ struct Fetch: Sendable {
         let line = Locked(ProgressLine(console.talk, total: body.length, time: context.time, verb: "sent "))
         request.body = body.reportingProgress { progress in
             line.withLock { line in
-                line.show(progress.sent, of: progress.total)
+                line.show(progress.completed, of: progress.total)
                 // What follows is the answer's.
-                if progress.sent == progress.total { line.end() }
+                if progress.completed == progress.total { line.end() }
             }
         }
         return line

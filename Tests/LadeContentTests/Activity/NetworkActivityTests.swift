@@ -82,7 +82,7 @@ struct NetworkActivityTests {
             isStarted.signal()
         }
         thread.start()
-        // The main actor is held, so that the news of the start is still on its way.
+        // The main actor is busy, so that the report of the start has not arrived yet.
         isStarted.wait()
         rig.activity.decrease()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeContent
 
-/// Compares the machine with a table of transitions that is written independently of it.
+/// Compares the machine with an independently written table of transitions.
 @Suite("The state machine of content", .timeLimit(.minutes(1)))
 struct ContentMachineTests {
     private typealias Machine = ContentMachine<Int, Int>
@@ -22,7 +22,7 @@ struct ContentMachineTests {
         case cancel
     }
 
-    /// What a story of the strategy `latest` leads to.
+    /// The result of a sequence of events with the strategy `latest`.
     private struct Expected {
         var settled = ContentState<Int>.unloaded
         var settledContent: Int?

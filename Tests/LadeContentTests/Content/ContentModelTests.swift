@@ -3,7 +3,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-/// Input n gives n + 1; less than zero fails.
+/// The result for input n is n + 1; a negative input fails.
 @concurrent
 @Sendable
 private func successor(_ input: Int?) async throws -> Int? {
@@ -18,7 +18,7 @@ struct ContentModelTests {
     private typealias Model = ContentModel<Int, Int>
     private typealias Script = LoadScript<Int, Int>
 
-    /// What a model reported between its creation and its release, whole.
+    /// All reports of a model between its creation and its release.
     private struct Story {
         var states: [ContentState<Int>] = []
         var content: [Int] = []
@@ -27,7 +27,7 @@ struct ContentModelTests {
         var isLoading: [Bool] { states.map(\.isLoading) }
     }
 
-    /// Lets a model do something and releases it: its sequences end, so that nothing more can come.
+    /// Uses a model and releases it: its sequences end, so that there are no further reports.
     private func story(of make: () -> Model, _ use: (Model) async -> Void) async -> Story {
         var model: Model? = make()
         guard let states = model?.states(buffering: .all), let content = model?.contentChanges,
@@ -213,7 +213,7 @@ struct ContentModelTests {
 
         let error = await errors.next()
 
-        // By the time of the event the state has changed, and the subscribers of the state have it.
+        // When the event arrives, the state has changed and its subscribers have been notified.
         #expect(error as? LoadingTestError == LoadingTestError(code: 3))
         #expect(model.state == .error(LoadingTestError(code: 3)))
         #expect(await states.next()?.state == .unloaded)

@@ -70,12 +70,12 @@ struct ListContentTests {
         #expect(reversed.deletions.isEmpty && reversed.insertions.isEmpty && reversed.modifications.isEmpty)
         #expect(reversed.moves.count == 2)
 
-        // One that moves and changes is both.
+        // An item that moves and changes counts as both.
         let both = changes([a, b, c], [b, c, Row(id: 1, text: "new")])
         #expect(both.moves == [ChangeSet.Move(from: 0, to: 2)])
         #expect(both.modifications == [0])
 
-        // Of duplicates the first is the first.
+        // Of duplicates, the first is matched with the first.
         let fewer = changes([a, a, a], [a])
         #expect(fewer.deletions == [1, 2])
         let more = changes([a], [a, b, a])
@@ -94,7 +94,7 @@ struct ListContentTests {
 
         let changes = ChangeSet(from: old, to: new)
 
-        // What stays keeps its order; what moves and what is inserted goes to its place in the new list.
+        // Items that stay keep their order; moved and inserted items get their position in the new list.
         let movedFrom = Set(changes.moves.map(\.from))
         let gone = Set(changes.deletions)
         var rest = old.indices.filter { !gone.contains($0) && !movedFrom.contains($0) }.map { old[$0].id }

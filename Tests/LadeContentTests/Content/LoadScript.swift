@@ -63,7 +63,7 @@ final class LoadScript<Input: Sendable, Value: Sendable>: Sendable {
         if endsWhenCancelled { end(number, .failure(CancellationError())) }
     }
 
-    /// Waits until so many loads have begun.
+    /// Waits until a number of loads have begun.
     func begun(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state -> Bool in
@@ -104,7 +104,7 @@ struct LoadingTestError: Error, Hashable {
     var code = 0
 }
 
-/// Everything that a sequence gives until it ends.
+/// All elements of a sequence until it ends.
 func all<Element: Sendable>(_ sequence: some AsyncSequence<Element, Never> & Sendable) async -> [Element] {
     var elements: [Element] = []
     for await element in sequence { elements.append(element) }

@@ -23,7 +23,7 @@ struct PagedContentModelTests {
         var pinned: URL { folder.appending(path: "pinned.json") }
     }
 
-    /// Loads the app's resources from wherever the store says.
+    /// Loads the app's resources from the addresses in the store.
     private struct APIManager: Sendable {
         let loader: Loader
         let urls: any URLStore
@@ -68,7 +68,7 @@ struct PagedContentModelTests {
         }
 
         deinit {
-            // A temporary folder that stays does no harm.
+            // A temporary folder that remains does no harm.
             try? FileManager.default.removeItem(at: folder)
         }
     }

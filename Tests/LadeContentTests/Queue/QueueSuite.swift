@@ -4,14 +4,14 @@ import Testing
 
 @testable import LadeContent
 
-/// What a queue or a completion did, for comparing orders.
+/// The actions of a queue or a completion, for comparing their order.
 enum Step: Equatable {
     case started
     case finished(NetworkError.Code?, count: Int)
     case completed(String, hasValue: Bool)
 }
 
-/// What the tests of queues have in common.
+/// The common parts of the queue tests.
 @MainActor
 protocol QueueSuite {
     var rig: Rig { get }
@@ -19,7 +19,7 @@ protocol QueueSuite {
 }
 
 extension QueueSuite {
-    /// A queue that notes its changes and checks where and in which state they come.
+    /// A queue that records its changes and checks their thread and state.
     func makeQueue(_ options: RequestQueue.Options = []) -> RequestQueue {
         let holder = WeakQueue()
         let queue = RequestQueue(options: options) { [steps] change in
@@ -38,7 +38,7 @@ extension QueueSuite {
         return queue
     }
 
-    /// A request that notes its completion and reports its error.
+    /// A request that records its completion and reports its error.
     func request(
         _ path: String,
         in queue: RequestQueue? = nil,

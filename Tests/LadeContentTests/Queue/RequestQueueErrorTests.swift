@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeContent
 
-/// What becomes of the errors that are reported to a queue.
+/// The handling of errors that are reported to a queue.
 @MainActor
 @Suite(.timeLimit(.minutes(1)))
 struct RequestQueueErrorTests: QueueSuite {

@@ -133,7 +133,7 @@ struct RequestHandleCancellationTests {
                 withExtendedLifetime(trace) { told.add(outcome) }
             }
             request.resume()
-            // The answer is there and its completion about to be called.
+            // The answer has arrived and its completion is about to be called.
             _ = await scheduled.wait(for: 1)
             request.cancel()
         }

@@ -3,7 +3,7 @@ import LadeContent
 import LadeCore
 import LadeTesting
 
-/// A loader on a scripted transport, and an activity of its own, for tests run side by side.
+/// A loader on a scripted transport with a separate activity, for concurrent tests.
 struct Rig: Sendable {
     let transport = ScriptedTransport()
     let activity = NetworkActivity()
@@ -24,7 +24,8 @@ struct Rig: Sendable {
         transport.on(.get, "/untrusted").respond(.fails(.untrustedServer(fault, ErrorContext())))
     }
 
-    /// A loader in a time that stands still, so that no machine is too busy for a deadline, and without retries.
+    /// A loader in virtual time that does not advance, so that no deadline passes on a busy machine, and without
+    /// retries.
     static func loader(on transport: ScriptedTransport) -> Loader {
         var settings = Service.Settings()
         settings.time = VirtualTime()
@@ -40,7 +41,7 @@ struct Rig: Sendable {
         Endpoint(try Self.request(path))
     }
 
-    /// A data request whose outcomes are collected, and whose completion holds the trace.
+    /// A data request whose outcomes are collected, and whose completion keeps the trace alive.
     func data(
         _ path: String,
         _ told: Told<RequestOutcome<Data>> = Told(),
@@ -60,7 +61,7 @@ struct Rig: Sendable {
     }
 }
 
-/// What a completion knows its own request by, without keeping it.
+/// Identifies the request of a completion without keeping it alive.
 final class WeakHandle {
     weak var weakRequest: RequestHandle<Data>?
 }
@@ -117,7 +118,7 @@ func offMain<Value: Sendable>(_ body: @Sendable () throws -> Value) async rethro
     try body()
 }
 
-/// Waits until something that runs has ended.
+/// Waits until a running request has ended.
 @MainActor
 func end(of request: any GroupedRequest) async {
     let told = Told<Bool>()

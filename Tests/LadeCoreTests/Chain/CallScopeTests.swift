@@ -97,7 +97,7 @@ struct ScopedCallTests {
                 return try await call.inTask { (inner) async throws(LoadingError) -> Bool in
                     started.raise()
                     let never = Signal()
-                    // It ends by cancellation alone.
+                    // Only cancellation ends it.
                     try? await never.wait()
                     return Task.isCancelled && inner.scope == nil
                 }
@@ -130,7 +130,7 @@ struct ScopedCallTests {
             do throws(LoadingError) {
                 return try await call.inTask { (_) async throws(LoadingError) -> Bool in
                     started.raise()
-                    // It ends by cancellation alone.
+                    // Only cancellation ends it.
                     try? await Signal().wait()
                     return Task.isCancelled
                 }

@@ -42,12 +42,12 @@ struct FieldSamples {
 
     mutating func token() -> String { text("abcxyz019!#$%&'*+-.^_`|~", 1...12) }
 
-    /// Printable, with all that needs care: quotes, escapes, delimiters, text beyond ASCII.
+    /// Printable text with everything that needs care: quotes, escapes, delimiters, characters beyond ASCII.
     mutating func value() -> String { text("\t" + #"abz 09",;=\<>%'*üß漢🎈/"#, 0...20) }
 
     mutating func bytes(_ count: ClosedRange<Int>) -> [UInt8] { array(count) { UInt8($0.int(0...255)) } }
 
-    /// Bytes of the kind that fields are made of, so that parsers get past their first check.
+    /// Bytes that fields consist of, so that parsers get past their first check.
     mutating func fieldBytes(_ count: ClosedRange<Int>) -> [UInt8] {
         let frequent = Array(#"ab01 ,;="\<>/()*:?@%-.'"#.utf8)
         return array(count) { samples in
@@ -77,7 +77,7 @@ private let hostileShapes: [(name: String, unit: String)] = [
     ("apostrophes", "'"), ("combining marks", "\u{301}"), ("flags", "🇨🇭"), ("plus", "+"), ("colons", ":"),
 ]
 
-/// 64 KiB of each shape: linear parsers pass them in milliseconds, one that is not would not end in a test's life.
+/// 64 KiB of each shape: linear parsers take milliseconds, others would not end within a test's time limit.
 let hostileFields: [(name: String, value: String)] = hostileShapes.map { name, unit in
     (name, String(repeating: unit, count: 65_536 / unit.utf8.count))
 }

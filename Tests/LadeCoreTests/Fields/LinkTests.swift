@@ -207,7 +207,7 @@ struct LinkTests {
         let base = try #require(URL(string: "https://example.org/a/b"))
 
         for line in [value, "<a>" + value, "<\(value)>; rel=next", "<a>; rel=\"\(value)"] {
-            // Each accessor takes time in proportion to its link; with many links the first ones will do.
+            // Each accessor takes time proportional to its link; with many links the first ones are enough.
             for link in ((try? Link.parse([line])) ?? []).prefix(3) {
                 _ = (
                     link.title, link.hreflang, link.hasRelation("next"), link.resolved(against: base), link.description

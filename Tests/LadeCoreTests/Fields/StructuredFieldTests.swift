@@ -168,7 +168,7 @@ struct StructuredFieldTests {
         ]
     )
     func rejectsLists(lines: [String], offset: Int) throws {
-        // A string that runs over two lines is joined by the comma between them, as §4.2 says, and is no error.
+        // A string that continues on a second line is joined by the comma between them (§4.2), and is valid.
         if lines == ["\"a", "b\""] {
             #expect(try StructuredField.List(parsing: lines).serialised() == #""a, b""#)
             return

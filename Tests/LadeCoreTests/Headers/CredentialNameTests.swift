@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct CredentialNameTests {
-    /// Written out, and not taken from the sources: a name that is lost there is missed here.
+    /// A separate list: a name that is removed from the sources is missed here.
     static let names = [
         "Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Set-Cookie", "Set-Cookie2", "Authentication-Info",
         "Proxy-Authentication-Info", "X-Api-Key", "Api-Key", "ApiKey", "X-ApiKey", "X-Auth-Token", "X-Access-Token",

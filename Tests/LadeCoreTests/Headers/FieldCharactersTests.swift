@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Characters of fields", .timeLimit(.minutes(1)))
 struct FieldCharactersTests {
-    /// Words that are mostly usual, with now and then any byte at all.
+    /// Words of mostly common bytes, with occasional arbitrary ones.
     private func samples() -> [[UInt8]] {
         let random = SeededRandom(seed: 7)
         let usual = Array("Content-Length-abcxyzABCXYZ".utf8)

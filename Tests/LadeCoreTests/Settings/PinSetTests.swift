@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-/// The table of pins, which is what the reference's trust policy is a value of; chains are judged by the transports.
+/// The table of pins; transports check the chains.
 @Suite(.timeLimit(.minutes(1)))
 struct PinSetTests {
     private let one = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

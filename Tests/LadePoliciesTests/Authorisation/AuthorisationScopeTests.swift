@@ -9,7 +9,7 @@ import Testing
 
 @testable import LadeCore
 
-/// What ends a call early.
+/// The ways to end a call early.
 enum EarlyEnd: CaseIterable {
     case scope
     case task
@@ -30,7 +30,7 @@ private struct Running {
     let events: EventRecorder
     let task: Task<Ending, Never>
 
-    /// Cancels the task first: a call that the scope has ended may be over before its task could be cancelled.
+    /// Cancels the task first: after the scope was cancelled, the call may be over before its task can be.
     func end(by end: EarlyEnd) {
         if end != .scope { task.cancel() }
         if end != .task { scope.cancel() }
@@ -45,7 +45,7 @@ private struct Running {
     }
 }
 
-/// An authoriser of an app, which does something of its own.
+/// An authoriser of an app, with its own behaviour.
 private struct Own: Authoriser {
     let identifier = "own"
     var observesScope = false
@@ -70,7 +70,7 @@ private struct Probe: Interceptor {
     }
 }
 
-/// Ends a call in the moment before it waits for credentials.
+/// Cancels a call just before it waits for credentials.
 private struct LastMoment: EventSink {
     let end: EarlyEnd
 

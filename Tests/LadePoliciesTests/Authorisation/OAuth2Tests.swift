@@ -352,7 +352,7 @@ struct OAuth2Tests {
     }
 }
 
-/// Gives its bytes as one chunk, and does something before it ends.
+/// Delivers its bytes as one chunk, and runs a closure before it ends.
 private final class LastWord: ResponseBodySource {
     private let bytes: Locked<Data?>
     private let atEnd: @Sendable () -> Void
@@ -373,7 +373,7 @@ private final class LastWord: ResponseBodySource {
     var metrics: Metrics { Metrics() }
 }
 
-/// A transport made of a closure.
+/// A transport that runs a closure.
 private struct ClosureTransport: Transport {
     let answer: @Sendable (Request, Call) async throws(LoadingError) -> Response
 

@@ -36,7 +36,7 @@ struct RefreshTests {
 
     private func scope() throws -> CredentialScope { try CredentialScope("https://api.test") }
 
-    /// Answers 200 to the token of that number and 401 to all others.
+    /// Answers 200 to the token with the given number and 401 to all others.
     private func accept(_ number: @escaping @Sendable () -> Int) {
         transport.onAnyRequest().respond(
             .computed { (request, _) throws(LoadingError) in
@@ -98,7 +98,7 @@ struct RefreshTests {
 
         #expect(all.allSatisfy { (try? $0.get().status) == 200 })
         #expect(transport.received.count == 200)
-        // The first gets the token that is refused; one more gets the next.
+        // The first call gets the token that is refused; another one gets the next.
         #expect(refreshes.withLock { $0 } == 2)
         #expect(events.events.count { if case .requestReplayed = $0 { true } else { false } } == 100)
     }
@@ -375,7 +375,7 @@ struct RefreshTests {
         time.advance(by: .seconds(10))
         #expect(try await send(authoriser, makeCall(2)).status == 200)
 
-        // What the abandoned source gives in the end is not used.
+        // A late result of the abandoned source is not used.
         stuck.withLock { $0.take() }?.resume()
         #expect(try await send(authoriser, makeCall(3)).status == 200)
         #expect(refreshes.withLock { $0 } == 2)

@@ -5,12 +5,12 @@ import Testing
 @testable import LadeCore
 @testable import LadePolicies
 
-/// Cookies of servers that try to get past the rules, as octets.
+/// Cookies of servers that try to evade the rules, as octets.
 @Suite(.timeLimit(.minutes(1)))
 struct CookieOctetTests {
     private let time = VirtualTime()
 
-    /// What a jar sends to an address as octets, after an answer from another one has set these cookies.
+    /// The cookies that a jar sends to an address, as octets, after an answer from another address has set them.
     private func sent(
         to address: String,
         after first: String,
@@ -237,7 +237,7 @@ struct CookieOctetTests {
             let cookie = [Array("n\(number)=v; Max-Age=99".utf8)]
             _ = try await sent(to: "https://a.test/", after: "https://a.test/", setting: cookie, in: jar)
         }
-        // Three changes, one wait, and nothing written yet.
+        // Three changes, one delay, and nothing written yet.
         #expect(try await time.nextSleeper().deadline == time.now.advanced(by: .seconds(1)))
         #expect(time.sleepers.count == 1)
         #expect(!FileManager.default.fileExists(atPath: path))

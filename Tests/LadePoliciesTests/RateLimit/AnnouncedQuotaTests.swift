@@ -9,7 +9,7 @@ import Testing
 
 @testable import LadePolicies
 
-/// What servers announce, and what becomes of it.
+/// The quotas that servers announce, and their effect.
 @Suite(.timeLimit(.minutes(1)))
 struct AnnouncedQuotaTests {
     private let time = VirtualTime()
@@ -185,7 +185,7 @@ struct AnnouncedQuotaTests {
         let limiter = try limiter(RateLimits(default: .perSecond(1)))
         let (request, time) = (request, time)
         limiter.finish(try await limiter.start(request, call: call()))
-        // Its task is cancelled by the very event that ends its wait: after the grant and before it is used.
+        // The event that ends its wait also cancels its task: after the grant and before it is used.
         let scope = CallScope()
         let cancelling = Cancelling(scope)
         var cancelled = Call(id: .init(2), time: time, events: [cancelling])
@@ -208,7 +208,7 @@ struct AnnouncedQuotaTests {
     }
 }
 
-/// Gives its call up when a wait of it has ended.
+/// Cancels its call when one of its waits has ended.
 private struct Cancelling: EventSink {
     let scope: CallScope
     init(_ scope: CallScope) { self.scope = scope }

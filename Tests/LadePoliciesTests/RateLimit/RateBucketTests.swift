@@ -14,7 +14,7 @@ struct RateBucketTests {
         let places = (UInt64(1)...4).map { WaitPlace(priority: .normal, id: $0) }
         for place in places[..<2] { bucket.enqueue(place, "", deadline: nil, taskPriority: 0, now: second(0)) }
         bucket.advance(now: second(1), spread: .seconds(2), blur: 0.5)
-        // Some call always waits, as with pages that are fetched ahead.
+        // Some call always waits, as with pages that are loaded ahead.
         for place in places[2...] { bucket.enqueue(place, "", deadline: nil, taskPriority: 0, now: second(1)) }
 
         bucket.remove(places[0], "", now: second(2))
@@ -31,7 +31,7 @@ struct RateBucketTests {
     @Test("finding FQ-16 after a server-requested delay calls start one interval apart, whatever the burst")
     func noBurstAfterADelay() throws {
         var bucket = RateBucket(rate: .perSecond(1, burst: 10), concurrency: nil)
-        // The delay comes while the burst is unused.
+        // The delay begins while the burst is unused.
         _ = bucket.close(until: second(30), spread: .seconds(2), blur: 0)
         var starts: [Instant] = []
 

@@ -177,7 +177,7 @@ struct RateLimitInterceptorTests {
                 }
             }
         }
-        // The first window is not steady: what the server wants was not known at its beginning.
+        // The first window is not steady, because the quota was not known at its beginning.
         let windows = server.windows[1...10]
         #expect(windows.allSatisfy { $0.refused == 0 }, "\(windows)")
         #expect(windows.allSatisfy { Double($0.served) >= 0.95 * Double(quota) }, "\(windows)")

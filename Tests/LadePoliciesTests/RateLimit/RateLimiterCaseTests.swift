@@ -43,7 +43,7 @@ struct RateLimiterCaseTests: RateLimiterSuite {
         #expect(limiter.estimatedWait(for: ServiceKey("other")) == .zero)
     }
 
-    /// How long the next call waits when one has started and so much time has passed since.
+    /// How long the next call waits when one has started and the given time has passed since.
     private func wait(after elapsed: Duration) async throws -> Duration? {
         let limiter = try limiter()
         _ = try await limiter.start(Request(url), call: Call(time: time))

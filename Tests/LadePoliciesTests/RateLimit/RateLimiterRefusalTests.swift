@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Waits that cannot end in time, or may not last as long as they would.
+/// Waits that would end too late, or would last longer than allowed.
 @Suite(.timeLimit(.minutes(1)))
 struct RateLimiterRefusalTests: RateLimiterSuite {
     let time = VirtualTime()

@@ -7,7 +7,7 @@ import LadeCore
 import LadePolicies
 import LadeTesting
 
-/// What the tests of the limiter have in common.
+/// The common parts of the limiter's tests.
 protocol RateLimiterSuite {
     var time: VirtualTime { get }
     var random: SeededRandom { get }

@@ -55,7 +55,7 @@ struct RateLimiterTests: RateLimiterSuite {
             try? limiter.setRate(10, for: url)
         }
         let starts = await self.starts(3, limiter, meanwhile: change)
-        // Half an interval was owed, which is half of a shorter one now.
+        // Half an interval was used up, which is now half of a shorter one.
         #expect(starts == [0, 5.05, 5.15].map(seconds))
     }
 

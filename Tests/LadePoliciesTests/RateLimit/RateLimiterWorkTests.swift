@@ -10,7 +10,7 @@ import Testing
     import Foundation
 #endif
 
-/// How much work a call makes when many others wait, counted in comparisons.
+/// How much work a call causes when many others wait, counted in comparisons.
 @Suite(.timeLimit(.minutes(1)))
 struct RateLimiterWorkTests {
     private func second(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
@@ -56,7 +56,7 @@ struct RateLimiterWorkTests {
             let slot = RateLimiter.Reservation(key: key(0), account: "account 1")
             note("end", work(&state) { _ = $0.finish(slot, key(0), isUnused: false, now: second(moment)) })
         }
-        // The first delay looks at every call once; each answer that makes it a little longer does not.
+        // The first delay visits every call once; an answer that makes it a little longer does not.
         _ = state.close(key(0), nil, for: .seconds(10), now: second(21))
         for more in 1...20 {
             note("delay", work(&state) { _ = $0.close(key(0), nil, for: .seconds(10 + 2 * more), now: second(21)) })
@@ -155,7 +155,7 @@ struct RateLimiterWorkTests {
     }
 }
 
-/// A virtual time that notes with which priority tasks sleep.
+/// A virtual time that records the priorities of sleeping tasks.
 private final class NotingTime: TimeSource {
     let base = VirtualTime()
     let priorities = Locked<[TaskPriority]>([])

@@ -186,7 +186,7 @@ struct RetryInterceptorTests {
             .respond(
                 .status(
                     503,
-                    // The server's clock is years behind ours.
+                    // The server's clock is years behind the client's.
                     headers: ["Date": "Fri, 31 Dec 1999 23:59:29 GMT", "Retry-After": "Friday, 31-Dec-99 23:59:59 GMT"]
                 )
             )
@@ -379,7 +379,7 @@ struct RetryInterceptorTests {
     }
 }
 
-/// A server's book of what it carried out, by key.
+/// A server's record of the processed operations, by key.
 private final class Effects: Sendable {
     private let keys = Locked<Set<String>>([])
     func commit(_ key: String) { keys.withLock { _ = $0.insert(key) } }

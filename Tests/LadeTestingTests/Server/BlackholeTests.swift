@@ -23,7 +23,7 @@ struct BlackholeTests {
 
         deinit { Sockets.closeDescriptor(descriptor) }
 
-        /// Whether the attempt has ended, well or badly.
+        /// Whether the attempt has ended, with success or failure.
         var hasEnded: Bool {
             var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             return poll(&entry, 1, 0) != 0

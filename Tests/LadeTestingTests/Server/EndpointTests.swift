@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Where a loopback server listens", .timeLimit(.minutes(5)))
 struct EndpointTests {
-    /// A place for a socket, short enough for its address.
+    /// A path for a socket, short enough for its address.
     private static func socketPath() -> String {
         FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))").path
     }
@@ -95,7 +95,7 @@ struct EndpointTests {
 
     /// Servers on the same port of both families.
     private func serverBesideATakenPort() throws -> (LoopbackServer, LoopbackServer) {
-        // The port that is free in one family need not be in the other.
+        // A port that is free in one family may be in use in the other.
         for _ in 0..<20 {
             let six = try LoopbackServer(options(.ipv6()), script: [.send("six")])
             if let four = try? LoopbackServer(options(.ipv4(port: six.port)), script: [.send("four")]) {

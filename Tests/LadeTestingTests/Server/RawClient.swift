@@ -10,12 +10,12 @@
 #endif
 import LadeTesting
 
-/// A socket that could not be made or used as a test wants it.
+/// A socket that could not be created or used.
 struct SocketFailure: Error {}
 
-/// The smallest blocking client: sends bytes, reads what comes.
+/// A minimal blocking client: sends bytes and reads what arrives.
 ///
-/// The server's threads are its own, so it may block.
+/// The server has its own threads, so the client may block.
 final class RawClient {
     private let descriptor: Int32
 
@@ -23,7 +23,7 @@ final class RawClient {
         self.init(AF_INET) { Self.connect($0, Self.ipv4(port)) }
     }
 
-    /// Connects in the endpoint's family; the port is the server's, for the endpoint's may be 0.
+    /// Connects in the endpoint's family to the server's port, because the endpoint's may be 0.
     convenience init(to endpoint: LoopbackServer.Endpoint, port: UInt16 = 0) throws {
         switch endpoint {
         case .ipv4: self.init(port: port)
@@ -101,7 +101,7 @@ final class RawClient {
         }
     }
 
-    /// Exactly so many bytes, or what came before the end.
+    /// Exactly this many bytes, or fewer at the end.
     func receive(exactly count: Int) -> String {
         var text = ""
         while text.utf8.count < count, let piece = receive(count - text.utf8.count), !piece.isEmpty { text += piece }

@@ -12,7 +12,7 @@ import Testing
 struct SignalTests {
     private let signal = Signal()
 
-    /// Waits in so many tasks; returns once all of them stand before the signal, in order.
+    /// Waits in a number of tasks; returns when all of them wait for the signal, in order.
     private func wait(_ count: Int, _ passed: Watched<[Int]>) async throws -> [Task<Void, any Error>] {
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<count {

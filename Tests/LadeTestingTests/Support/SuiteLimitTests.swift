@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every suite of the package has a time limit, so that a lost wake-up fails by the name of its test.
+/// Every suite of the package has a time limit, so that a lost wake-up fails as the test that lost it.
 @Suite("The time limits of suites", .timeLimit(.minutes(1)))
 struct SuiteLimitTests {
     /// A type with tests, and the attribute above it.
@@ -16,7 +16,7 @@ struct SuiteLimitTests {
         }
     }
 
-    /// The suites of a source file: its outermost types with a `@Test` of their own.
+    /// The suites of a source file: its outermost types that contain a `@Test`.
     static func suites(in source: String) -> [Suite] {
         var suites: [Suite] = []
         var attribute = ""

@@ -132,7 +132,7 @@ struct VirtualTimeTests {
                     Task(executorPreference: TaskExecutors.current) {
                         inside.withLock { $0 += 1 }
                         inside.withLock { $0 -= 1 }
-                        // That it cannot be cancelled here is the test's own doing.
+                        // The test itself runs it so that it cannot be cancelled.
                         try? await time.sleep(for: .seconds(1))
                     }
                 }

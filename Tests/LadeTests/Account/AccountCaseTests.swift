@@ -44,8 +44,10 @@ struct AccountCaseTests {
         #expect(try await results.next().first?.get().status == 200)
     }
 
-    /// Performs a request that is answered so, by a loader of the account, and gives what its delegate is told until the
-    /// end; another loader of the account hears nothing.
+    /// Performs a request with the given answer by a loader of the account, and returns the reports to its delegate
+    /// until the end.
+    ///
+    /// Another loader of the account receives nothing.
     private func told(
         _ answer: ScriptedAnswer,
         of change: (inout Request) -> Void = { _ in },
@@ -258,7 +260,7 @@ struct AccountCaseTests {
     }
 }
 
-/// Looks at requests that pass.
+/// Records the requests that pass.
 struct Peek: Interceptor {
     let look: @Sendable (Request) -> Void
 

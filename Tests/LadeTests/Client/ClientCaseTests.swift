@@ -101,7 +101,7 @@ struct ClientCaseTests {
         #expect(await place.count == 1)
     }
 
-    /// A call with a closure, which notes how it ends.
+    /// A call with a closure, which records how it ends.
     private func called(_ rig: Rig) throws -> (handle: LoadHandle, endings: Journal<String>) {
         let endings = Journal<String>()
         let handle = rig.loader.load(try rig.endpoint(), on: .anywhere) { result in

@@ -9,7 +9,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Rows of the client, each asserted whole and when everything is over.
+/// Rules of the client, each asserted completely and after everything has ended.
 @Suite("Rows of the client", .timeLimit(.minutes(1)))
 struct ClientRowTests {
     @Test(
@@ -49,7 +49,7 @@ struct ClientRowTests {
         #expect(received.request.acceptableStatuses == 299)
         #expect(received.request.sourceIdentifier == "tests")
 
-        // 299 alone is accepted, so 200 is refused.
+        // Only 299 is accepted, so 200 is refused.
         rig.transport.onAnyRequest()
         let other = Rig()
         other.transport.onAnyRequest().respond(.status(200, "ok"))

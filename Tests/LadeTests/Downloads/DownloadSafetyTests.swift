@@ -16,7 +16,7 @@ import Testing
     import Darwin
 #endif
 
-/// A folder of a test's own.
+/// A separate folder for a test.
 final class DownloadFolder: Sendable {
     let path = TemporaryFile.path() + "/"
 
@@ -140,7 +140,7 @@ struct DownloadSafetyTests {
     func completePart(range: String) async throws {
         let rig = rig()
         let folder = try DownloadFolder()
-        // All the bytes came, and then the connection was lost: without a length that looked like a truncated body.
+        // All the bytes arrived, and then the connection was lost: without a length that looked like a truncated body.
         rig.transport.onAnyRequest()
             .respond(
                 .steps(

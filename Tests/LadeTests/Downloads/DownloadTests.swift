@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Downloads", .timeLimit(.minutes(5)))
 struct DownloadTests {
-    /// A folder of a test's own.
+    /// A separate folder for a test.
     private final class Folder: Sendable {
         let path = TemporaryFile.path() + "/"
 
@@ -27,7 +27,7 @@ struct DownloadTests {
 
     private func hash(_ text: String) -> String { Data(SHA256.hash(text.utf8)).base64EncodedString() }
 
-    /// A download of “onetwo”, looked at while its first half is there and when it is over.
+    /// A download of “onetwo”, inspected after its first half and after its end.
     private func download(
         _ meanwhile: (Rig, Folder) -> Void = { _, _ in },
         _ afterwards: (Rig, Folder, Download) -> Void = { _, _, _ in }
@@ -74,7 +74,7 @@ struct DownloadTests {
     func forgotten() async throws {
         let begun = Signal()
         let signal = Signal()
-        // Does not hear of the cancellation, as a server does not.
+        // It is not notified of the cancellation, like a server.
         let transport = ClosureTransport { request, _ throws(LoadingError) in
             begun.raise()
             let deaf = Task { try await signal.wait() }

@@ -9,7 +9,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// How a call is made.
+/// The form of a call.
 enum CallForm: CaseIterable {
     case awaited
     case awaitedStream
@@ -27,13 +27,13 @@ enum Cancelling: CaseIterable {
     case loader
 }
 
-/// One call through every interceptor that can wait, cancelled before each step that its tasks can take.
+/// One call through every interceptor that can wait, cancelled before each step of its tasks.
 ///
-/// The whole call runs on one thread in virtual time, so a run repeats step by step, and it is over when a day of that
-/// time has passed without anything left to do: a second ending, however late, would have come by then.
+/// The whole call runs on one thread in virtual time, so a run is reproducible step by step. It is over when a day of
+/// that time has passed without anything left to do, so that even a late second end is detected.
 @Suite("A call that is cancelled at every suspension point", .timeLimit(.minutes(1)))
 struct EverySuspensionPointTests {
-    /// What came of one run.
+    /// The result of one run.
     private struct Outcome {
         var endings: [String] = []
         var endedAt: Instant?
@@ -71,12 +71,12 @@ struct EverySuspensionPointTests {
             default: Issue.record("step \(step): \(outcome.endings)")
             }
         }
-        // Cancelling comes too late when the answer is on its way to the caller, and no sooner.
+        // Cancelling is too late only when the answer is on its way to the caller.
         let margin = undisturbed.lastStep - (firstSuccess ?? undisturbed.lastStep)
         #expect(margin <= 6, "of \(undisturbed.lastStep) steps the last \(margin) could not be cancelled")
     }
 
-    /// Makes the call once, and cancels it before a step counted from its beginning, or never.
+    /// Makes the call once, and cancels it before a given step, or never.
     private func run(_ form: CallForm, _ cancelling: Cancelling, cancelledBefore step: Int?) async throws -> Outcome {
         let rig = try Self.makeRig()
         let account = rig.service.account(
@@ -108,7 +108,7 @@ struct EverySuspensionPointTests {
 
         try await rig.time.runAutomatically(beforeEachStep: { number in
             guard let cancelNow = cancel.withLock({ $0 }) else { return }
-            // What is awaited joins its loader with its first step; before that the loader has nothing to cancel.
+            // An awaited call joins its loader with its first step; before that the loader has nothing to cancel.
             if cancelling == .loader, form.isAwaited, rig.events.records.isEmpty { return }
             let begin = first.withLock { first in
                 first = first ?? number
@@ -149,7 +149,7 @@ struct EverySuspensionPointTests {
         return outcome.withLock { $0 }
     }
 
-    /// Notes what a call has left behind after its end.
+    /// Records what a call has left behind after its end.
     private static func check(_ rig: Rig, _ loader: Loader, _ outcome: Locked<Outcome>) async throws {
         var violations: [String] = []
         let story = rig.events.story
@@ -170,7 +170,7 @@ struct EverySuspensionPointTests {
         if !loader.currentRequests.isEmpty { violations.append("a request is left with its loader") }
         if rig.service.rateLimiter.waitingCount != 0 { violations.append("a waiter is left with the limiter") }
         if !rig.time.sleepers.isEmpty { violations.append("a timer is left: \(rig.time.sleepers)") }
-        // The slots of both services and the credentials are there for the next calls.
+        // The slots of both services and the credentials are available to the next calls.
         for path in ["/start/next", "/thing/next"] {
             let next = await failure { () throws(LoadingError) in try await loader.load(rig.request(path)) }
             if let next { violations.append("the call of \(path) failed: \(next)") }
@@ -192,7 +192,7 @@ struct EverySuspensionPointTests {
             ]
             var limits = RateLimits(default: .perSecond(10))
             limits.concurrency = 1
-            // Limits as valid as these cannot be refused.
+            // Valid limits are never refused.
             settings.rateLimiter = try? RateLimiter(limits, time: time, random: SeededRandom(seed: 2))
         }
         let exchanges = Locked(0)

@@ -9,10 +9,10 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Counts the endings of a call when no work is left, so that a second ending is noticed however late it comes.
+/// Counts the ends of a call when no work is left, so that even a late second end is detected.
 @Suite("Endings, counted at the end", .timeLimit(.minutes(1)))
 struct OnceAtTheEndTests {
-    /// What a server does, and how a call ends by it.
+    /// The behaviour of a server, and how a call ends with it.
     struct Course: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let answer: ScriptedAnswer
@@ -41,7 +41,7 @@ struct OnceAtTheEndTests {
         ),
     ]
 
-    /// Makes a call of some form; its ending goes to the journal.
+    /// Makes a call in one of the forms; its end is recorded in the journal.
     private static func begin(
         _ form: CallForm,
         _ request: Request,
@@ -76,7 +76,7 @@ struct OnceAtTheEndTests {
         }
     }
 
-    /// A witness that hands endings to a journal.
+    /// A witness that records ends in a journal.
     private static func witness(_ endings: Journal<String>) -> Witness {
         Witness { told, _ in
             switch told {
@@ -108,7 +108,7 @@ struct OnceAtTheEndTests {
         #expect(rig.transport.inFlight == 0)
     }
 
-    /// What ends a call from outside while its exchange runs.
+    /// The ways to end a call from outside while its exchange runs.
     enum Outside: CaseIterable {
         case handle, handleTwice, loader, signOut, shutDown, everything
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Harvests of lists that lead in a circle", .timeLimit(.minutes(5)))
 struct HarvestCircleTests {
-    /// Pages from 0 on, the last of which leads back.
+    /// Pages from 0, the last of which leads back to an earlier one.
     private static func source(pages: Int, backTo first: Int) -> PagedSource {
         PagedSource { asked in
             let page = asked["page"] ?? 0
@@ -129,7 +129,7 @@ struct HarvestCircleTests {
         ]
         #expect(Set(requests.map(PageMarks.key)).count == requests.count)
         #expect(PageMarks.key(of: requests[0]) == PageMarks.key(of: try Request(address)))
-        // It is stored: another run must come to the same.
+        // The key is stored: another run must compute the same.
         #expect(String(PageMarks.key(of: requests[0]), radix: 16) == "4d3b7ddb8d8f2970")
     }
 }

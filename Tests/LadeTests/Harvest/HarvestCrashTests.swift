@@ -4,10 +4,10 @@ import Testing
 
 @testable import Lade
 
-/// Harvests in a process of their own, which is killed, starved and served badly.
+/// Harvests in a separate process that is killed, runs out of disk space, or has a failing server.
 @Suite("Harvests that are killed", .timeLimit(.minutes(5)))
 struct HarvestCrashTests {
-    /// What the probe and the server know of one another.
+    /// The shared state of the probe and the server.
     private final class Hunt: Sendable {
         struct State {
             var random: Seeded
@@ -17,7 +17,7 @@ struct HarvestCrashTests {
         }
 
         let state: Locked<State>
-        /// Entered while the probe is about to be killed and gets no page: on a busy machine it would run away.
+        /// Entered while the probe is about to be killed: it gets no page, because on a busy machine it would finish.
         let dying = DispatchGroup()
 
         init(seed: UInt64) { state = Locked(State(random: Seeded(seed))) }
@@ -137,7 +137,7 @@ struct HarvestCrashTests {
         let server = try Self.server(pages, Hunt(seed: 3))
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "50"]
 
-        // Units of 512 bytes in some shells, 1,024 in others: in any case less than the whole.
+        // The unit is 512 bytes in some shells and 1,024 in others: in any case less than the whole.
         let full = try await Self.run(arguments, fileLimit: 20)
         let journal = FileManager.default.contents(atPath: folder.file("out.journal"))
         let whole = try await Self.run(arguments)

@@ -12,9 +12,9 @@ import Testing
     import Darwin
 #endif
 
-/// Calls that are recorded, and of which one fails.
+/// Disk calls that are recorded, one of which fails.
 final class RecordingCalls: DiskCalls {
-    /// What a call did to the disk.
+    /// The effect of a call on the disk.
     enum Change: Equatable {
         case open(String, truncated: Bool)
         case lock(String)
@@ -56,7 +56,7 @@ final class RecordingCalls: DiskCalls {
 
     /// Whether this call is the one that fails, with `errno` set.
     ///
-    /// Only a write can be short, so then only writes count.
+    /// Only a write can be short, so only writes count then.
     private func fails(isWrite: Bool = false) -> Bool {
         guard isWrite || fault != .shortWrite else { return false }
         let isChosen = state.withLock { state in
@@ -113,9 +113,9 @@ final class RecordingCalls: DiskCalls {
         return system.rename(path, target)
     }
 
-    /// The files as they are on the disk after the first so many changes, as far as a loss of power leaves of them.
+    /// The files on the disk after a number of changes, as a loss of power leaves them.
     ///
-    /// Bytes that were written and not made safe are lost from the first of them on; names change at once.
+    /// Everything after the first unsynchronised byte is lost; renames take effect immediately.
     static func files(after changes: ArraySlice<Change>, isPowerLost: Bool) -> [String: Data] {
         var live: [String: Data] = [:]
         var safe: [String: Data] = [:]
@@ -196,7 +196,7 @@ struct HarvestDiskTests {
 
     @Test("finding FL-4 locks what has the name of the output now, when it was replaced meanwhile")
     func replaced() async throws {
-        /// Replaces the output between the opening and the lock.
+        /// Replaces the output between opening and locking.
         struct Replacing: DiskCalls {
             let system = SystemDiskCalls()
             let path: String

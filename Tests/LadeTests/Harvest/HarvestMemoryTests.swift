@@ -17,7 +17,7 @@
             return "{\"items\":[\(items.joined(separator: ","))]\(next)}"
         }
 
-        /// Harvests so many pages in a fresh process; its peak in kilobytes.
+        /// Harvests a number of pages in a fresh process; returns its peak in kilobytes.
         private static func peak(pages: Int, prefetch: Int, of server: LoopbackServer) async throws -> Int {
             let folder = try HarvestSample.Folder()
             let (process, pipe, ended) = (Process(), Pipe(), Signal())
@@ -50,7 +50,7 @@
             let few = try await Self.peak(pages: 200, prefetch: prefetch, of: server)
             let many = try await Self.peak(pages: 2_000, prefetch: prefetch, of: server)
 
-            // The longer one reads 11 MB more. What may grow is one hash a page, against loops.
+            // The longer one reads 11 MB more. Only one hash per page may add to the memory, for detecting loops.
             #expect(many < few + 4_096, "\(few) kB after 200 pages, \(many) kB after 2,000")
         }
     }

@@ -69,7 +69,7 @@ final class MainTurns: Sendable {
     var taken: Int { state.withLock(\.taken) }
     var missed: Int { state.withLock(\.missed) }
 
-    /// Blocks the calling thread until the main actor has had a turn; on the main actor itself there can be none.
+    /// Blocks the calling thread until the main actor has run other work; on the main actor itself that is impossible.
     func takeOne() {
         guard !isOnMainQueue() else { return state.withLock { $0.missed += 1 } }
         let isOver = DispatchSemaphore(value: 0)

@@ -3,7 +3,7 @@ import LadeTesting
 
 @testable import Lade
 
-/// A list to harvest, the harvest, and what it is to write.
+/// A list to harvest, the harvest, and its expected output.
 enum HarvestSample {
     /// A folder that is removed with the test.
     final class Folder: Sendable {
@@ -40,7 +40,7 @@ enum HarvestSample {
         }
     }
 
-    /// What a harvest of these items writes.
+    /// The output of a harvest of these items.
     static func lines(_ numbers: some Sequence<Int>) -> String {
         numbers.map { #"{"id":\#($0),"x":1.50,"é":"\u00e9 b"}"# + "\n" }.joined()
     }

@@ -155,7 +155,7 @@ struct CallStoryTests {
             #expect(row.start == end, "seed \(seed)")
             end += row.duration
         }
-        // What is shown adds up too.
+        // The shown values add up too.
         let shown = timeline.description.split(separator: "\n").drop { !$0.hasPrefix("took/ms") }.dropFirst()
             .compactMap { $0.split(separator: " ").first.flatMap { Int($0.filter { $0 != "." }) } }
         #expect(shown.dropLast().reduce(0, +) == shown.last, "seed \(seed)")

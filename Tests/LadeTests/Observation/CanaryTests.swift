@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-/// Secrets in every place of a call, echoed by the server in every place of its answers.
+/// Secrets in every part of a call, repeated by the server in every part of its answers.
 @Suite("Secrets of a call", .timeLimit(.minutes(1)))
 struct CanaryTests {
     private static func canary(_ name: String) -> String {
@@ -24,7 +24,7 @@ struct CanaryTests {
         "refreshToken", "jwt", "sid", "appid",
     ]
 
-    /// Keeps everything that every kind of observer can show.
+    /// Keeps the output of every kind of observer.
     private final class Witness: EventSink {
         let lines = Locked<[String]>([])
 

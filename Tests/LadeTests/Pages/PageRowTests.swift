@@ -6,10 +6,10 @@ import Testing
 
 @testable import Lade
 
-/// Rows of pages that hold for the sequence as a whole.
+/// Rules of pages that hold for the sequence as a whole.
 @Suite("Rows of pages", .timeLimit(.minutes(1)))
 struct PageRowTests {
-    /// A loader of `source` with a policy of its own.
+    /// A loader of `source` with a specific policy.
     private func loader(
         _ source: PagedSource,
         observers: [any EventSink] = [],
@@ -94,7 +94,7 @@ struct PageRowTests {
         _ = try await time.sleepers(atLeast: 1)
         time.advance(by: delay)
         for _ in 0..<9 {
-            // The consumer and the fetch of the next page wait together; one after the other there would be one.
+            // The consumer and the load of the next page wait at the same time; sequentially there would be one wait.
             #expect(try await time.sleepers(atLeast: 2).count == 2)
             time.advance(by: delay)
         }

@@ -162,7 +162,7 @@ struct PageSequenceTests {
 
         for taken in 1...5 {
             #expect(try await iterator.next()?.page.number == taken - 1)
-            // The request that may be started is started in the end; one more would be a mistake.
+            // The request that may start does start in the end; another one would be an error.
             _ = try await source.transport.request(at: taken + prefetch - 1)
             #expect(source.transport.requests.count == taken + prefetch)
         }

@@ -3,12 +3,12 @@ import LadeTesting
 
 @testable import Lade
 
-/// A paged list of whole numbers behind a scripted transport, in the manner that a test wants.
+/// A paged list of integers behind a scripted transport.
 struct PagedSource {
     let transport = ScriptedTransport()
     let time = VirtualTime()
 
-    /// What an answer to a page's request is made from.
+    /// The parameters of an answer to a page's request.
     struct Asked {
         let request: Request
         let query: [String: String]
@@ -22,7 +22,7 @@ struct PagedSource {
         subscript(name: String) -> Int? { query[name].flatMap { Int($0) } }
     }
 
-    /// Answers every request with what a closure makes of it, after a wait if one is given.
+    /// Answers every request with the result of a closure, after a wait if one is given.
     init(after delay: Duration? = nil, _ answer: @escaping @Sendable (Asked) throws -> ScriptedAnswer) {
         transport.onAnyRequest().respond(
             .computed { (request, _) async throws(LoadingError) in

@@ -4,12 +4,13 @@ import Testing
 
 @testable import Lade
 
-/// What a run with prefetch writes must be what a run without writes, whatever a server says and however long its pages are.
+/// A run with prefetch must write the same as a run without, for any behaviour of the server and any length of its
+/// pages.
 @Suite("Prefetch", .timeLimit(.minutes(5)))
 struct PrefetchTests {
     /// A list of `count` numbers in pages of uneven length.
     struct UnevenList: Sendable {
-        /// What the answers say about the number of all items.
+        /// The total number of items in the answers.
         enum Total: CaseIterable, Sendable {
             case none, right, tooLarge, tooSmall, growing, negative, largest, garbage
         }
@@ -75,7 +76,7 @@ struct PrefetchTests {
         }
     }
 
-    /// The lines that a harvest writes, and how it ends.
+    /// The lines that a harvest writes, and its ending.
     private static func outcome(_ harvest: Harvest, _ source: PagedSource) async -> String {
         let written = Locked("")
         let destination = Harvest.Destination.writer { lines in

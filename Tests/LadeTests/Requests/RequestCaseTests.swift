@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Requests", .timeLimit(.minutes(1)))
 struct RequestCaseTests {
-    /// Sends a request by a service without languages and user agent, and gives what arrived.
+    /// Sends a request by a service without languages and user agent, and returns the received request.
     private func sent(_ request: Request, _ change: (inout Service.Settings) -> Void = { _ in }) async throws -> Request
     {
         let rig = Rig {
@@ -108,7 +108,7 @@ struct RequestCaseTests {
         #expect(modes.all == [.storedOnly])
     }
 
-    /// The word on the wire for a method.
+    /// The name of a method as it is sent.
     private func word(_ method: Method) async throws -> String {
         try await sent(Request(method, url)).method.rawValue
     }
@@ -245,14 +245,14 @@ struct ResponseCaseTests {
         }
     }
 
-    /// How many attempts are made of a request that is answered so, when two more are allowed.
+    /// How many attempts are made for a request with this answer, when two more are allowed.
     private func attempts(_ answer: ScriptedAnswer) async throws -> Int {
         let rig = Rig {
             $0.retries.limit = 2
             $0.retries.backoff = .none
         }
         rig.transport.onAnyRequest().respond(answer)
-        // That it may throw is not the question.
+        // Whether it throws does not matter here.
         _ = try? await rig.loader.load(rig.request())
         return rig.transport.received.count
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Lade
 
-/// What a service, its accounts and its loaders promise at the end of things.
+/// The guarantees of a service, its accounts and its loaders when they end.
 @Suite("Endings", .timeLimit(.minutes(1)))
 struct EndingTests {
     @Test("finding FQ-1 reports only the cancellation after a streamed load was cancelled in its chunk")
@@ -36,7 +36,7 @@ struct EndingTests {
                 count += 1
                 return count
             }
-            // The head is the first, the second chunk the third.
+            // The head is the first event, the second chunk the third.
             if number == 3 { handle.withLock(\.self)?.cancel() }
             work()
         }
@@ -149,7 +149,7 @@ struct EndingTests {
     #if os(Linux)
         @Test("finding FQ-19 leaves no thread, descriptor or connection of a service that was shut down")
         func shutDown() async {
-            // In a process of its own, where no other test opens anything.
+            // In a separate process, where no other test opens descriptors.
             await #expect(processExitsWith: .success) {
                 let server = try LoopbackServer { _ in .text("ok") }
                 func resources() -> (threads: Int, polls: Int) {
@@ -165,7 +165,7 @@ struct EndingTests {
                     }
                     return (threads, polls)
                 }
-                // The first use makes what stays for the process.
+                // The first use creates what stays for the life of the process.
                 let first = try Service()
                 _ = try await first.anonymous.makeLoader().load(Request(server.address()))
                 await first.shutDown()

@@ -51,7 +51,7 @@ struct ServiceCaseTests {
         #expect(totals.all.isEmpty)
     }
 
-    /// Performs a request that leads nowhere.
+    /// Performs a request that no server receives.
     private func performNowhere(_ rig: Rig, _ witness: Witness) throws -> LoadHandle {
         rig.perform(Request(try #require(URL(string: "thing"))), witness)
     }
@@ -169,7 +169,7 @@ struct ServiceCaseTests {
         try await loadsLocally("data:,local")
     }
 
-    /// Loads an address without a host, and finds that it was not changed.
+    /// Loads an address without a host, and checks that it was not changed.
     private func loadsLocally(_ address: String) async throws {
         var settings = Service.Settings.still
         settings.transportsByScheme = ["file": LocalTransport(), "data": LocalTransport()]

@@ -7,10 +7,10 @@ import Lade
 import LadeTesting
 import Testing
 
-/// Where the service does better than SPTDataLoader: each test fails on what that does.
+/// Where the service improves on SPTDataLoader: each test would fail with its behaviour.
 @Suite("Service, better than the reference", .timeLimit(.minutes(1)))
 struct ServiceDefectTests {
-    /// A body of ten minutes, a piece every ten seconds.
+    /// A body of ten minutes, with a piece every ten seconds.
     private let film = ScriptedAnswer.text(String(repeating: "x", count: 61)).inPieces(of: 1, every: .seconds(10))
 
     @Test("service D-17 lets a body take as long as bytes flow")
@@ -94,7 +94,7 @@ struct ServiceDefectTests {
         #expect(response.source == .cache)
     }
 
-    /// Notes where each answer came from.
+    /// Records the source of each answer.
     private struct Sources: Interceptor {
         let note: @Sendable (Response.Source) -> Void
 

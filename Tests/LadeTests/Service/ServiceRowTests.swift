@@ -9,10 +9,10 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-/// Rows of the service, its accounts, loaders and requests, each asserted whole and when everything is over.
+/// Rules of the service, its accounts, loaders and requests, each asserted completely and after everything has ended.
 @Suite("Rows of service, account, loader and request", .timeLimit(.minutes(1)))
 struct ServiceRowTests {
-    /// An error with a domain and a code of its own.
+    /// An error with its own domain and code.
     struct Refused: Error, Equatable {
         var domain = "test"
         var code = 1

@@ -45,7 +45,7 @@ struct WholeChainTests {
     @Test("finding FQ-5 does not follow a redirect back to the same address when the retry budget is empty")
     func redirectsWithinTheBudget() async throws {
         let rig = Rig { $0.retryBudget = RetryBudget(Self.oneToken) }
-        // An address that sets a cookie and leads back to itself is followed, and is a request sent again.
+        // An address that sets a cookie and redirects to itself is followed, and counts as a request sent again.
         rig.transport.onAnyRequest().respond(.status(307, headers: ["Location": "/thing", "Set-Cookie": "a=1"]))
             .then(.text("ok"))
 

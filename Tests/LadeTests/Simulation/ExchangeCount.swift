@@ -12,7 +12,7 @@ struct ExchangeCount {
     private var now: [ServiceKey: Int] = [:]
     private var most: [ServiceKey: Int] = [:]
 
-    /// Counts an exchange that begins, and gives how many there are with it.
+    /// Counts an exchange that begins, and returns the number with it.
     mutating func enter(_ key: ServiceKey) -> Int {
         let count = now[key, default: 0] + 1
         now[key] = count
@@ -25,11 +25,11 @@ struct ExchangeCount {
         now[key, default: 0] -= 1
     }
 
-    /// The most exchanges that a service had at a time.
+    /// The most exchanges that a service had at the same time.
     func most(of key: ServiceKey) -> Int { most[key] ?? 0 }
 }
 
-/// The place of one exchange in the count, left once.
+/// The entry of one exchange in the count, removed once.
 final class ExchangePlace: Sendable {
     private let hasLeft = Atomic(false)
     private let onLeave: @Sendable () -> Void

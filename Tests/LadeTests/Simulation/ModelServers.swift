@@ -10,17 +10,18 @@ import LadeTesting
 ///
 /// | host | what it does |
 /// | --- | --- |
-/// | `api.example.com/v1` | wants tokens; storms of 429 and 503 with `Retry-After`, resets, broken and slow bodies |
+/// | `api.example.com/v1` | requires tokens; storms of 429 and 503 with `Retry-After`, resets, malformed and slow
+/// bodies |
 /// | `api.example.com/orders` | the same for POST, and counts its effects |
-/// | `cdn.example.com/img` | three addresses that die and come back; slow bodies |
-/// | `metered.example.com/m` | nothing but its rate |
+/// | `cdn.example.com/img` | three addresses that fail and recover; slow bodies |
+/// | `metered.example.com/m` | only a rate |
 /// | `www.example.com/go` | sets cookies and redirects |
-/// | `flaky.example.com/f` | fails always |
-/// | `id.example.com/token` | gives tokens that end soon, and is not well itself |
+/// | `flaky.example.com/f` | always fails |
+/// | `id.example.com/token` | returns tokens that expire soon, and fails at times |
 ///
-/// Everything happens in virtual time and by one seed. What must not happen is noted in ``violations``.
+/// Everything happens in virtual time and depends on one seed. ``violations`` records what must not happen.
 final class ModelServers: Transport {
-    /// What every secret of the simulation contains.
+    /// The common part of all secrets of the simulation.
     static let canary = "cAnArY"
     static let metered = (key: ServiceKey("metered.example.com:443/m"), rate: Rate(perSecond: 7))
     static let rates = [
@@ -29,7 +30,9 @@ final class ModelServers: Transport {
         ServiceKey("api.example.com:443/orders"): Rate(perSecond: 10),
     ]
     static let cdnAddresses = ["cdn.example.com", "backup-1.example.com", "backup-2.example.com"]
-    /// Host, port and first component of the path: the simulation's own rule, for the library's is among what is checked.
+    /// Host, port and first component of the path.
+    ///
+    /// The simulation has its own rule, because the library's is under test.
     ///
     /// Every address of the simulation is `https` without a port, a user or an empty component.
     static func key(of url: URL) -> ServiceKey {
@@ -37,7 +40,7 @@ final class ModelServers: Transport {
         guard parts.count == 4, parts[0] == "https:" else { return ServiceKey("no address of the simulation: \(url)") }
         return ServiceKey("\(parts[2]):443/\(parts[3].prefix { !"/?#".contains($0) })")
     }
-    /// The most exchanges that a service bears at a time, bodies included.
+    /// The most exchanges that a service allows at the same time, bodies included.
     static let caps = [ServiceKey("cdn.example.com:443/img"): 6]
 
     private struct Window {
@@ -57,10 +60,10 @@ final class ModelServers: Transport {
         var underWay = ExchangeCount()
         /// The time to which each rate is used up, by the servers' own count.
         var paidUntil: [ServiceKey: Instant] = [:]
-        /// The first start of the metered service, and where its count stood when its own callers last came.
+        /// The first start of the metered service, and the count when its own callers arrived last.
         var firstMetered: Instant?
         var lastMetered: (at: Instant, count: Int)?
-        /// Until when each service said it wants nothing, as far as the client has heard.
+        /// Until when each service requested a delay, as far as the client has received it.
         var closed: [ServiceKey: (since: Instant, until: Instant)] = [:]
         var tokens: [String: Token] = [:]
         var lastToken = 0
@@ -71,7 +74,7 @@ final class ModelServers: Transport {
         var keys: [String: String] = [:]
         /// The idempotency keys that a server has processed.
         var applied: Set<String> = []
-        /// How often each operation was carried out.
+        /// How often each operation was processed.
         var effects: [String: Int] = [:]
         var gatesClosed = 0
     }
@@ -96,7 +99,7 @@ final class ModelServers: Transport {
         )
     }
 
-    /// Times of trouble over a day, each with a kind from 0 to 2.
+    /// Times of trouble during a day, each with a kind from 0 to 2.
     private static func windows(_ random: SeededRandom, up: Double, down: Double) -> [Window] {
         var windows: [Window] = []
         var now = Instant(nanoseconds: 0)
@@ -116,7 +119,7 @@ final class ModelServers: Transport {
     var exchangesByService: [String: Int] { state.withLock(\.sent) }
     var effects: [String: Int] { state.withLock(\.effects) }
     var gatesClosed: Int { state.withLock(\.gatesClosed) }
-    /// The most exchanges that a service had at a time.
+    /// The most exchanges that a service had at the same time.
     func mostAtOnce(with key: ServiceKey) -> Int { state.withLock { $0.underWay.most(of: key) } }
 
     /// The rate of requests to the metered service while calls were always waiting, per second.
@@ -127,7 +130,7 @@ final class ModelServers: Transport {
         }
     }
 
-    /// From now on nothing is to come with the tokens of an account.
+    /// From now on no request may carry the tokens of an account.
     func signedOut(_ account: String) {
         state.withLock { $0.signedOut[account] = time.now }
     }
@@ -247,7 +250,7 @@ final class ModelServers: Transport {
         let key = request.headers["Idempotency-Key"]
         let storm = storm("orders")
         let dice = random.unit()
-        // Refused before anything was done: the one failure after which any method may come again.
+        // Refused before any effect: the one failure after which any method may be sent again.
         let isUnreached = dice < 0.03
         state.withLock { state in
             if let key {
@@ -320,9 +323,9 @@ final class ModelServers: Transport {
 
     // MARK: - Tokens
 
-    /// A 401 for a request without a token that holds.
+    /// A 401 for a request without a valid token.
     private func refusal(of request: Request) -> ScriptedAnswer? {
-        // What a redirect leads to needs no token, and an anonymous user has none.
+        // The target of a redirect needs no token, and an anonymous user has none.
         guard !request.url.path().hasSuffix("/shared") else { return nil }
         let field = request.headers["Authorization"] ?? ""
         let token = String(field.dropFirst("Bearer ".count))

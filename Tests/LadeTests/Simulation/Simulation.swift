@@ -6,20 +6,21 @@
 import Lade
 import LadeTesting
 
-/// Hours of an app's life in virtual time: users of several accounts, on the whole stack, against ``ModelServers``.
+/// Hours of an app's use in virtual time: users of several accounts, on the whole stack, against ``ModelServers``.
 ///
-/// Every random choice comes from one seed, and everything runs on one thread, so a seed repeats its run exactly.
+/// Every random choice depends on one seed, and everything runs on one thread, so that a seed reproduces its run
+/// exactly.
 final class Simulation: Sendable {
-    /// What a run came to.
+    /// The result of a run.
     struct Outcome: Sendable {
         var seed: UInt64
         var calls = 0
         var exchanges = 0
         var exchangesByService: [String: Int] = [:]
-        /// Whether every service with a cap on exchanges at a time had as many as that.
+        /// Whether every service with a limit on concurrent exchanges reached it.
         var reachedCaps = false
         var gatesClosed = 0
-        /// How many orders were carried out.
+        /// How many orders were processed.
         var effects = 0
         var elapsed = Duration.zero
         var meteredRate = 0.0
@@ -52,9 +53,9 @@ final class Simulation: Sendable {
     private static let loadersPerAccount = 3
 
     /// - Parameters:
-    ///   - seed: What all of it follows from.
-    ///   - size: About how many calls.
-    ///   - keepsLines: Whether the outcome has the whole story.
+    ///   - seed: The seed of every random choice.
+    ///   - size: The approximate number of calls.
+    ///   - keepsLines: Whether the outcome contains all events.
     ///   - sabotage: A fault to introduce, to test whether the checks detect it.
     /// - Throws: Nothing that these settings could cause.
     init(
@@ -85,7 +86,7 @@ final class Simulation: Sendable {
         state = Locked(State(meteredLeft: size / 5))
     }
 
-    /// Runs it to its end.
+    /// Runs the simulation to its end.
     func run() async throws -> Outcome {
         try await time.runAutomatically { [self] in
             for _ in 0..<Self.accountCount { try addAccount() }
@@ -99,7 +100,7 @@ final class Simulation: Sendable {
                 group.addTask { try await self.comeAndGo() }
                 try await group.waitForAll()
             }
-            // What was not awaited ends within the deadline of a call.
+            // Calls that were not awaited end within the deadline of a call.
             try await time.sleep(for: .seconds(120))
         }
         return outcome()
@@ -162,7 +163,7 @@ final class Simulation: Sendable {
         return state.withLock { $0.loaders[Int(number % UInt64($0.loaders.count))] }
     }
 
-    /// From time to time a screen closes, everything is cancelled, a user signs out and another in.
+    /// From time to time a screen closes, all calls are cancelled, a user signs out and another signs in.
     private func comeAndGo() async throws {
         while state.withLock({ $0.meteredLeft }) > 0 || random.unit() < 0.99 {
             try await time.sleep(for: .seconds(5 + 50 * random.unit()))
@@ -253,7 +254,7 @@ final class Simulation: Sendable {
         }
     }
 
-    /// An order, half of them with a key that makes repeating it harmless.
+    /// Orders, half of them with an idempotency key.
     private func order() throws -> Request {
         let operation = state.withLock { state in
             state.lastOperation += 1
@@ -309,7 +310,7 @@ final class Simulation: Sendable {
         }
     }
 
-    /// Runs something to its end, or as long as patience lasts.
+    /// Runs an operation to its end, or for a limited time.
     private func ending(
         within patience: Duration?,
         _ body: @escaping @Sendable () async throws(LoadingError) -> Response

@@ -68,7 +68,7 @@ struct SimulationTests {
         #expect(outcome.reachedCaps, "seed \(seed) has no crowds")
         #expect(abs(outcome.meteredRate - 7) <= 0.07, "seed \(seed): \(outcome.meteredRate) per second instead of 7")
         #expect(outcome.effects > 500, "seed \(seed): \(outcome.effects) orders were carried out")
-        // Both ways of ending are common, or nothing was proven.
+        // Both endings must be frequent, or nothing is proven.
         #expect(outcome.endings["success"] ?? 0 > outcome.calls / 2, "seed \(seed): \(outcome.endings)")
         #expect(outcome.endings["call failed: cancelled"] ?? 0 > 100, "seed \(seed): \(outcome.endings)")
         if ProcessInfo.processInfo.environment["LADE_SIMULATION_SEEDS"] != nil { print(outcome) }
@@ -150,7 +150,7 @@ enum Sabotage: CaseIterable, Sendable {
         }
     }
 
-    /// Puts what it must not into an error.
+    /// Puts a secret into an error.
     private struct Telling: Interceptor {
         func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
             let response = try await next(request)
@@ -159,7 +159,7 @@ enum Sabotage: CaseIterable, Sendable {
         }
     }
 
-    /// Gives each attempt an idempotency key of its own.
+    /// Gives each attempt a different idempotency key.
     private struct Rekeying: Interceptor {
         func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
             guard let key = request.headers["Idempotency-Key"] else { return try await next(request) }

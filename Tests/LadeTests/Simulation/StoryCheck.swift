@@ -6,7 +6,7 @@
 import Lade
 import LadeTesting
 
-/// Follows every call by its events, and notes what must not be.
+/// Follows every call by its events, and records violations.
 final class StoryCheck: EventSink {
     private struct Story {
         var started = 0
@@ -34,7 +34,7 @@ final class StoryCheck: EventSink {
     private let state = Locked(State())
     private let keepsLines: Bool
 
-    /// - Parameter keepsLines: Whether the whole story is kept, to be compared with another.
+    /// - Parameter keepsLines: Whether all events are kept, to be compared with another run.
     init(keepsLines: Bool) {
         self.keepsLines = keepsLines
     }
@@ -50,7 +50,7 @@ final class StoryCheck: EventSink {
             state.events += 1
             return state.events
         }
-        // Dumping is dear: failures, and every so manieth of the rest.
+        // Dumping is expensive: only failures and a fraction of the rest are dumped.
         if shown == nil, number % 64 == 0 || text.hasPrefix("callFailed") {
             var dumped = ""
             dump(event, to: &dumped)
@@ -103,12 +103,12 @@ final class StoryCheck: EventSink {
         }
     }
 
-    /// What the checks find when everything is over.
+    /// The violations after everything has ended.
     ///
     /// - Parameters:
-    ///   - retryLimit: The most repetitions of one exchange.
-    ///   - budget: What repeating may cost a service.
-    /// - Returns: A sentence for each.
+    ///   - retryLimit: The most retries of one exchange.
+    ///   - budget: The retry budget of a service.
+    /// - Returns: A sentence for each violation.
     func violationsAtTheEnd(retryLimit: Int, budget: RetryBudget.Settings) -> [String] {
         state.withLock { state in
             var violations = state.violations

@@ -19,7 +19,7 @@ final class Journal<Entry: Sendable>: Sendable {
 
     var all: [Entry] { entries.withLock { $0 } }
 
-    /// Waits until that many more entries than were waited for before are there, and gives all.
+    /// Waits until this many more entries than in earlier waits are present, and returns all.
     func next(_ count: Int = 1) async throws -> [Entry] {
         for _ in 0..<count { try await signal.wait() }
         return all
@@ -131,7 +131,7 @@ extension VirtualTime {
 }
 
 extension Request {
-    /// The request, to be streamed.
+    /// The request, with streamed delivery.
     var streamed: Request {
         var copy = self
         copy.delivery = .streamed
@@ -147,7 +147,7 @@ extension Rig {
         return loader.perform(request)
     }
 
-    /// Performs a request that gets no answer, and returns once it is at the server.
+    /// Performs a request without an answer, and returns when it has reached the server.
     func performStalling(_ witness: Witness) async throws -> LoadHandle {
         transport.onAnyRequest().respond(.stalls)
         let handle = perform(try request(), witness)

@@ -39,7 +39,8 @@ struct Rig {
 }
 
 extension Service.Settings {
-    /// In a time that stands still, so that no machine is too busy for a deadline, and without retries, which would wait.
+    /// In virtual time that does not advance, so that no deadline passes on a busy machine, and without retries, which
+    /// would wait.
     static var still: Service.Settings {
         var settings = Service.Settings()
         settings.time = VirtualTime()
@@ -48,7 +49,7 @@ extension Service.Settings {
     }
 }
 
-/// What an operation throws, when it throws a `LoadingError`.
+/// The `LoadingError` that an operation throws.
 func failure<Value>(_ operation: () async throws(LoadingError) -> Value) async -> LoadingError? {
     do throws(LoadingError) {
         _ = try await operation()

@@ -6,7 +6,7 @@ private let mainQueueKey: DispatchSpecificKey<Bool> = {
     return key
 }()
 
-/// Whether the main queue is what runs; it need not stay on the process's first thread.
+/// Whether the code runs on the main queue, which need not stay on the process's first thread.
 func isOnMainQueue() -> Bool {
     DispatchQueue.getSpecific(key: mainQueueKey) ?? false
 }

@@ -10,7 +10,7 @@ final class NotingAuthoriser: Authoriser {
     private let notes = Locked<[String]>([])
 
     /// - Parameters:
-    ///   - isClaiming: Whether every request is its own, or none.
+    ///   - isClaiming: Whether it claims every request, or none.
     ///   - signal: What it waits for before it authorises; nil for nothing.
     init(isClaiming: Bool = true, holdingUntil signal: Signal? = nil) {
         self.isClaiming = isClaiming

@@ -12,13 +12,13 @@ enum TemporaryFile {
 
     static func make(_ text: String) -> String {
         let path = path()
-        // A test that cannot write fails where it reads.
+        // A test that cannot write fails when it reads.
         try? Data(text.utf8).write(to: URL(filePath: path))
         return path
     }
 
     static func remove(_ path: String) {
-        // Nothing to remove is as good as removed.
+        // A missing file counts as removed.
         try? FileManager.default.removeItem(atPath: path)
     }
 }

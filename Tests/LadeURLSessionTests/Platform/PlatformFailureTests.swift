@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct PlatformFailureTests {
-    /// Real sentences of libcurl 7.88 and OpenSSL 3.0, and what each must mean.
+    /// Real messages of libcurl 7.88 and OpenSSL 3.0, with their meanings.
     static let sentences: [(String, PlatformFailure.Meaning)] = [
         ("Received HTTP/0.9 when not allowed", .malformed(.notHTTP)),
         ("Unsupported response code in HTTP response", .malformed(.statusLine)),
@@ -89,7 +89,7 @@ struct PlatformFailureTests {
     func meaningOfCode(_ index: Int) {
         let row = PlatformFailure.codes[index]
         #expect(PlatformFailure(row.code).meaning == row.meaning)
-        // A row that another one hides would never be read.
+        // A row after a more general one would never match.
         #expect(PlatformFailure.codes.filter { $0.code == row.code }.count == 1)
     }
 
@@ -106,7 +106,7 @@ struct PlatformFailureTests {
         #expect(failure == PlatformFailure(.badServerResponse, "Empty reply from server"))
     }
 
-    /// Every meaning as the error that a caller gets, in a body of which 4 bytes had arrived.
+    /// Every meaning as the error of a caller, in a body of which 4 bytes had arrived.
     @Test(
         "every meaning becomes an error with the facts of the exchange",
         arguments: [

@@ -76,7 +76,7 @@ struct PlatformRequestTests {
             #expect(try !needsFresh(.delete))
             #expect(try needsFresh(.post))
             #expect(try needsFresh(.patch))
-            // Repeating it would be allowed, but the platform forgets the body.
+            // Sending it again would be allowed, but the platform omits the body.
             #expect(try needsFresh(.put, .bytes(Data([1]))))
         }
     #endif

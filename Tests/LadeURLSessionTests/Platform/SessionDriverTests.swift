@@ -91,7 +91,7 @@ struct SessionDriverTests {
         func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
     }
 
-    /// How often and how a challenge is answered that comes for a task of no exchange.
+    /// How often and how a challenge for a task without an exchange is answered.
     private func answers(host: String, method: String) throws -> [(URLSession.AuthChallengeDisposition, Bool)] {
         let space = URLProtectionSpace(
             host: host,

@@ -53,7 +53,7 @@ struct TransferStateSubject {
     func nextDeadline(at now: Instant) -> Instant? { state.nextDeadline(at: now) }
 }
 
-/// What is to be done, in words.
+/// The actions in words.
 func show(_ actions: [TransferState.Action]) -> [String] {
     actions.map { action in
         switch action {
@@ -78,7 +78,7 @@ func show(_ actions: [TransferState.Action]) -> [String] {
     }
 }
 
-/// What went wrong, in words.
+/// The error in words.
 func show(_ error: LoadingError) -> String {
     switch error {
     case .cancelled: "cancelled"
@@ -93,7 +93,7 @@ func show(_ error: LoadingError) -> String {
     }
 }
 
-/// What a reader gets, in words.
+/// The result for a reader in words.
 func show(_ reading: TransferState.Reading) -> [String] {
     switch reading {
     case .wait: ["wait"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeURLSession
 
-/// Fed with events, never with tasks or time: each test reads as what happens and what is to be done.
+/// Fed with events, without tasks or time: each test reads as events and expected actions.
 @Suite(.timeLimit(.minutes(1)))
 struct TransferStateTests {
     private func state(
@@ -269,7 +269,7 @@ struct TransferStateTests {
         #expect(state.bytesArrived(bytes(6), at: at(1)).isEmpty)
         #expect(show(state.bytesArrived(bytes(4), at: at(1))) == ["adjust pausing"])
         #expect(state.isPaused)
-        // What was on its way still comes.
+        // Callbacks that were pending still arrive.
         #expect(state.bytesArrived(bytes(2), at: at(1)).isEmpty)
         #expect(show(state.read(at: at(2))) == ["6"])
         #expect(show(state.read(at: at(2))) == ["4", "adjust pausing"])

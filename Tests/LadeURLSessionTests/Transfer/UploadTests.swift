@@ -69,7 +69,7 @@ struct UploadTests {
         #expect(Upload(immediately: part) == nil)
         #expect(try await contents(spool(part)) == "789")
 
-        // It grew after the request was made: what was promised is what is sent.
+        // It grew after the request was made: only the announced length is sent.
         let whole = try RequestBody.file(url.path)
         try Data("0123456789abc".utf8).write(to: url)
         #expect(Upload(immediately: whole) == nil)
