@@ -87,6 +87,23 @@ struct ImageTests {
         #expect(catalogue.imageURL(for: upper, width: .width240)?.query()?.contains("format=jpg") == true)
     }
 
+    @Test(
+        "catalogue IL-SEED26, IL-SEED27: the first generation scales by the path",
+        arguments: CatalogueImage.Dimension.allCases
+    )
+    func seedScaling(dimension: CatalogueImage.Dimension) throws {
+        func scaled(_ text: String, _ value: Double) throws -> String {
+            try #require(CatalogueImage(URL(string: text))).seedURL(dimension, value).absoluteString
+        }
+        let name = dimension.rawValue
+
+        #expect(try scaled("https://example.org/a.jpg", 300) == "https://example.org/a.jpg/scale/\(name)/300")
+        #expect(try scaled("https://example.org/a/?x=1", 299.5) == "https://example.org/a/scale/\(name)/299.5?x=1")
+        #expect(try scaled("https://example.org/a.jpg", 0) == "https://example.org/a.jpg")
+        #expect(try scaled("file:///tmp/a.jpg", 300) == "file:///tmp/a.jpg")
+        #expect(try scaled("https://example.org/a.jpg", -.infinity) == "https://example.org/a.jpg")
+    }
+
     @Test("images are equal when address and variant are")
     func equality() {
         let url = URL(string: "https://img.example.org/a.jpg")

@@ -413,6 +413,13 @@ struct ProviderTests {
         )
     }
 
+    @Test("catalogue IL-SEED20 every status has a text, in every language")
+    func statusTexts() {
+        for code in 100...999 {
+            for language in MessageLanguage.allCases { #expect(!Status(code).text(in: language).isEmpty, "\(code)") }
+        }
+    }
+
     // MARK: - Tokens
 
     private func token(_ json: String, _ url: String) async throws -> (URL, [Request]) {

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// An image of the catalogue, of which ``Catalogue/imageURL(for:width:)`` makes an address in the size that is needed.
@@ -51,6 +51,31 @@ public struct CatalogueImage: Sendable, Hashable {
         guard let url else { return nil }
         self.url = url
         self.variant = variant
+    }
+
+    /// What the services of the first generation scale an image to.
+    public enum Dimension: String, Sendable, Hashable, CaseIterable {
+        /// A width.
+        case width
+        /// A height.
+        case height
+    }
+
+    /// The address of the image in a size, for services of the first generation.
+    ///
+    /// The other side follows from the format of the image, which the service decides.
+    ///
+    /// - Parameters:
+    ///   - dimension: Which side the value is of.
+    ///   - value: The size in pixels; for 0 the result is the address of the original, as it is for a local file.
+    /// - Returns: The address.
+    public func seedURL(_ dimension: Dimension, _ value: Double) -> URL {
+        guard value > 0, value.isFinite, url.scheme?.lowercased() != "file" else { return url }
+        let whole = url.absoluteString
+        let base = whole.prefix { $0 != "?" && $0 != "#" }
+        let number = Int(exactly: value).map(String.init) ?? String(value)
+        let slash = base.hasSuffix("/") ? "" : "/"
+        return URL(string: "\(base)\(slash)scale/\(dimension.rawValue)/\(number)\(whole.dropFirst(base.count))") ?? url
     }
 
     /// The width to ask for where a layout needs an image of a size.
