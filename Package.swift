@@ -96,7 +96,7 @@ let package = Package(
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
         .testTarget(
             name: "LadeCatalogueServerTests",
-            dependencies: ["LadeCatalogueServer", "LadeContent", "LadeCore", "LadeTesting"] + curl
+            dependencies: ["LadeCatalogue", "LadeCatalogueServer", "LadeContent", "LadeTesting"] + curl
         ),
         .testTarget(
             name: "LadePoliciesTests",

@@ -1,0 +1,254 @@
+import Foundation
+import LadeCatalogue
+import LadeCatalogueServer
+import Testing
+
+/// A service, called by the client library: gives how many items, or objects, came back.
+struct WireCall: Sendable, CustomTestStringConvertible {
+    typealias Call = @Sendable (Loader, Catalogue, BusinessUnit) async throws -> Int
+
+    let service: CatalogueService
+    let call: Call
+
+    var testDescription: String { service.name }
+
+    /// A service that gives an object.
+    static func one<Value>(
+        _ service: CatalogueService,
+        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<Value>
+    ) -> WireCall {
+        WireCall(service: service) { loader, catalogue, unit in
+            _ = try await loader.load(try make(catalogue, unit))
+            return 1
+        }
+    }
+
+    /// A service that gives a list.
+    static func list<Item>(
+        _ service: CatalogueService,
+        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<[Item]>
+    ) -> WireCall {
+        WireCall(service: service) { loader, catalogue, unit in
+            try await loader.load(try make(catalogue, unit)).count
+        }
+    }
+
+    /// A service that gives pages of a list; two of them are loaded.
+    static func pages<Item>(
+        _ service: CatalogueService,
+        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<Listing<Item>>
+    ) -> WireCall {
+        WireCall(service: service) { loader, catalogue, unit in
+            var count = 0
+            for try await page in loader.pages(of: try make(catalogue, unit), size: 10, pageLimit: 2) {
+                count += page.value.items.count
+            }
+            return count
+        }
+    }
+
+    /// A service that gives pages of an object; two of them are loaded.
+    static func objects<Object>(
+        _ service: CatalogueService,
+        _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<PagedObject<Object>>
+    ) -> WireCall {
+        WireCall(service: service) { loader, catalogue, unit in
+            var count = 0
+            for try await _ in loader.pages(of: try make(catalogue, unit), size: 10, pageLimit: 2) { count += 1 }
+            return count
+        }
+    }
+
+    private static let day = Day(day: 30, month: 12, year: 2023)
+    private static let urn = "urn:rts:video:100001"
+
+    static let today: [WireCall] = [
+        .list(.tvChannels) { try $0.tvChannels($1) },
+        .one(.tvChannel) { try $0.tvChannel($1, uid: "chan1") },
+        .objects(.tvLatestPrograms) { try $0.tvLatestPrograms($1, uid: "chan1") },
+        .list(.tvPrograms) { try $0.tvPrograms($1) },
+        .list(.tvThirdPartyPrograms) { try $0.tvThirdPartyPrograms($1, day: day) },
+        .list(.tvLivestreams) { try $0.tvLivestreams($1) },
+        .pages(.tvScheduledLivestreams) { try $0.tvScheduledLivestreams($1, eventType: .news) },
+        .pages(.tvEditorialMedias) { try $0.tvEditorialMedias($1) },
+        .list(.tvHeroStageMedias) { try $0.tvHeroStageMedias($1) },
+        .pages(.tvLatestMedias) { try $0.tvLatestMedias($1) },
+        .pages(.tvMostPopularMedias) { try $0.tvMostPopularMedias($1) },
+        .pages(.tvSoonExpiringMedias) { try $0.tvSoonExpiringMedias($1) },
+        .list(.tvTrendingMedias) { try $0.tvTrendingMedias($1, limit: 20) },
+        .pages(.tvLatestEpisodes) { try $0.tvLatestEpisodes($1) },
+        .pages(.tvLatestWebFirstEpisodes) { try $0.tvLatestWebFirstEpisodes($1) },
+        .pages(.tvEpisodes) { try $0.tvEpisodes($1, day: day) },
+        .list(.tvTopics) { try $0.tvTopics($1) },
+        .pages(.tvShows) { try $0.tvShows($1) },
+        .pages(.tvShowSearch) { try $0.tvShowSearch($1, matching: "nature") },
+        .pages(.tvMostPopularShows) { try $0.tvMostPopularShows($1, topicUid: "2") },
+        .list(.radioChannels) { try $0.radioChannels($1) },
+        .one(.radioChannel) { try $0.radioChannel($1, uid: "radio1") },
+        .objects(.radioLatestPrograms) { try $0.radioLatestPrograms($1, uid: "radio1") },
+        .list(.radioLivestreams) { try $0.radioLivestreams($1, channelUid: "radio1") },
+        .list(.radioLivestreamsOfProviders) { try $0.radioLivestreamsOfProviders($1, of: .all) },
+        .pages(.radioLatestMedias) { try $0.radioLatestMedias($1, channelUid: "radio1") },
+        .pages(.radioMostPopularMedias) { try $0.radioMostPopularMedias($1, channelUid: "radio1") },
+        .pages(.radioLatestEpisodes) { try $0.radioLatestEpisodes($1, channelUid: "radio1") },
+        .pages(.radioEpisodes) { try $0.radioEpisodes($1, day: day, channelUid: "radio1") },
+        .pages(.radioLatestVideos) { try $0.radioLatestVideos($1, channelUid: "radio1") },
+        .list(.radioTopics) { try $0.radioTopics($1) },
+        .pages(.radioShows) { try $0.radioShows($1, channelUid: "radio1") },
+        .pages(.allRadioShows) { try $0.allRadioShows($1) },
+        .pages(.radioShowSearch) { try $0.radioShowSearch($1, matching: "sport") },
+        .pages(.radioSongs) { try $0.radioSongs($1, channelUid: "radio1") },
+        .one(.radioCurrentSong) { try $0.radioCurrentSong($1, channelUid: "radio1") },
+        .pages(.liveCenterVideos) { try $0.liveCenterVideos($1) },
+        .pages(.mediaSearch) { try $0.mediaSearch($1, matching: "promenade") },
+        .pages(.mediaSearchWithSettings) { try $0.mediaSearch($1, matching: "lac", settings: MediaSearchSettings()) },
+        .pages(.showSearch) { try $0.showSearch($1, matching: "science") },
+        .list(.tvMostSearchedShows) { try $0.tvMostSearchedShows($1) },
+        .list(.radioMostSearchedShows) { try $0.radioMostSearchedShows($1) },
+        .list(.mostSearchedShows) { try $0.mostSearchedShows($1) },
+        .pages(.videosWithTags) { try $0.videosWithTags($1, ["eau"], excluding: ["neige"]) },
+        .pages(.videosWithTagsExcludingFullLength) { try $0.videosWithTags($1, ["eau"], excludesFullLength: true) },
+        .pages(.recommendedMedias) { catalogue, _ in try catalogue.recommendedMedias(urn: urn) },
+        .pages(.recommendedMediasForUser) { catalogue, _ in
+            try catalogue.recommendedMediasForUser(urn: urn, userId: "me")
+        },
+        .list(.modules) { try $0.modules($1) },
+        .one(.increaseSocialCount) { catalogue, _ in
+            try catalogue.increaseSocialCount(.whatsApp, urn: urn, event: "event-1")
+        },
+        .one(.increaseSearchResultsViewCount) { catalogue, _ in
+            try catalogue.increaseSearchResultsViewCount(showURN: "urn:rts:show:tv:sh1000")
+        },
+        .one(.page) { try $0.page($1, uid: "page1", isPublished: false) },
+        .one(.landingPage) { try $0.landingPage($1, product: .playVideo) },
+        .one(.topicPage) { try $0.topicPage($1, topicURN: "urn:rts:topic:tv:1") },
+        .one(.showPage) { try $0.showPage($1, showURN: "urn:rts:show:tv:sh1000", product: .playVideo) },
+        .one(.section) { try $0.section($1, uid: "sec0") },
+        .pages(.sectionMedias) { try $0.sectionMedias($1, uid: "sec0") },
+        .pages(.sectionShows) { try $0.sectionShows($1, uid: "sec1") },
+        .objects(.sectionShowAndMedias) { try $0.sectionShowAndMedias($1, uid: "sec2") },
+        .one(.media) { catalogue, _ in try catalogue.media(urn: urn) },
+        .pages(.medias) { catalogue, _ in
+            try catalogue.medias(urns: (0..<13).map { "urn:srf:video:\(100_000 + $0)" })
+        },
+        .pages(.topicLatestMedias) { catalogue, _ in try catalogue.topicLatestMedias(topicURN: "urn:rsi:topic:tv:3") },
+        .pages(.topicMostPopularMedias) { catalogue, _ in
+            try catalogue.topicMostPopularMedias(topicURN: "urn:rsi:topic:tv:3")
+        },
+        .one(.mediaComposition) { catalogue, _ in try catalogue.mediaComposition(urn: urn) },
+        .one(.show) { catalogue, _ in try catalogue.show(urn: "urn:rts:show:radio:rs1001") },
+        .pages(.shows) { catalogue, _ in
+            try catalogue.shows(urns: ["urn:rts:show:tv:sh1001", "urn:rsi:show:tv:sh1002"])
+        },
+        .objects(.showLatestEpisodes) { catalogue, _ in
+            try catalogue.showLatestEpisodes(showURN: "urn:rts:show:tv:sh1001", until: day)
+        },
+        .pages(.showLatestMedias) { catalogue, _ in try catalogue.showLatestMedias(showURN: "urn:rts:show:tv:sh1001") },
+        .pages(.showsLatestMedias) { catalogue, _ in
+            try catalogue.showsLatestMedias(showURNs: ["urn:rts:show:tv:sh1001"], filter: .episodesOnly)
+        },
+        .pages(.moduleLatestMedias) { catalogue, _ in
+            try catalogue.moduleLatestMedias(moduleURN: "urn:swi:module:event:mod1")
+        },
+    ]
+
+    static let seedEra: [WireCall] = [
+        .pages(.seedTVTrendingMedias) { try $0.seedTVTrendingMedias($1) },
+        .pages(.seedTVLatestMedias) { try $0.seedTVLatestMedias($1, topicUid: "1") },
+        .pages(.seedTVMostPopularMedias) { try $0.seedTVMostPopularMedias($1, topicUid: "1") },
+        .list(.seedTVShows) { try $0.seedTVShows($1, uids: ["sh1000", "nothing"]) },
+        .one(.seedTVShow) { try $0.seedTVShow($1, uid: "sh1000") },
+        .objects(.seedTVLatestEpisodes) { try $0.seedTVLatestEpisodes($1, showUid: "sh1000", untilMonthOf: day) },
+        .list(.seedRadioShows) { try $0.seedRadioShows($1, uids: ["rs1000"]) },
+        .one(.seedRadioShow) { try $0.seedRadioShow($1, uid: "rs1000") },
+        .objects(.seedRadioLatestEpisodes) { try $0.seedRadioLatestEpisodes($1, showUid: "rs1000") },
+        .pages(.seedAllOnlineShows) { try $0.seedAllOnlineShows($1) },
+        .list(.seedOnlineShows) { try $0.seedOnlineShows($1, uids: ["os1000"]) },
+        .one(.seedOnlineShow) { try $0.seedOnlineShow($1, uid: "os1000") },
+        .objects(.seedOnlineLatestEpisodes) { try $0.seedOnlineLatestEpisodes($1, showUid: "os1000") },
+        .list(.seedVideos) { try $0.seedVideos($1, uids: ["100000", "100001"]) },
+        .one(.seedVideo) { try $0.seedVideo($1, uid: "100000") },
+        .one(.seedVideoComposition) { try $0.seedVideoComposition($1, uid: "100000", chaptersOnly: true) },
+        .pages(.seedVideoSearch) { try $0.seedVideoSearch($1, matching: "lac") },
+        .list(.seedAudios) { try $0.seedAudios($1, uids: ["a100000"]) },
+        .one(.seedAudio) { try $0.seedAudio($1, uid: "a100000") },
+        .one(.seedAudioComposition) { try $0.seedAudioComposition($1, uid: "a100000") },
+        .pages(.seedAudioSearch) { try $0.seedAudioSearch($1, matching: "lac") },
+        .pages(.seedTVShowSearch) { try $0.seedTVShowSearch($1, matching: "nature") },
+        .pages(.seedRadioShowSearch) { try $0.seedRadioShowSearch($1, matching: "nature") },
+        .pages(.seedModuleLatestMedias) { try $0.seedModuleLatestMedias($1, uid: "mod1") },
+        .pages(.seedModuleSectionLatestMedias) {
+            try $0.seedModuleSectionLatestMedias($1, uid: "mod1", sectionUid: "sec1")
+        },
+        WireCall(service: .seedIncreaseSocialCount) { loader, catalogue, unit in
+            let composition = try await loader.load(try catalogue.mediaComposition(urn: urn))
+            let chapter = try #require(composition.mainChapter)
+            _ = try await loader.load(try catalogue.seedIncreaseSocialCount(.view, unit, of: chapter))
+            return 1
+        },
+    ]
+}
+
+@Suite("The catalogue's client and the local catalogue", .timeLimit(.minutes(1)))
+struct CatalogueWireTests {
+    private let server: LocalCatalogue
+    private let catalogue: Catalogue
+    private let loader: Loader
+
+    init() throws {
+        server = try LocalCatalogue()
+        catalogue = try Catalogue(server.address(""))
+        var settings = Service.Settings()
+        settings.retries.limit = 0
+        loader = try Loader(settings)
+    }
+
+    @Test("has a call for every service")
+    func completeness() {
+        let called = (WireCall.today + WireCall.seedEra).map(\.service.name)
+        let services = (CatalogueService.today + CatalogueService.seedEra).map(\.name)
+
+        #expect(Set(called) == Set(services) && called.count == services.count)
+    }
+
+    @Test(
+        "every service answers every business unit that has it, and the others are refused before anything is sent",
+        arguments: WireCall.today + WireCall.seedEra
+    )
+    func services(call: WireCall) async throws {
+        for unit in BusinessUnit.allCases {
+            guard !call.service.needsBusinessUnit || call.service.isAvailable(for: unit) else {
+                let before = server.counts.requests
+                await #expect(throws: CatalogueError.self) { try await call.call(loader, catalogue, unit) }
+                // Only the event to post was loaded.
+                let loaded = call.service.name == CatalogueService.seedIncreaseSocialCount.name ? 1 : 0
+                #expect(server.counts.requests == before + loaded)
+                continue
+            }
+            #expect(try await call.call(loader, catalogue, unit) > 0, "\(unit)")
+        }
+    }
+
+    @Test(
+        "a service that a business unit does not have is refused by the server, too",
+        arguments: WireCall.today + WireCall.seedEra
+    )
+    func refusals(call: WireCall) async throws {
+        var unchecked = catalogue
+        unchecked.checksAvailability = false
+        for unit in BusinessUnit.allCases where call.service.needsBusinessUnit && !call.service.isAvailable(for: unit) {
+            let failure = await #expect(throws: (any Error).self, "\(unit)") {
+                try await call.call(loader, unchecked, unit)
+            }
+            let error = failure as? LoadingError ?? (failure as? PageFailure)?.loading
+            let isOfSearch = call.service.name == CatalogueService.mediaSearchWithSettings.name && unit == .swi
+            #expect(error?.context.status == (isOfSearch ? 400 : 404), "\(unit): \(String(describing: failure))")
+        }
+    }
+}
+
+extension PageFailure {
+    fileprivate var loading: LoadingError? {
+        if case .loading(let error) = cause { error } else { nil }
+    }
+}
