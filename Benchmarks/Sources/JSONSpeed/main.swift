@@ -9,7 +9,7 @@ import LadeJSON
 
 // CPU time of decoding and encoding, as ratios to Foundation's in the same run: Benchmarks/json.
 //
-// usage: JSONSpeed [--originals FOLDER] [ROUNDS] [NAME]
+// usage: JSONSpeed [--originals FOLDER] [ROUNDS] [NAME], or JSONSpeed --hostile
 // With --originals, twitter.json, citm_catalog.json and canada.json of a folder take the place of the invented documents.
 
 /// The CPU time of this thread in nanoseconds.
@@ -106,6 +106,10 @@ if let place = words.firstIndex(of: "--originals"), place + 1 < words.count {
     originals = words[place + 1]
     words.removeSubrange(place...(place + 1))
 }
+if words.first == "--hostile" {
+    Hostile.run()
+    exit(0)
+}
 let rounds = words.first.flatMap { Int($0) } ?? 9
 let wanted = words.dropFirst().first
 
@@ -117,27 +121,39 @@ let folder = originals
 }
 
 let medias = Documents.medias()
+let mediaRows = [
+    decoding("medias", Plain.MediaPage.self, medias, "5 ×, 6 ×"),
+    decoding("medias that read themselves", Read.MediaPage.self, medias, "–, 14 ×"),
+    try encoding("medias, encoded", Plain.MediaPage.self, medias, "3 ×, 5 ×"),
+]
+
+// For Benchmarks/gate: JSONSpeed --repeat NAME fast|foundation TIMES.
+if words.first == "--repeat", words.count == 4, let times = Int(words[3]) {
+    guard let row = mediaRows.first(where: { $0.name == words[1] }) else { exit(64) }
+    for _ in 0..<times { try words[2] == "fast" ? row.fast() : row.foundation() }
+    exit(0)
+}
+
 let timeline = try document("twitter") { Documents.timeline() }
 let events = try document("citm_catalog") { Documents.events() }
 let polygons = try document("canada") { Documents.polygons() }
 let small = Data(#"{"id":123456,"name":"Lausanne"}"#.utf8)
 let union = Data("[\((0..<1000).map { [#"1234"#, "true", #""text""#][$0 % 3] }.joined(separator: ","))]".utf8)
 
-let rows: [Row] = [
-    decoding("medias", Plain.MediaPage.self, medias, "5 ×, 6 ×"),
-    decoding("medias with URL members", Linked.MediaPage.self, medias, "4 ×, 5 ×"),
-    decoding("Twitter", Timeline.self, timeline, "4 ×, 5 ×"),
-    decoding("Twitter, snake case", ConvertedTimeline.self, timeline, "10 ×, 14 ×", snakeCase: true),
-    decoding("citm", EventCatalogue.self, events, "6 ×, 8 ×"),
-    decoding("canada", FeatureCollection.self, polygons, "6 ×, 8 ×"),
-    decoding("31 bytes", Small.self, small, "2.5 ×, 3 ×"),
-    decoding("unions by try?", [Scalar].self, union, "1 ×, 2 ×"),
-    try encoding("medias, encoded", Plain.MediaPage.self, medias, "3 ×, 5 ×"),
-    try encoding("Twitter, encoded", Timeline.self, timeline, "3 ×, 5 ×"),
-    try encoding("citm, encoded", EventCatalogue.self, events, "3 ×, 5 ×"),
-    try encoding("canada, encoded", FeatureCollection.self, polygons, "3 ×, 5 ×"),
-    try encoding("31 bytes, encoded", Small.self, small, "3 ×"),
-]
+let rows: [Row] =
+    mediaRows + [
+        decoding("medias with URL members", Linked.MediaPage.self, medias, "4 ×, 5 ×"),
+        decoding("Twitter", Timeline.self, timeline, "4 ×, 5 ×"),
+        decoding("Twitter, snake case", ConvertedTimeline.self, timeline, "10 ×, 14 ×", snakeCase: true),
+        decoding("citm", EventCatalogue.self, events, "6 ×, 8 ×"),
+        decoding("canada", FeatureCollection.self, polygons, "6 ×, 8 ×"),
+        decoding("31 bytes", Small.self, small, "2.5 ×, 3 ×"),
+        decoding("unions by try?", [Scalar].self, union, "1 ×, 2 ×"),
+        try encoding("Twitter, encoded", Timeline.self, timeline, "3 ×, 5 ×"),
+        try encoding("citm, encoded", EventCatalogue.self, events, "3 ×, 5 ×"),
+        try encoding("canada, encoded", FeatureCollection.self, polygons, "3 ×, 5 ×"),
+        try encoding("31 bytes, encoded", Small.self, small, "3 ×"),
+    ]
 
 // For a profiler: one row's decoding alone, so many times.
 if words.first == "--profile", let row = rows.first(where: { $0.name == wanted }) {

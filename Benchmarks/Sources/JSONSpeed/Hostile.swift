@@ -1,0 +1,44 @@
+import FoundationEssentials
+import LadeJSON
+
+/// Documents made to cost more than they weigh, at full size: the time and the answer of each.
+enum Hostile {
+    static func run() {
+        let brackets = Data(repeating: UInt8(ascii: "["), count: 1 << 30)
+        report("1 GB of [, decoded") { try FastJSONDecoder().decode([Int].self, from: brackets).count }
+        report("1 GB of [, parsed") { try JSONValue(parsing: brackets).array?.count ?? 0 }
+        report("1 GB of [, split") {
+            var splitter = JSONSplitter()
+            try splitter.consume(brackets)
+            return splitter.itemCount
+        }
+        let text = Data("\"".utf8) + Data(repeating: UInt8(ascii: "x"), count: 100 << 20) + Data("\"".utf8)
+        report("a string of 100 MB, decoded") { try FastJSONDecoder().decode(String.self, from: text).utf8.count }
+        report("a string of 100 MB, parsed") { try JSONValue(parsing: text).string?.utf8.count ?? 0 }
+        report("a string of 100 MB without its end") { try JSONValue(parsing: text.dropLast()).string?.utf8.count ?? 0 }
+        for count in [500_000, 1_000_000] {
+            let members = Data("{\((0..<count).map { "\"a\":\($0)" }.joined(separator: ","))}".utf8)
+            report("\(count) members of one name, decoded") {
+                try FastJSONDecoder().decode([String: Int].self, from: members).count
+            }
+            report("\(count) members of one name, to a struct") {
+                try FastJSONDecoder().decode(Small.self, from: members).id
+            }
+            report("\(count) members of one name, parsed") { try JSONValue(parsing: members).object?.count ?? 0 }
+        }
+    }
+
+    private static func report(_ name: String, _ body: () throws -> Int) {
+        let start = cpuTime()
+        var answer: String
+        do {
+            answer = String(try body())
+        } catch DecodingError.dataCorrupted(let context) {
+            answer = "\(context.underlyingError.map { "\($0)" } ?? context.debugDescription)"
+        } catch {
+            answer = "\(error)"
+        }
+        if answer.utf8.count > 120 { answer = answer.prefix(120) + "…" }
+        print("| \(name) | \(Int((cpuTime() - start) / 1e6)) ms | \(answer) |")
+    }
+}
