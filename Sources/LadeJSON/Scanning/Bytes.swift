@@ -88,19 +88,15 @@ enum Bytes {
 
     /// How often a byte occurs.
     static func count(of byte: UInt8, _ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
+        let pattern = ones &* UInt64(byte)
         var found = 0
         var position = 0
-        let wanted = SIMD32<UInt8>(repeating: byte)
-        while position &+ 32 <= count {
-            // Each lane counts up to 255 before it is added up.
-            var lanes = SIMD32<UInt8>()
-            let end = min(count &- 32, position &+ 254 &* 32)
-            while position <= end {
-                let bytes = UnsafeRawPointer(start + position).loadUnaligned(as: SIMD32<UInt8>.self)
-                lanes.replace(with: lanes &+ 1, where: bytes .== wanted)
-                position &+= 32
-            }
-            found &+= Int(SIMD32<UInt16>(truncatingIfNeeded: lanes).wrappedSum())
+        while position &+ 8 <= count {
+            let difference = word(start + position) ^ pattern
+            // The highest bit of each byte that is zero, with no borrow from one byte to the next.
+            let equal = ~(((difference & ~highBits) &+ ~highBits) | difference | ~highBits)
+            found &+= Int(truncatingIfNeeded: ((equal >> 7) &* ones) >> 56)
+            position &+= 8
         }
         while position < count {
             if start[position] == byte { found &+= 1 }
