@@ -1,18 +1,18 @@
-/// A page that was loaded, with the page after it.
+/// A loaded page, with the page after it.
 ///
 /// The members of the content are members of the page: `page.value` and `page.response` of a ``PageSequence`` and of
-/// ``Loader/load(_:of:)``, also `outcome.error` of a handle.
+/// ``Loader/load(_:of:)``, and `outcome.error` of a handle.
 @dynamicMemberLookup
 public struct LoadedPage<Content: Sendable>: Sendable {
-    /// The page that was asked for.
+    /// The page that was requested.
     public let page: Page
     /// The page after it; nil after the last, after a failure, and when ``nextFailure`` says why there is none.
     public let next: Page?
-    /// Why the next page that the answer names cannot be followed; nil when it can, and when there is none.
+    /// Why the next page that the answer names cannot be loaded; nil when it can, and when there is none.
     public let nextFailure: PageFailure?
-    /// How many items there are on all pages; nil when the answer does not say.
+    /// The number of items on all pages; nil when the answer does not say.
     public let total: Int?
-    /// What the page has brought.
+    /// The content of the page.
     public let content: Content
 
     /// Makes a loaded page from its parts.

@@ -1,4 +1,4 @@
-/// The languages that texts for users come in.
+/// The languages of the texts for users.
 public enum MessageLanguage: String, Sendable, Hashable, CaseIterable {
     /// English.
     case english = "en"
@@ -22,12 +22,12 @@ public enum MessageLanguage: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Texts that come in every language, one a line: a number, then the languages in the order of
-/// ``MessageLanguage/allCases``, between bars.
+/// Texts in every language, one per line: a number, then the texts in the order of ``MessageLanguage/allCases``,
+/// separated by bars.
 package struct MessageTable: Sendable {
     private let rows: [Int: [String]]
 
-    /// Makes a table of its lines.
+    /// Makes a table from its lines.
     package init(_ lines: String) {
         var rows: [Int: [String]] = [:]
         for line in lines.split(separator: "\n") {
@@ -38,7 +38,7 @@ package struct MessageTable: Sendable {
         self.rows = rows
     }
 
-    /// The numbers that have texts.
+    /// The numbers in the table.
     package var numbers: [Int] { rows.keys.sorted() }
 
     /// The text of a number in a language.

@@ -12,9 +12,8 @@ public import Lade
 /// if let nextPage { first.handle(for: nextPage).resume() }
 /// ```
 ///
-/// Everything derived shares loader, endpoint, sizer, paginator and completion; the completion tells the pages apart by
-/// `outcome.page`. Apart from that it is as a ``RequestHandle``. Source: brief `srg-network.txt`,
-/// `requests-pages-queues.md` §3.
+/// Derived requests share loader, endpoint, sizer, paginator and completion; the completion distinguishes the pages by
+/// `outcome.page`. In all other respects it behaves as a ``RequestHandle``.
 public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     private let run: PageRun<Value>
 

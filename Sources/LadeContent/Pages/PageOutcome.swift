@@ -1,8 +1,8 @@
 public import Lade
 
-/// What one run of a page's request has brought: a ``RequestOutcome`` with the page and the one after it.
+/// The outcome of one run of a page's request: a ``RequestOutcome`` with the page and its successor.
 ///
-/// `outcome.page` is the page that was asked for. `outcome.next` is the page after it, nil after the last and after a
-/// failure; it belongs to this run alone. An error ``NetworkError/pagination(_:)``, when a page was loaded but the next one
-/// cannot be followed, comes with a value.
+/// `outcome.page` is the requested page. `outcome.next` is the page after it, nil after the last and after a failure;
+/// it belongs to this run only. The error ``NetworkError/pagination(_:)`` comes with a value: the page was loaded, but
+/// the next one cannot be.
 public typealias PageOutcome<Value: Sendable> = LoadedPage<RequestOutcome<Value>>

@@ -45,7 +45,7 @@ final class PageRun<Value: Sendable>: Sendable {
         PageRun(source, page, options)
     }
 
-    /// Loads the page, and finds the next one when there is a value to find it from; nil when nothing is notified.
+    /// Loads the page, and determines the next one when there is a value; nil when nothing must be delivered.
     private func outcome() async -> PageOutcome<Value>? {
         do throws(PageFailure) {
             let loaded = try await source.paged.load(page) { outcome in

@@ -1,7 +1,7 @@
 public import Lade
 
-/// What one run of a ``RequestHandle`` has brought.
+/// The outcome of one run of a ``RequestHandle``.
 ///
-/// Success has a value and a response. A failure has an error, and the response when one arrived. A status that
-/// ``RequestOptions/httpErrorsDisabled`` lets through, and a parser that makes nothing, leave the response alone.
+/// A success has a value and a response. A failure has an error, and the response if one arrived. Only the response is
+/// set for a status that ``RequestOptions/httpErrorsDisabled`` accepts, and when a parser returns nil.
 public typealias RequestOutcome<Value: Sendable> = Outcome<Value, NetworkError>

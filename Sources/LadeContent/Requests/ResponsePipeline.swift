@@ -89,7 +89,7 @@ extension LoadingError {
 }
 
 extension Outcome where Failure == NetworkError {
-    /// What a run that was cancelled by its handle ends with (row 2).
+    /// The outcome of a run that was cancelled through its handle.
     static func cancelled(_ request: Request) -> Self {
         Self(request: request, error: .transport(.cancelled(ErrorContext(request)), looksLikePublicWiFi: false))
     }

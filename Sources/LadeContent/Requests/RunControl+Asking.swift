@@ -1,15 +1,15 @@
 import Lade
 
 extension RunControl {
-    /// Starts a run, unless there is one, that loads once and reports what came of it.
+    /// Starts a run that loads once and delivers its outcome; has no effect while one is in progress.
     ///
     /// - Parameters:
-    ///   - access: The loader that is used.
-    ///   - options: Those of the handle.
-    ///   - completion: What is notified.
-    ///   - cancelled: What a run that was cancelled here ends with.
-    ///   - handle: The handle of the run; it lives until the end of the run.
-    ///   - load: Loads once; nil when nothing is to be notified.
+    ///   - access: The access to the loader.
+    ///   - options: The options of the handle.
+    ///   - completion: The closure that receives the outcome.
+    ///   - cancelled: The outcome of a run that was cancelled through the handle.
+    ///   - handle: The handle of the run, which is kept alive until the end of the run.
+    ///   - load: Loads once; nil when nothing must be delivered.
     func start<Outcome>(
         _ access: LoaderAccess,
         _ options: RequestOptions,
