@@ -17,7 +17,7 @@ struct GetSettings: CallSettings {
         + ConnectionSettings.rows.lifted(\.connection).rare()
 
     private static let curlRows: [OptionRow<GetSettings>] = [
-        .flag("curl", .request, "Print the call as a curl command, and send nothing", isCommon: false) {
+        .flag("curl", .request, "Print a curl command, send nothing", isCommon: false) {
             $0.printsCurl = true
         },
         .value(
