@@ -11,7 +11,7 @@ struct CatalogueClient {
         self.catalogue = catalogue
         var settings = Service.Settings()
         // What is refused is looked at, and nothing is sent twice.
-        settings.acceptableStatuses = 200..<600
+        settings.acceptableStatuses = .codes(200..<600)
         settings.retries.limit = 0
         loader = try Loader(settings)
     }
