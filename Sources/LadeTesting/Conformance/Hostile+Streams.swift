@@ -205,7 +205,7 @@ extension TransportConformance {
             }
         }
         await context.part("a folded line after the status line, again and again") { context in
-            let folded = "HTTP/1.1 200 OK\r\n folded\r\n" + okRest
+            let folded = "HTTP/1.1 200 OK\r\n folded: x\r\n" + okRest
             let server = try LoopbackServer(scripts: { index in
                 index % 2 == 0
                     ? [.readRequest, .send("HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: close\r\n" + okRest), .close]
