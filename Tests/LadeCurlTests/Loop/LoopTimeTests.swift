@@ -104,10 +104,10 @@ struct LoopTimeTests {
         #expect(try await chunks.next() == Data("a".utf8))
 
         // The loop sleeps; what wakes it is the heartbeat.
-        ahead.advance(by: .seconds(40))
+        ahead.advance(by: .seconds(25))
         signal.step()
         #expect(try await chunks.next() == Data("b".utf8))
-        try await advance(by: .seconds(40))
+        try await advance(by: .seconds(25))
         signal.step()
 
         #expect(try await chunks.next() == Data("c".utf8))

@@ -115,13 +115,13 @@ struct QueueingTests {
         let time = VirtualTime()
         var call = Call(time: time, events: [events])
         // By the call's own time, which stands still.
-        call.deadline = time.now.advanced(by: .seconds(30))
+        call.deadline = time.now.advanced(by: .seconds(20))
         let bounded = call
         let second = Task { try await transport.send(server.request(.get, "/second"), call: bounded) }
         _ = try await events.event(where: isWaiting)
         let third = Task { try await transport.send(server.request(.get, "/third"), call: Call()) }
 
-        ahead.advance(by: .seconds(31))
+        ahead.advance(by: .seconds(21))
         _ = try await transport.send(other.request(), call: Call())
         let error = await #expect(throws: LoadingError.self) { try await second.value }
         guard case .deadlineExceeded = error else {

@@ -110,7 +110,7 @@ struct DecodedValuesTests {
         let rows: [(String, JSONFraming, String, [Int])] = [
             ("[{\"id\":1},{\"id\"", .automatic, "ends too early", [1]),
             ("{\"id\":1}\n{\"id\":", .automatic, "not valid JSON", [1]),
-            ("{\"list\":{}}", .array(["list"]), "What stands at /list is no list", []),
+            ("{\"list\":{}}", .array(["list"]), "The value at /list is not a list", []),
             ("{}", .array(["list"]), "There is nothing at /list", []),
             ("[{\"id\":1},{\"id\":\(String(repeating: "1", count: 60))}]", .automatic, "larger than 50 bytes", [1]),
             ("{\"id\":1}\n{\"id\":\(String(repeating: "1", count: 60))}", .automatic, "larger than 50 bytes", [1]),

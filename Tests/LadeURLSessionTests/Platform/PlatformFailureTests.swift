@@ -58,6 +58,7 @@ struct PlatformFailureTests {
         ("SSL certificate problem: CA certificate md too weak", .untrusted(.weakKey)),
         ("error:0A00018F:SSL routines::ee key too small", .untrusted(.weakKey)),
         ("SSL: no alternative certificate subject name matches target host name 'a.test'", .untrusted(.wrongHost)),
+        ("error:0A00010B:SSL routines::wrong version number", .untrusted(.notTLS)),
         ("error:0A000102:SSL routines::unsupported protocol", .untrusted(.protocolVersion)),
         ("error:0A00042E:SSL routines::tlsv1 alert protocol version", .untrusted(.protocolVersion)),
         ("error:0A00045C:SSL routines::tlsv13 alert certificate required", .clientCertificateRequired),
