@@ -51,7 +51,7 @@ extension EasyHandle {
         var isStreamed: Bool
         /// Whether content codings are requested and decoded.
         var isDecoding: Bool
-        /// Whether the connect time-out is at least as long as libcurl's own.
+        /// Whether connecting may take as long as libcurl's own connect time-out, or longer.
         var connectsPatiently: Bool
         /// Whether the exchange waits for a pending connection.
         var awaitsSharing: Bool
