@@ -103,7 +103,8 @@ public struct API: Sendable {
 
     /// An endpoint that posts a value, encoded by ``encoder``.
     ///
-    /// - Throws: What ``get(_:_:query:)`` throws; `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
+    /// - Throws: The errors of ``get(_:_:query:)``; `LoadingError.requestBodyFailed(_:_:)` when the value cannot be
+    ///   encoded.
     public func post(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -136,7 +137,7 @@ public struct API: Sendable {
 
     /// An endpoint that posts any other body: a form, a file, a stream, or none.
     ///
-    /// - Throws: What ``get(_:_:query:)`` throws.
+    /// - Throws: The errors of ``get(_:_:query:)``.
     public func post(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -148,7 +149,7 @@ public struct API: Sendable {
 
     /// An endpoint with any method and any body.
     ///
-    /// - Throws: What ``get(_:_:query:)`` throws.
+    /// - Throws: The errors of ``get(_:_:query:)``.
     public func endpoint(
         _ method: Method,
         _ path: Path,

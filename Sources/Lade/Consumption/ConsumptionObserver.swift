@@ -2,9 +2,9 @@ public import Dispatch
 
 /// Counts the bytes sent and received, heads included, for every exchange and in total for every call.
 ///
-/// Exchanges that failed, were cancelled or were sent again count like all others. The total of a call is reported once,
-/// when the call and all of its exchanges have ended, even when its caller has stopped waiting. Use one observer for each
-/// service, because it identifies calls by their number.
+/// Exchanges that failed, were cancelled or were sent again count like all others. The total of a call is reported
+/// once, when the call and all of its exchanges have ended, even when its caller has stopped waiting. Use one observer
+/// for each service, because it identifies calls by their number.
 ///
 /// ```swift
 /// let observation = service.observe(with: ConsumptionObserver { total in
