@@ -1,5 +1,6 @@
-// Typed doors to libcurl's variadic functions, which Swift cannot call, and to what the Glibc module leaves out.
-// Nothing here is defined besides static inline functions; feature macros (_GNU_SOURCE …) must not be set in this header.
+// Typed functions for libcurl's variadic functions, which Swift cannot call, and for declarations that the Glibc module
+// lacks.
+// This header defines static inline functions only. It must not set feature macros (_GNU_SOURCE …).
 #pragma once
 #include <curl/curl.h>
 #ifdef __linux__
@@ -7,12 +8,12 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
-// A descriptor that becomes ready at a moment of the monotonic clock, given in nanoseconds.
+// A timer descriptor that becomes readable at a time of the monotonic clock, given in nanoseconds.
 static inline int lade_timer_make(void) {
     return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 }
 static inline int lade_timer_set(int timer, long long moment) {
-    // Zero would turn it off; what lies behind us goes off at once.
+    // Zero would disarm the timer; a time in the past fires it immediately.
     if (moment < 1) moment = 1;
     struct itimerspec time = {{0, 0}, {moment / 1000000000, moment % 1000000000}};
     return timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);

@@ -5,24 +5,25 @@
 #endif
 public import LadeCore
 
-/// The transport on libcurl: HTTP/1.1 and HTTP/2, TLS, proxies, strict framing, streaming with back-pressure.
+/// A transport that uses libcurl.
 ///
-/// One transport is one connection pool and one thread, which ends when the transport is released or ``shutDown()`` is
-/// called. Share one among everything that may share connections. The thread does all the work of an exchange; no
-/// thread of the caller's executor waits for the network.
+/// It supports HTTP/1.1 and HTTP/2, TLS and proxies. It checks message framing strictly, and streams bodies with
+/// back-pressure. A transport has one connection pool and one thread. The thread ends when the transport is released or
+/// ``shutDown()`` is called. Share one transport between all callers that may share connections. The thread does all
+/// the work of an exchange; no thread of the caller's executor waits for the network.
 public final class CurlTransport: Transport {
     let loop: CurlLoop
     private let rules: Transfer.Rules
 
     /// Makes a transport and starts its thread.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used, as a certificate
-    ///   file that is none.
+    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used, for example a certificate file that
+    ///   contains no certificate.
     public convenience init(settings: TransportSettings = TransportSettings()) throws(LoadingError) {
         try self.init(settings: settings, clock: LoopClock())
     }
 
-    /// Makes a transport that goes by another clock.
+    /// Makes a transport that uses another clock.
     init(settings: TransportSettings, clock: LoopClock) throws(LoadingError) {
         rules = Transfer.Rules(settings)
         loop = try CurlLoop(HandleSettings(settings), clock: clock)
@@ -33,16 +34,16 @@ public final class CurlTransport: Transport {
         loop.inbox.stop()
     }
 
-    /// Runs tasks on the transport's own thread, which saves two thread switches per call.
+    /// Runs tasks on the transport's thread, which saves two thread switches per call.
     ///
-    /// For work that never blocks and never computes for long: while a job runs, no byte moves for anybody.
+    /// Use it for work that never blocks and never computes for long: while a job runs, no bytes are transferred.
     ///
     /// ```swift
     /// let response = try await withTaskExecutorPreference(transport.executor) { try await loader.load(request) }
     /// ```
     public var executor: any TaskExecutor { loop.taskExecutor }
 
-    /// Carries out one exchange; see `Transport.send`.
+    /// Carries out one exchange, as described at `Transport.send`.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         if rules.allowsLocalAddresses, request.parts.scheme == .other, let scheme = request.url.scheme,
             scheme == "file" || scheme == "data"
@@ -56,7 +57,7 @@ public final class CurlTransport: Transport {
             lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
         )
         let inbox = loop.inbox
-        // Handled like the task's cancellation, which comes too early and too late as well.
+        // Handled like the cancellation of the task, which can also come before the submission or after the end.
         let registration = call.scope?.add { inbox.post(.cancel(transfer)) }
         if registration == nil, call.scope != nil { inbox.post(.cancel(transfer)) }
         await withTaskCancellationHandler {
@@ -74,10 +75,10 @@ public final class CurlTransport: Transport {
         return try transfer.takeOutcome()
     }
 
-    /// True: an exchange ends with its call's scope.
+    /// True: an exchange ends when the scope of its call ends.
     public var observesScope: Bool { true }
 
-    /// Ends every exchange as cancelled, closes all connections and returns when the thread is gone.
+    /// Cancels every exchange, closes all connections and returns when the thread has ended.
     public func shutDown() async {
         loop.inbox.stop()
         await loop.inbox.ended()

@@ -1,19 +1,19 @@
 import CCurl
 
-/// What the libraries at hand can do: libcurl, and zlib, Brotli and Zstandard, by which bodies are decoded.
+/// The versions and features of libcurl, and the content codings that can be decoded.
 public struct LibraryDescription: Sendable, Hashable {
-    /// The version of libcurl, `8.14.1`.
+    /// The version of libcurl, for example `8.14.1`.
     public var version: String
-    /// The TLS library and its version, `OpenSSL/3.5.1`; nil without TLS.
+    /// The TLS library and its version, for example `OpenSSL/3.5.1`; nil without TLS.
     public var tls: String?
-    /// The content codings that are asked for and decoded, best known first.
+    /// The content codings that are requested and decoded, the preferred one first.
     public var codings: [String]
-    /// The versions of HTTP it speaks, oldest first.
+    /// The versions of HTTP that libcurl supports, oldest first.
     public var httpVersions: [String]
 }
 
 extension CurlTransport {
-    /// What the libcurl that this program runs with can do; it may be newer than the one it was built with.
+    /// The description of the libcurl in use, which may be newer than the one this program was built with.
     public static var library: LibraryDescription {
         // The first version of the structure has all the fields that are read here.
         guard let info = curl_version_info(CURLVERSION_FIRST)?.pointee else {

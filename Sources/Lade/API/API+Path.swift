@@ -1,16 +1,17 @@
 extension API {
     /// A path below the base of an ``API``.
     ///
-    /// In a literal a slash separates components; what is interpolated is one component, and everything in it that is not
-    /// unreserved (RFC 3986 §2.3) is percent-encoded. An identifier that holds a slash or a question mark cannot reach
-    /// another resource.
+    /// In a literal, a slash separates components. An interpolated value is one component: every character in it that
+    /// is not unreserved (RFC 3986 §2.3) is percent-encoded. An identifier that contains a slash or a question mark
+    /// cannot reach another resource.
     ///
     /// ```swift
     /// let path: API.Path = "shows/\(id)/episodes"   // id "a/b" gives shows/a%2Fb/episodes
     /// ```
     ///
-    /// An interpolated component that is empty, `.` or `..` makes the path invalid, because servers and proxies take such
-    /// components out and so reach another resource (RFC 3986 §5.2.4); the endpoint that it is used for throws.
+    /// An interpolated component that is empty, `.` or `..` makes the path invalid: servers and proxies remove such
+    /// components and then reach another resource (RFC 3986 §5.2.4). The method that makes an endpoint from the path
+    /// throws.
     public struct Path: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
         enum Fault: Sendable, Hashable {
             case empty
@@ -28,7 +29,7 @@ extension API {
 
         /// Collects the parts of a literal.
         public struct StringInterpolation: StringInterpolationProtocol {
-            // Where the values stand in the text tells whether one of them is a whole component.
+            // The positions of the values in the text show whether a value is a whole component.
             fileprivate var text = ""
             fileprivate var hasValue = false
             fileprivate var fault: Fault?
@@ -49,13 +50,13 @@ extension API {
                 }
             }
 
-            /// Appends a value as (a part of) one component, escaped.
+            /// Appends a value, percent-encoded, as a component or a part of one.
             public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
                 hasValue = true
                 text += value.description.queryEncoded
             }
 
-            // Called at the end of each component: only one with a value in it can be at fault.
+            // Called at the end of each component: only a component that contains a value can be invalid.
             fileprivate mutating func endComponent() {
                 defer { hasValue = false }
                 guard hasValue, fault == nil else { return }
@@ -64,7 +65,7 @@ extension API {
             }
         }
 
-        /// The encoded path, without a slash at its beginning.
+        /// The encoded path, without a leading slash.
         let text: String
         let fault: Fault?
 
@@ -82,7 +83,7 @@ extension API {
             self.init(text: interpolation.text, fault: interpolation.fault)
         }
 
-        /// Makes a path of components, each of them escaped.
+        /// Makes a path of components, each of them percent-encoded.
         public init(_ components: [any CustomStringConvertible]) {
             self = Path(text: "", fault: nil).appending(components)
         }
@@ -92,7 +93,7 @@ extension API {
             self.fault = fault
         }
 
-        /// The path with further components, each of them escaped.
+        /// The path with further components, each of them percent-encoded.
         func appending(_ components: [any CustomStringConvertible]) -> Path {
             components.reduce(self) { path, component in
                 var interpolation = StringInterpolation(literalCapacity: path.text.utf8.count, interpolationCount: 1)
@@ -110,7 +111,7 @@ extension API {
 }
 
 extension StringProtocol {
-    /// A component of a path as it was written, with the octets percent-encoded that cannot stand there (RFC 3986 §3.3).
+    /// A component of a path with the octets percent-encoded that a path does not allow (RFC 3986 §3.3).
     fileprivate var pathEncoded: String {
         let allowed = Set("!$&'()*+,;=:@-._~".utf8)
         var result = ""

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// What the endpoints of one server have in common, and the endpoints themselves.
+/// The settings that the endpoints of one server share, and methods that make these endpoints.
 ///
 /// ```swift
 /// let api = try API("https://api.example.com/v1").failure(as: Problem.self)
@@ -13,24 +13,24 @@
 /// let created: Show = try await loader.load(api.post("shows", json: draft))
 /// ```
 ///
-/// A value: every part can be changed on a copy, and an endpoint keeps what the API was when it was made. Nothing is sent
-/// until a ``Loader`` loads the endpoint.
+/// An API is a value. Changing a copy does not change endpoints that were made before. Nothing is sent until a
+/// ``Loader`` loads an endpoint.
 public struct API: Sendable {
-    /// The address that paths are appended to; a slash at its end makes no difference.
+    /// The address that paths are appended to; a trailing slash makes no difference.
     public var baseURL: URL
-    /// Header fields of every request; an endpoint replaces those of the same name by ``Endpoint/header(_:_:)``.
+    /// Header fields of every request; ``Endpoint/header(_:_:)`` replaces those of the same name for one endpoint.
     public var headers = Headers()
     /// Query items of every request, before those of the endpoint.
     ///
     /// An item without a value is left out.
     public var query: KeyValuePairs<String, String?> = [:]
-    /// The names of query items whose values errors, events and logs must not show.
+    /// The names of query items whose values are hidden in errors, events and logs.
     public var secretQueryNames: Set<String> = []
     /// Encodes the bodies of requests; JSON by default.
     public var encoder: any BodyEncoder = FastJSONEncoder()
     /// Decodes the bodies of answers; JSON by default.
     public var decoder: any BodyDecoder = FastJSONDecoder()
-    /// The status codes that count as success; nil, the default, leaves it to the service.
+    /// The status codes that count as success; nil, the default, uses those of the service.
     public var acceptableStatuses: StatusSet?
     private var failureModel: FailureModel?
 
@@ -41,8 +41,8 @@ public struct API: Sendable {
 
     /// Makes an API from the text of an address.
     ///
-    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is no absolute URL with a host, or has a query or a
-    ///   fragment, which a path cannot be appended to.
+    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is not an absolute URL with a host, or has a query
+    ///   or a fragment: a path cannot be appended to either.
     public init(_ baseURL: String) throws(LoadingError) {
         let url = try Request(baseURL).url
         guard url.query == nil, url.fragment == nil else {
@@ -54,7 +54,7 @@ public struct API: Sendable {
         self.init(url)
     }
 
-    /// The API whose errors for unacceptable statuses carry what the server says about them.
+    /// Returns a copy whose errors for unacceptable statuses carry the decoded body of the answer.
     ///
     /// ```swift
     /// do {
@@ -64,9 +64,9 @@ public struct API: Sendable {
     /// }
     /// ```
     ///
-    /// - Parameter model: The type that the body of such an answer is decoded to, by ``decoder``. ``Problem`` is that of
-    ///   RFC 9457. A body that does not decode leaves `LoadingError.failure(as:)` nil and says why in
-    ///   `context.processingError`.
+    /// - Parameter model: The type that ``decoder`` decodes the body of such an answer to, for example ``Problem`` (RFC
+    ///   9457). When a body cannot be decoded, `LoadingError.failure(as:)` is nil and `context.processingError`
+    ///   contains the reason.
     /// - Returns: The changed copy.
     public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> API {
         var copy = self
@@ -79,10 +79,10 @@ public struct API: Sendable {
     /// An endpoint that gets a resource.
     ///
     /// - Parameters:
-    ///   - path: The path below ``baseURL``; values interpolated into it are escaped (``Path``).
-    ///   - components: Further components of the path, each escaped, with a slash before it.
+    ///   - path: The path below ``baseURL``; values interpolated into it are percent-encoded (``Path``).
+    ///   - components: Further components of the path, each percent-encoded and preceded by a slash.
     ///   - query: Query items in order; one whose value is nil is left out.
-    /// - Returns: An endpoint that `load(_:)` decodes to what the caller expects.
+    /// - Returns: An endpoint that `load(_:)` decodes to the type that the caller expects.
     /// - Throws: `LoadingError.invalidRequest(_:_:)` for a component of the path that is empty, `.` or `..`.
     public func get(
         _ path: Path,
@@ -103,7 +103,8 @@ public struct API: Sendable {
 
     /// An endpoint that posts a value, encoded by ``encoder``.
     ///
-    /// - Throws: What ``get(_:_:query:)`` throws; `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
+    /// - Throws: The errors of ``get(_:_:query:)``; `LoadingError.requestBodyFailed(_:_:)` when the value cannot be
+    ///   encoded.
     public func post(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -123,7 +124,8 @@ public struct API: Sendable {
         try encoded(value, into: endpoint(.put, path.appending(components), query))
     }
 
-    /// An endpoint that patches a resource by a value, encoded by ``encoder``; errors are those of ``post(_:_:query:json:)``.
+    /// An endpoint that patches a resource with a value, encoded by ``encoder``; errors are those of
+    /// ``post(_:_:query:json:)``.
     public func patch(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -133,9 +135,9 @@ public struct API: Sendable {
         try encoded(value, into: endpoint(.patch, path.appending(components), query))
     }
 
-    /// An endpoint that posts a body of another kind: a form, a file, a stream, or none.
+    /// An endpoint that posts any other body: a form, a file, a stream, or none.
     ///
-    /// - Throws: What ``get(_:_:query:)`` throws.
+    /// - Throws: The errors of ``get(_:_:query:)``.
     public func post(
         _ path: Path,
         _ components: any CustomStringConvertible...,
@@ -147,7 +149,7 @@ public struct API: Sendable {
 
     /// An endpoint with any method and any body.
     ///
-    /// - Throws: What ``get(_:_:query:)`` throws.
+    /// - Throws: The errors of ``get(_:_:query:)``.
     public func endpoint(
         _ method: Method,
         _ path: Path,
@@ -211,8 +213,10 @@ struct FailureModel: Sendable {
 }
 
 extension LoadingError {
-    /// What the server says about an unacceptable status, as the type that ``API/failure(as:)`` or
-    /// ``Endpoint/failure(as:)`` named; nil for every other error, and when the body did not decode.
+    /// The decoded body of an answer with an unacceptable status.
+    ///
+    /// It has the type that was passed to ``API/failure(as:)`` or ``Endpoint/failure(as:)``. It is nil for every other
+    /// error, and when the body could not be decoded.
     public func failure<Model>(as model: Model.Type) -> Model? {
         guard case .unacceptableStatus(_, let context) = self else { return nil }
         return context.processedBody as? Model

@@ -1,19 +1,19 @@
-/// What a server says about an error, in the form of RFC 9457 (`application/problem+json`).
+/// The description of an error by the server, in the form of RFC 9457 (`application/problem+json`).
 ///
 /// ```swift
 /// let api = try API("https://api.example.com").failure(as: Problem.self)
 /// ```
 ///
-/// Members that are missing or of another type than RFC 9457 §3.1 gives them are nil: a consumer ignores them there.
-/// Extension members are the server's own; decode a type of your own to read them.
+/// A member that is missing, or has another type than RFC 9457 §3.1 specifies, is nil: the RFC requires consumers to
+/// ignore it. To read extension members, decode a type of your own.
 public struct Problem: Codable, Sendable, Hashable {
-    /// A URI reference that identifies the kind of problem; `about:blank` without one (RFC 9457 §4.2.1).
+    /// A URI reference that identifies the kind of problem; `about:blank` when the server sends none (RFC 9457 §4.2.1).
     public var type = "about:blank"
     /// A short summary of the kind of problem.
     public var title: String?
-    /// The status code, as the server that made the problem saw it.
+    /// The status code that the origin server generated for this occurrence.
     public var status: Int?
-    /// What went wrong this time.
+    /// An explanation of this occurrence.
     public var detail: String?
     /// A URI reference that identifies this occurrence.
     public var instance: String?
@@ -35,7 +35,7 @@ public struct Problem: Codable, Sendable, Hashable {
 
     /// Decodes a problem.
     ///
-    /// - Throws: `DecodingError` when the document is no object.
+    /// - Throws: `DecodingError` when the document is not an object.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         // A member of another type counts as missing (RFC 9457 §3.1).

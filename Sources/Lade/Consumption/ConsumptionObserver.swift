@@ -1,10 +1,10 @@
 public import Dispatch
 
-/// Counts what calls cost: bytes up and down, heads included, for every exchange and for every call in all.
+/// Counts the bytes sent and received, heads included, for every exchange and in total for every call.
 ///
-/// Exchanges that failed, were cancelled or repeated count like all others; a call's total is told once the call and all of
-/// its exchanges are over, also when nobody waits for it any more. One observer belongs to one service, because calls are
-/// told apart by their number. Source: brief `sptdataloader.txt`, `service-loader.md` §19, policies PL-61.
+/// Exchanges that failed, were cancelled or were sent again count like all others. The total of a call is reported
+/// once, when the call and all of its exchanges have ended, even when its caller has stopped waiting. Use one observer
+/// for each service, because it identifies calls by their number.
 ///
 /// ```swift
 /// let observation = service.observe(with: ConsumptionObserver { total in
@@ -12,38 +12,38 @@ public import Dispatch
 /// })
 /// ```
 public final class ConsumptionObserver: EventSink {
-    /// What one exchange cost.
+    /// The consumption of one exchange.
     public struct Exchange: Sendable {
-        /// The call it belongs to.
+        /// The call that the exchange belongs to.
         public var call: Call.ID
-        /// The attempt it belongs to, from 1 on.
+        /// The number of the attempt that the exchange belongs to, starting at 1.
         public var attempt: Int
-        /// Why it failed; nil when it ended well.
+        /// The error that the exchange failed with; nil when it succeeded.
         public var error: LoadingError?
-        /// Everything that is known of it; bytes on the wire and after decoding apart.
+        /// The measurements of the exchange; they list bytes on the wire and decoded bytes separately.
         public var metrics: Metrics
 
-        /// Bytes up, the head included.
+        /// Bytes sent, the head included.
         public var bytesSent: Int64 { metrics.bytesSent }
-        /// Bytes down, the head included.
+        /// Bytes received, the head included.
         public var bytesReceived: Int64 { metrics.bytesReceived }
     }
 
-    /// What one call cost in all.
+    /// The consumption of one call in total.
     public struct Total: Sendable {
         /// The call.
         public var call: Call.ID
-        /// How many exchanges it took.
+        /// The number of exchanges of the call.
         public var exchanges = 0
-        /// Bytes up, heads included.
+        /// Bytes sent, heads included.
         public var bytesSent: Int64 = 0
-        /// Bytes down, heads included.
+        /// Bytes received, heads included.
         public var bytesReceived: Int64 = 0
-        /// How long it took until the last of its exchanges was over, with every wait and every attempt.
+        /// The time from the start of the call to the end of its last exchange, including waits and retries.
         public var duration: Duration = .zero
-        /// The status it ended with; nil when it failed.
+        /// The status of the answer; nil when the call failed.
         public var status: Status?
-        /// Why it failed; nil when it ended with an answer.
+        /// The error that the call failed with; nil when it ended with an answer.
         public var error: LoadingError?
     }
 
@@ -63,7 +63,8 @@ public final class ConsumptionObserver: EventSink {
     /// Makes an observer.
     ///
     /// - Parameters:
-    ///   - queue: Where to call; nil for the thread at hand, which must not be kept waiting. The main queue by default.
+    ///   - queue: The queue on which the closures are called; the main queue by default. With nil they are called on
+    ///     the current thread, which they must not block.
     ///   - exchange: Called at the end of each exchange.
     ///   - call: Called at the end of each call.
     public init(
@@ -76,7 +77,7 @@ public final class ConsumptionObserver: EventSink {
         callEnded = call
     }
 
-    /// Takes one event.
+    /// Records one event.
     public func record(_ event: Event, of call: Call) {
         switch event {
         case .callStarted:
@@ -112,7 +113,7 @@ public final class ConsumptionObserver: EventSink {
         }
     }
 
-    /// Makes an entry, and tells the total when it was the last.
+    /// Changes the record of a call, and reports the total when this was the last change.
     private func close(_ call: Call, _ enter: (inout Book) -> Void) {
         let (id, now) = (call.id, call.time.now)
         let total = books.withLock { books -> Total? in

@@ -1,16 +1,15 @@
-/// How many bytes header fields have.
+/// The sizes of header fields in bytes.
 ///
-/// `Metrics` has what really went over the wire; these are for comparing with other counters.
+/// `Metrics` reports the bytes that were transferred. These sizes are for comparison with other counters.
 public enum HeaderSize {
-    /// The bytes of the fields on the wire of HTTP/1.1: name, colon, space, value, CR, LF.
+    /// The bytes of the fields in HTTP/1.1: name, colon, space, value, CR, LF.
     public static func onWire(_ headers: Headers) -> Int64 {
         headers.reduce(0) { $0 + Int64($1.name.utf8.count + $1.value.utf8.count + 4) }
     }
 
-    /// The count that the reference (SPTDataLoader) reports: three bytes more than name and value for each field, and
-    /// nothing for a field whose name or value is no text.
+    /// The size that SPTDataLoader reports: the bytes of name and value plus three for each field.
     ///
-    /// `Authorisation: Basic thisismytoken` → 35. Source: `service-loader.md` §19, D-32.
+    /// A field whose name or value is not valid text counts zero bytes. `Authorisation: Basic thisismytoken` counts 35.
     public static func compatible(_ fields: some Sequence<(Any, Any)>) -> Int64 {
         fields.reduce(0) { sum, field in
             guard let name = field.0 as? String, let value = field.1 as? String else { return sum }

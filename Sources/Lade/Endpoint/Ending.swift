@@ -4,24 +4,24 @@
     import Foundation
 #endif
 
-/// What becomes of an answer once it is there.
+/// How a call makes its result from an answer.
 struct Ending<Output: Sendable>: Sendable {
     /// Makes the result of an answer with an acceptable status.
     let make: @Sendable (Response) throws(LoadingError) -> Output
-    /// Adds to the error of an answer with another status what its body says.
+    /// Adds the description in the body to the error of an answer with an unacceptable status.
     let inspect: @Sendable (Response, inout ErrorContext) -> Void
-    /// The statuses that reach ``make``, in place of those that the request or the service names; nil for theirs.
+    /// The statuses that ``make`` receives, in place of those of the request or the service; nil for theirs.
     ///
-    /// A form of call that checks the status by itself widens them here and not in the request: what a request accepts is
-    /// never sent again, so the retries would end with the first refusal.
+    /// A form of call that checks the status by itself accepts more statuses here, and not in the request: an answer
+    /// that the request accepts is not retried.
     var acceptable: StatusSet?
 
-    /// The result of an answer, its status checked first.
+    /// The result of an answer, after its status is checked.
     ///
-    /// - Throws: ``LoadingError/unacceptableStatus(_:_:)`` when it is none of those that count as success.
+    /// - Throws: ``LoadingError/unacceptableStatus(_:_:)`` when the status does not count as success.
     @inline(never)
     func output(of response: Response, acceptable: StatusSet) throws(LoadingError) -> Output {
-        // What did not come over HTTP has no status of its own (client D-15).
+        // An answer that was not received over HTTP has no status to check.
         let isHTTP = response.version != nil || response.request.isHTTP
         guard !isHTTP || acceptable.contains(response.status.code) else {
             var context = ErrorContext(response)
@@ -33,9 +33,9 @@ struct Ending<Output: Sendable>: Sendable {
 }
 
 extension Ending<Response> {
-    /// The answer as it is.
+    /// Returns the answer unchanged.
     static var response: Ending { Ending(make: { response throws(LoadingError) in response }, inspect: { _, _ in }) }
-    /// The answer as it is, whatever its status.
+    /// Returns the answer unchanged, whatever its status.
     static var anyResponse: Ending {
         var ending = Ending.response
         ending.acceptable = StatusSet(0..<1_000)
@@ -44,7 +44,7 @@ extension Ending<Response> {
 }
 
 extension Endpoint {
-    /// The processors of the service over the body, then those of the endpoint.
+    /// Runs the processors of the service on the body, then those of the endpoint.
     func ending(after processors: [any ResponseProcessor<Data, Data>]) -> Ending<LoadedValue<Value>> {
         Ending { response throws(LoadingError) in
             let processed = try response.processed(by: processors)
@@ -85,7 +85,7 @@ extension Endpoint {
 }
 
 extension Response {
-    /// The answer with its body as the service's processors make it.
+    /// The answer with the body that the service's processors return.
     fileprivate func processed(by processors: [any ResponseProcessor<Data, Data>]) throws(LoadingError) -> Response {
         guard !processors.isEmpty, var bytes = body.bytes else { return self }
         do {

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-// Every builder gives a changed copy; the endpoint it was called on stays as it was.
+// Every builder returns a changed copy; the original endpoint does not change.
 extension Endpoint {
     /// The endpoint with its request changed by a closure.
     public func request(_ change: (inout Request) throws -> Void) rethrows -> Endpoint {
@@ -18,12 +18,12 @@ extension Endpoint {
         request { $0.method = method }
     }
 
-    /// The endpoint with a header field in place of every other of that name.
+    /// The endpoint with a header field that replaces all others of that name.
     public func header(_ name: String, _ value: String) -> Endpoint {
         request { $0.headers.set(name, value) }
     }
 
-    /// The endpoint with each of these header fields in place of every other of its name.
+    /// The endpoint with these header fields, each of which replaces all others of its name.
     public func headers(_ headers: Headers) -> Endpoint {
         request { request in
             for field in headers { request.headers.remove(field.name) }
@@ -31,22 +31,22 @@ extension Endpoint {
         }
     }
 
-    /// The endpoint with a query item in place of every other of that name, in the place of the first.
+    /// The endpoint with a query item that replaces all others of that name, at the position of the first.
     ///
-    /// Other items stay exactly as they are written. A nil value removes the items of that name.
+    /// Other items are not re-encoded. A nil value removes the items of that name.
     public func query(_ name: String, _ value: String?) -> Endpoint {
         request { $0.url = $0.url.settingQuery(name, value) }
     }
 
-    /// The endpoint with these query items, each in place of every other of its name.
+    /// The endpoint with these query items, each of which replaces all others of its name.
     public func query(_ items: KeyValuePairs<String, String>) -> Endpoint {
         items.reduce(self) { $0.query($1.key, $1.value) }
     }
 
     /// The endpoint with a body; nil for none.
     ///
-    /// A GET becomes a POST, because content in a GET has no defined meaning (RFC 9110 §9.3.1). ``method(_:)`` after this
-    /// call has the last word.
+    /// A GET becomes a POST, because content in a GET has no defined meaning (RFC 9110 §9.3.1). To send another method,
+    /// call ``method(_:)`` after this.
     public func body(_ body: RequestBody?) -> Endpoint {
         request { request in
             request.body = body
@@ -54,7 +54,7 @@ extension Endpoint {
         }
     }
 
-    /// The endpoint with a value as its body in JSON; a GET becomes a POST (``body(_:)``).
+    /// The endpoint with a value as its JSON body; a GET becomes a POST, as with ``body(_:)``.
     ///
     /// - Throws: `LoadingError.requestBodyFailed(_:_:)` when the value cannot be encoded.
     public func jsonBody(
@@ -68,22 +68,23 @@ extension Endpoint {
         }
     }
 
-    /// The endpoint with other time-outs; see `Request.Timeouts`.
+    /// The endpoint with other time-outs, as described at `Request.Timeouts`.
     public func timeouts(_ change: (inout Request.Timeouts) -> Void) -> Endpoint {
         request { change(&$0.timeouts) }
     }
 
     /// The endpoint with other status codes that count as success.
     ///
-    /// The request's own, when it has any, go first.
+    /// Acceptable statuses of the request itself take precedence.
     public func acceptingStatuses(_ statuses: StatusSet) -> Endpoint {
         var copy = self
         copy.acceptableStatuses = statuses
         return copy
     }
 
-    /// The endpoint whose errors for unacceptable statuses carry what the server says about them, decoded from JSON or by
-    /// the decoder of its ``API``; see ``API/failure(as:)``.
+    /// The endpoint whose errors for unacceptable statuses carry the decoded body of the answer.
+    ///
+    /// The decoder is that of the ``API`` that made the endpoint, otherwise JSON. See ``API/failure(as:)``.
     public func failure<Model: Decodable & Sendable>(as model: Model.Type) -> Endpoint {
         var copy = self
         copy.failureModel = FailureModel(model)
@@ -102,14 +103,14 @@ extension Endpoint {
         request { $0.cacheMode = mode }
     }
 
-    /// The endpoint with the name of who in the app asks.
+    /// The endpoint with the name of the part of the app that sends the request.
     public func sourceIdentifier(_ identifier: String?) -> Endpoint {
         request { $0.sourceIdentifier = identifier }
     }
 }
 
 extension URL {
-    /// The address with a query item set or removed; everything else stays byte for byte.
+    /// The address with a query item set or removed; the rest of the address does not change.
     func settingQuery(_ name: String, _ value: String?) -> URL {
         let whole = absoluteString
         let fragment = whole.firstIndex(of: "#").map { String(whole[$0...]) } ?? ""
@@ -132,7 +133,8 @@ extension URL {
 }
 
 extension StringProtocol {
-    /// The text as a name or value of a query: everything but unreserved characters percent-encoded (RFC 3986 §2.3).
+    /// The text as a name or value of a query: every character that is not unreserved is percent-encoded (RFC 3986
+    /// §2.3).
     var queryEncoded: String {
         utf8.reduce(into: "") { result, byte in
             switch byte {
@@ -147,7 +149,7 @@ extension StringProtocol {
         }
     }
 
-    /// A name of a query as it was before it was written: `+` is a blank in forms.
+    /// The decoded name of a query item: forms encode a space as `+`.
     var removingPlusAndPercentCoding: String {
         String(decoding: String(map { $0 == "+" ? " " : $0 }).percentDecodedBytes, as: UTF8.self)
     }

@@ -4,9 +4,9 @@
     public import Foundation
 #endif
 
-/// Something that can be asked of a server, and how its answer becomes a value.
+/// A request to a server, and the steps that make a value from its answer.
 ///
-/// It starts as raw bytes; each step gives a changed copy:
+/// The value of a new endpoint is the raw body. Each step returns a changed copy:
 ///
 /// ```swift
 /// let show = Endpoint(showURL)
@@ -15,23 +15,22 @@
 /// let value = try await loader.load(show)
 /// ```
 ///
-/// On the way out the request passes the decorators of the service, then those of the endpoint. On the way in the bytes
-/// pass the processors of the service, then those of the endpoint, each getting what the one before made. Source: brief
-/// `bbc-httpclient.txt`, `client-decorators-processors.md` §4, §6, §7.
+/// The decorators of the service change the request first, then those of the endpoint. The processors of the service
+/// handle the body first, then those of the endpoint. Each processor receives the output of the one before.
 public struct Endpoint<Value: Sendable>: Sendable {
-    /// What is sent.
+    /// The request to send.
     ///
-    /// The answer is always received whole: `streamed` delivery is taken for `buffered` with the default limit.
+    /// The answer is always received whole: `streamed` delivery is treated as `buffered` with the default limit.
     public var request: Request
-    /// The status codes that count as success unless the request says otherwise; nil leaves it to the service.
+    /// The status codes that count as success unless the request has its own; nil uses those of the service.
     public var acceptableStatuses: StatusSet?
-    /// Who changes the request before it is sent, in order, after those of the service.
+    /// The decorators that change the request before it is sent, in order, after those of the service.
     public var decorators: [any RequestDecorator] = []
     /// The names of the processors in order, for logs.
     public let processorNames: [String]
 
     let convert: @Sendable (Data, Response) throws -> Value
-    // What decodes unless a builder names another.
+    // The decoder that is used unless a builder sets another.
     var decoder: any BodyDecoder = FastJSONDecoder()
     var failureModel: FailureModel?
 
@@ -49,13 +48,13 @@ public struct Endpoint<Value: Sendable>: Sendable {
         self.convert = convert
     }
 
-    /// Runs the processors over an answer that was received whole; its status is not looked at.
+    /// Runs the processors on an answer that was received whole, without checking its status.
     ///
-    /// - Parameter response: An answer with a complete body, as buffered delivery gives it.
-    /// - Returns: What the last processor made.
-    /// - Throws: `LoadingError.decoding(_:_:)` with what the processor threw, the status, the headers and the beginning
-    ///   of the body; a `LoadingError` of a processor as it is; `LoadingError.invalidRequest(_:_:)` for a body that is
-    ///   still a stream.
+    /// - Parameter response: An answer with a complete body, as buffered delivery returns it.
+    /// - Returns: The output of the last processor.
+    /// - Throws: `LoadingError.decoding(_:_:)` with the error of the processor, the status, the headers and the
+    ///   beginning of the body. A `LoadingError` of a processor is thrown unchanged.
+    ///   `LoadingError.invalidRequest(_:_:)` when the body is a stream.
     public func value(from response: Response) throws(LoadingError) -> Value {
         guard let bytes = response.body.bytes else {
             throw .invalidRequest(.unsupportedFeature("processing of streamed bodies"), ErrorContext(response.request))
@@ -69,7 +68,7 @@ public struct Endpoint<Value: Sendable>: Sendable {
         }
     }
 
-    /// The request as it goes into the chain.
+    /// The request as the interceptor chain receives it.
     var prepared: Request {
         var prepared = request
         if prepared.delivery == .streamed { prepared.delivery = .buffered(limit: Request.defaultBufferLimit) }
@@ -87,12 +86,12 @@ extension Endpoint where Value == Data {
 
     /// Makes an endpoint with a method, whose value is the raw body.
     ///
-    /// - Throws: `LoadingError.invalidRequest(_:_:)` for a text that is no address.
+    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is not a valid URL.
     public init(_ method: Method, _ address: String) throws(LoadingError) {
         self.init(try Request(method, address))
     }
 
-    /// Makes an endpoint of a request, whose value is the raw body.
+    /// Makes an endpoint from a request, whose value is the raw body.
     public init(_ request: Request) {
         self.init(request: request, acceptableStatuses: nil, decorators: [], processorNames: []) { data, _ in data }
     }
@@ -104,7 +103,7 @@ extension Endpoint where Value == Data {
 
     /// Makes an endpoint that gets an address, whose value is the raw body.
     ///
-    /// - Throws: `LoadingError.invalidRequest(_:_:)` for a text that is no address.
+    /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is not a valid URL.
     public init(_ address: String) throws(LoadingError) {
         self.init(try Request(address))
     }
@@ -115,14 +114,14 @@ extension Endpoint: CustomStringConvertible {
     public var description: String { ([request.description] + processorNames).joined(separator: " → ") }
 }
 
-/// A value and the answer it was made from.
+/// A value and the answer that it was made from.
 public struct LoadedValue<Value: Sendable>: Sendable {
-    /// What the endpoint's processors made of the body.
+    /// The output of the endpoint's processors.
     public var value: Value
-    /// The answer: status, headers, the body after the service's processors, the request that was answered.
+    /// The answer: status, headers, the body that the service's processors return, and the request as it was sent.
     public var response: Response
 
-    /// Puts the two together.
+    /// Makes a loaded value from its parts.
     public init(value: Value, response: Response) {
         self.value = value
         self.response = response
@@ -130,10 +129,10 @@ public struct LoadedValue<Value: Sendable>: Sendable {
 }
 
 extension ErrorContext {
-    /// The most bytes of an answer's body that an error keeps: 64 KiB.
+    /// The largest number of bytes of an answer's body that an error keeps: 64 KiB.
     static let bodyLimit = 64 << 10
 
-    /// What is known once an answer is there: its request, status, headers and the beginning of its body.
+    /// The context of an error after an answer: its request, status, headers and the beginning of its body.
     init(_ response: Response) {
         self.init(response.request)
         status = response.status

@@ -4,19 +4,19 @@
     public import Foundation
 #endif
 
-/// What one run of a request has brought: the request, the answer if there was one, a value, an error.
+/// The result of loading a request once: the request, the answer if one arrived, a value, an error.
 ///
-/// Success has a value and an answer. A failure has an error, and the answer when one arrived. Neither value nor error is
-/// there when a refused status is let through, and when a parser makes nothing of the body. Both are there when a page was
-/// loaded and the next one cannot be followed.
+/// A success has a value and an answer. A failure has an error, and an answer when one arrived. Both value and error
+/// are nil when an unacceptable status is let through, or a parser returns nil. Both are set when a page was loaded and
+/// the next page cannot be followed.
 public struct Outcome<Value: Sendable, Failure: Error>: Sendable {
-    /// What was asked for.
+    /// The request.
     public var request: Request
-    /// The answer; there also when its status or a validator made it a failure, nil when none had arrived.
+    /// The answer, also when its status or a validator caused the failure; nil when none arrived.
     public var response: Response?
-    /// What was made of the answer; nil after a failure.
+    /// The value made from the answer; nil after a failure.
     public var value: Value?
-    /// Why the run failed; nil after a success.
+    /// The error of a failure; nil after a success.
     public var error: Failure?
 
     /// Makes an outcome from its parts.
@@ -27,13 +27,13 @@ public struct Outcome<Value: Sendable, Failure: Error>: Sendable {
         self.error = error
     }
 
-    /// The raw body, when there was an answer.
+    /// The raw body; nil when no answer arrived.
     public var data: Data? { response?.body.bytes }
 }
 
-/// How a ``LoadRequest`` ended for one of its handlers.
+/// The result of a ``LoadRequest`` for one of its handlers.
 ///
-/// The error is a `LoadingError`, or what a validator or serialiser threw.
+/// The error is a `LoadingError`, or the error that a validator or serialiser threw.
 public typealias LoadOutcome<Value: Sendable> = Outcome<Value, any Error>
 
 extension Outcome where Failure == any Error {
@@ -45,10 +45,10 @@ extension Outcome where Failure == any Error {
         }
     }
 
-    /// The value, or why there is none.
+    /// The value, or the error.
     public var result: Result<Value, any Error> { Result { try get() } }
 
-    /// The value, or the error thrown.
+    /// Returns the value, or throws the error.
     ///
     /// - Throws: ``error``; ``ProcessingFault/emptyBody`` for an outcome without either.
     public func get() throws -> Value {

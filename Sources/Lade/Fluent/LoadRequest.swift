@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A request under construction that is sent when somebody first wants its answer.
+/// A request that is configured step by step, and sent when its first handler is attached or it is first awaited.
 ///
 /// ```swift
 /// loader.request(showURL)
@@ -12,11 +12,12 @@
 ///     .responseDecodable(Show.self) { outcome in display(outcome.result) }
 /// ```
 ///
-/// It is sent once, however many handlers it has, and tells each of them once, in the order they were attached; one that is
-/// attached afterwards is told at once. A cancelled request tells them so. Builders return the same object. New code has
-/// less to write with `load(_:)` of an ``Endpoint``. Source: `service-loader.md` §22, D-34, D-35, D-38.
+/// The request is sent once, however many handlers it has. Each handler is called once, in the order of attachment. A
+/// handler that is attached after the end is scheduled immediately. After a cancellation, handlers receive
+/// `LoadingError.cancelled`. Builders return the same object. In new code, prefer `load(_:)` with an ``Endpoint``,
+/// which is shorter.
 public final class LoadRequest: Sendable {
-    /// Looks at an answer and throws when it is not good.
+    /// Checks an answer, and throws when it is not acceptable.
     public typealias Validator = @Sendable (Response) throws -> Void
 
     private struct Ended {
@@ -37,7 +38,9 @@ public final class LoadRequest: Sendable {
         var request: Request
         var statuses: StatusSet?
         var validators: [Validator] = []
-        /// They get the request: one that held it would keep it for good when its loader goes away before it ends.
+        /// Handlers that receive the request as a parameter.
+        ///
+        /// A handler that captured the request would keep it forever when the loader is released before the end.
         var handlers: [Handler] = []
         var isCancelled = false
     }
@@ -54,18 +57,18 @@ public final class LoadRequest: Sendable {
         defaultStatuses = loader.account.service.settings.acceptableStatuses
     }
 
-    /// What is asked for, or will be.
+    /// The request that is or will be sent.
     public var request: Request { state.withLock { $0.request } }
 
-    /// Whether it was cancelled before its end.
+    /// Whether the request was cancelled before its end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     // MARK: - Building
 
-    /// Changes the request, as long as it has not been sent; later changes have no effect.
+    /// Changes the request until it is sent; later changes have no effect.
     @discardableResult
     public func modify(_ change: (inout Request) throws -> Void) rethrows -> Self {
-        // The closure is the caller's: it must not run under the lock (D-35).
+        // The closure is the caller's code and must not run under the lock.
         var request = request
         try change(&request)
         state.withLock { [request] state in
@@ -74,23 +77,24 @@ public final class LoadRequest: Sendable {
         return self
     }
 
-    /// Adds a validator; they run in order, once the status is found good, and the first that throws ends it.
+    /// Adds a validator.
     ///
-    /// One that is added after the end has no effect.
+    /// Validators run in order after the status was accepted. The first that throws ends the request with its error. A
+    /// validator that is added after the end has no effect.
     @discardableResult
     public func validate(_ validator: @escaping Validator) -> Self {
         state.withLock { $0.validators.append(validator) }
         return self
     }
 
-    /// Accepts these statuses in place of those that the request or the service names.
+    /// Accepts these statuses in place of those of the request or the service.
     @discardableResult
     public func validateStatus(in statuses: StatusSet) -> Self {
         state.withLock { $0.statuses = statuses }
         return self
     }
 
-    /// Accepts every status, so that only validators judge the answer.
+    /// Accepts every status, so that only validators can refuse the answer.
     @discardableResult
     public func acceptingAnyStatus() -> Self {
         validateStatus(in: .all)
@@ -98,19 +102,19 @@ public final class LoadRequest: Sendable {
 
     // MARK: - Handlers
 
-    /// Tells a handler when the answer is there; its body may be anything.
+    /// Attaches a handler that receives the answer, whatever its body.
     @discardableResult
     public func response(_ handler: @escaping @Sendable (LoadOutcome<Void>) -> Void) -> Self {
         attach({ _ in () }, handler)
     }
 
-    /// Tells a handler the body; an empty one is an error.
+    /// Attaches a handler that receives the body; an empty body is an error.
     @discardableResult
     public func responseData(_ handler: @escaping @Sendable (LoadOutcome<Data>) -> Void) -> Self {
         response(processedBy: BodyProcessor(), handler)
     }
 
-    /// Tells a handler a value that is decoded from the body.
+    /// Attaches a handler that receives a value decoded from the body.
     @discardableResult
     public func responseDecodable<Value: Decodable & Sendable>(
         _ type: Value.Type,
@@ -120,13 +124,13 @@ public final class LoadRequest: Sendable {
         response(processedBy: DecodingProcessor(type, decoder: decoder), handler)
     }
 
-    /// Tells a handler the JSON that the body is, fragments included; an empty body is an error.
+    /// Attaches a handler that receives the body parsed as JSON, fragments included; an empty body is an error.
     @discardableResult
     public func responseJSON(_ handler: @escaping @Sendable (LoadOutcome<JSONValue>) -> Void) -> Self {
         response(processedBy: RequiredJSONProcessor(), handler)
     }
 
-    /// Tells a handler what a processor makes of the body.
+    /// Attaches a handler that receives the output of a processor for the body.
     @discardableResult
     public func response<Value: Sendable>(
         processedBy processor: some ResponseProcessor<Data, Value>,
@@ -142,7 +146,7 @@ public final class LoadRequest: Sendable {
         await awaited { response($0) }
     }
 
-    /// Sends the request and waits for what a processor makes of the body; cancelling the task cancels the request.
+    /// Sends the request and waits for the output of a processor for the body; cancelling the task cancels the request.
     public func outcome<Value: Sendable>(
         processedBy processor: some ResponseProcessor<Data, Value>
     ) async -> LoadOutcome<Value> {
@@ -162,7 +166,7 @@ public final class LoadRequest: Sendable {
         await outcome(processedBy: DecodingProcessor(type, decoder: decoder))
     }
 
-    /// Sends the request and waits for the JSON of the body; cancelling the task cancels the request.
+    /// Sends the request and waits for the body parsed as JSON; cancelling the task cancels the request.
     public func jsonOutcome() async -> LoadOutcome<JSONValue> {
         await outcome(processedBy: RequiredJSONProcessor())
     }
@@ -170,7 +174,7 @@ public final class LoadRequest: Sendable {
     private func awaited<Value: Sendable>(
         _ attach: (@escaping @Sendable (LoadOutcome<Value>) -> Void) -> LoadRequest
     ) async -> LoadOutcome<Value> {
-        // Whoever awaits must be told an end, and a loader that goes away tells none: it stays until then.
+        // The continuation must be resumed, and a released loader reports no ending: the loader is kept until then.
         let loader = loader
         defer { withExtendedLifetime(loader) {} }
         return await withTaskCancellationHandler {
@@ -184,9 +188,9 @@ public final class LoadRequest: Sendable {
 
     // MARK: - Running
 
-    /// Cancels the request: handlers that have not been told of an end, and those that come later, are told of this one.
+    /// Cancels the request: pending and later handlers receive `LoadingError.cancelled`.
     ///
-    /// Does nothing after its end.
+    /// Has no effect after the end of the request.
     public func cancel() {
         let (handle, handlers, error) = state.withLock { state -> (LoadHandle?, [Handler], Ended) in
             let ended = Ended(error: LoadingError.cancelled(ErrorContext(state.request)))
@@ -243,10 +247,10 @@ public final class LoadRequest: Sendable {
             return end(Ended(error: LoadingError.cancelled(ErrorContext(request))))
         }
         var (sent, statuses) = state.withLock { ($0.request, $0.statuses) }
-        // What the caller accepts is an answer, and is not sent again.
+        // A status that the caller accepts is not retried.
         if let statuses { sent.acceptableStatuses = statuses }
         if sent.delivery == .streamed { sent.delivery = .buffered(limit: Request.defaultBufferLimit) }
-        // The status is checked here, so that the answer stays reachable whatever it is.
+        // The status is checked here, so that handlers receive the answer whatever its status.
         let handle = loader.core.start(sent, .anyResponse, on: executor) { [self] result in
             switch result {
             case .success(let response): end(judged(response))
@@ -291,13 +295,13 @@ public final class LoadRequest: Sendable {
 }
 
 extension Loader {
-    /// Begins a request that is sent when its first handler is attached.
+    /// Makes a request that is sent when its first handler is attached.
     ///
     /// - Parameters:
     ///   - url: The address.
-    ///   - sourceIdentifier: Who in the app asks, for logs.
+    ///   - sourceIdentifier: The name of the part of the app that sends the request, for logs.
     ///   - executor: Where handlers, validators and serialisers run; the main actor by default.
-    /// - Returns: The request; the loader does not hold it before it is sent.
+    /// - Returns: The request; the loader does not keep it until it is sent.
     public func request(
         _ url: URL,
         sourceIdentifier: String? = nil,
@@ -308,20 +312,20 @@ extension Loader {
         return LoadRequest(request, loader: self, executor: executor)
     }
 
-    /// Begins a request that is sent when its first handler is attached.
+    /// Makes a request that is sent when its first handler is attached.
     public func request(_ request: Request, on executor: CompletionExecutor = .main) -> LoadRequest {
         LoadRequest(request, loader: self, executor: executor)
     }
 }
 
-/// Gives the bytes as they are; none are an error.
+/// Returns the bytes unchanged; an empty body is an error.
 public struct BodyProcessor: ResponseProcessor {
     /// Makes the processor.
     public init() {}
 
-    /// Gives the bytes.
+    /// Returns the bytes.
     ///
-    /// - Throws: ``ProcessingFault/emptyBody`` when there are none.
+    /// - Throws: ``ProcessingFault/emptyBody`` when the body is empty.
     public func process(_ input: Data, of response: Response) throws -> Data {
         guard !input.isEmpty else { throw ProcessingFault.emptyBody }
         return input
@@ -333,9 +337,10 @@ public struct RequiredJSONProcessor: ResponseProcessor {
     /// Makes the processor.
     public init() {}
 
-    /// Parses the bytes.
+    /// Parses the bytes as JSON.
     ///
-    /// - Throws: ``ProcessingFault/emptyBody`` without bytes, `JSONFault` saying where the text is no JSON.
+    /// - Throws: ``ProcessingFault/emptyBody`` when the body is empty; `JSONFault` with the position at which the JSON
+    ///   is invalid.
     public func process(_ input: Data, of response: Response) throws -> JSONValue {
         guard !input.isEmpty else { throw ProcessingFault.emptyBody }
         return try JSONValue(parsing: input)

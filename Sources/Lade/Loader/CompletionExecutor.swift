@@ -1,21 +1,21 @@
 public import Dispatch
 
-/// Where a loader calls back.
+/// Where a loader runs the closures of its callers.
 public struct CompletionExecutor: Sendable {
-    /// Runs a closure there and returns when it has run.
+    /// Runs a closure and returns when it has run.
     package let run: @Sendable (@escaping @Sendable () -> Void) async -> Void
-    /// Runs a closure there some time after.
+    /// Schedules a closure and returns without waiting for it.
     let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// The main actor; never within the call that asked.
+    /// The main actor; closures never run before the method that schedules them returns.
     public static let main = CompletionExecutor { work in
         await MainActor.run { work() }
     } schedule: { work in
-        // Ends by itself after one closure, so nobody needs to own it.
+        // The task ends after one closure and needs no owner.
         Task { @MainActor in work() }
     }
 
-    /// The task that the call runs in: any thread.
+    /// The task that the call runs in, on any thread.
     ///
     /// For closures that are quick and never block.
     public static let anywhere = CompletionExecutor { work in
@@ -24,7 +24,7 @@ public struct CompletionExecutor: Sendable {
         work()
     }
 
-    /// A dispatch queue; on a concurrent one the closures of different calls may run at once.
+    /// A dispatch queue; on a concurrent queue, the closures of different calls may run concurrently.
     public static func queue(_ queue: DispatchQueue) -> CompletionExecutor {
         CompletionExecutor(scheduling: { work in queue.async(execute: work) })
     }
@@ -34,15 +34,15 @@ public struct CompletionExecutor: Sendable {
         CompletionExecutor { work in
             await run(work, isolatedTo: actor)
         } schedule: { work in
-            // Ends by itself after one closure, so nobody needs to own it.
+            // The task ends after one closure and needs no owner.
             Task { await run(work, isolatedTo: actor) }
         }
     }
 
-    /// Anything that runs closures.
+    /// Any function that runs closures.
     ///
-    /// - Parameter schedule: Takes a closure that it must run exactly once, at any time and on any thread. The closures of
-    ///   one call come one after the other.
+    /// - Parameter schedule: Receives a closure and must run it exactly once, at any time and on any thread. The
+    ///   closures of one call are scheduled one after the other.
     public init(scheduling schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.schedule = schedule
         run = { work in

@@ -1,6 +1,6 @@
-/// A call that will call back: what it is, and the means to cancel it.
+/// A call whose ending is reported to a closure or a delegate: its request, and a method to cancel it.
 ///
-/// Letting go of it changes nothing: the call belongs to its loader. Source: `service-loader.md` §13.
+/// Releasing the handle does not cancel the call, which belongs to its loader.
 public final class LoadHandle: Work {
     private struct State {
         var isCancelled = false
@@ -10,9 +10,9 @@ public final class LoadHandle: Work {
     }
 
     private let state = Locked(State())
-    /// The identity of the call; no other has it, also when the same request is asked twice.
+    /// The identity of the call, which is unique even when the same request is sent twice.
     public let id: Call.ID
-    /// What was asked for.
+    /// The request of the call.
     public let request: Request
 
     init(id: Call.ID, request: Request) {
@@ -22,15 +22,15 @@ public final class LoadHandle: Work {
 
     var asked: Request? { request }
 
-    /// Whether it was cancelled before its end.
+    /// Whether the call was cancelled before its end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Whether its ending has not been told yet.
+    /// Whether the ending has not been reported yet.
     public var isRunning: Bool { state.withLock { !$0.isEnded } }
 
-    /// Ends the call: bytes stop, and the only thing still told is that it was cancelled.
+    /// Cancels the call: the transfer ends, and the only further report is the cancellation.
     ///
-    /// Does nothing after its end or when repeated.
+    /// Has no effect after the end, or when called again.
     public func cancel() {
         let task = state.withLock { state -> Task<Void, Never>? in
             guard !state.isEnded, !state.isCancelled else { return nil }
@@ -40,7 +40,7 @@ public final class LoadHandle: Work {
         task?.cancel()
     }
 
-    /// Takes the task that makes the call; it owns it until its end.
+    /// Stores the task that makes the call; the handle owns it until the end of the call.
     func attach(_ task: Task<Void, Never>) {
         let isCancelled = state.withLock { state in
             if !state.isEnded { state.task = task }
@@ -49,15 +49,15 @@ public final class LoadHandle: Work {
         if isCancelled { task.cancel() }
     }
 
-    /// Its place in the group of its loader; nil when it got none.
+    /// The slot in the group of its loader; nil when the group was closed.
     var seat: WorkGroup.Seat? {
         get { state.withLock { $0.seat } }
         set { state.withLock { $0.seat = newValue } }
     }
 
-    /// Takes the one ending of the call.
+    /// Records the only ending of the call.
     ///
-    /// - Returns: What is to be told; nil when an ending was told before.
+    /// - Returns: The ending to report; nil when an ending was recorded before.
     func settle<Output>(_ result: Result<Output, LoadingError>) -> Result<Output, LoadingError>? {
         state.withLock { state in
             guard !state.isEnded else { return nil }
@@ -67,6 +67,6 @@ public final class LoadHandle: Work {
         }
     }
 
-    /// Whether events before the ending may still be told.
+    /// Whether events before the ending may still be reported.
     var isExpected: Bool { state.withLock { !$0.isEnded && !$0.isCancelled } }
 }

@@ -2,9 +2,10 @@ extension Loader {
     /// Loads a response and calls back on the main actor.
     ///
     /// - Parameters:
-    ///   - request: What to ask for; it is received whole unless its delivery is `streamed`.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
-    /// - Returns: What cancels the call.
+    ///   - request: The request; the answer is received whole unless the delivery is `streamed`.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///     first.
+    /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func load(
         _ request: Request,
@@ -13,13 +14,14 @@ extension Loader {
         load(request, on: .main) { result in MainActor.assumeIsolated { completion(result) } }
     }
 
-    /// Loads a response and calls back where the caller wants.
+    /// Loads a response and calls back on an executor.
     ///
     /// - Parameters:
-    ///   - request: What to ask for; it is received whole unless its delivery is `streamed`.
+    ///   - request: The request; the answer is received whole unless the delivery is `streamed`.
     ///   - executor: Where to call back.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
-    /// - Returns: What cancels the call.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///     first.
+    /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func load(
         _ request: Request,
@@ -32,9 +34,10 @@ extension Loader {
     /// Loads the value of an endpoint and calls back on the main actor.
     ///
     /// - Parameters:
-    ///   - endpoint: What to ask for.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
-    /// - Returns: What cancels the call.
+    ///   - endpoint: The endpoint to load.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///     first.
+    /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func load<Value>(
         _ endpoint: Endpoint<Value>,
@@ -43,13 +46,14 @@ extension Loader {
         load(endpoint, on: .main) { result in MainActor.assumeIsolated { completion(result) } }
     }
 
-    /// Loads the value of an endpoint and calls back where the caller wants.
+    /// Loads the value of an endpoint and calls back on an executor.
     ///
     /// - Parameters:
-    ///   - endpoint: What to ask for.
+    ///   - endpoint: The endpoint to load.
     ///   - executor: Where to call back.
-    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; never called when the loader goes away.
-    /// - Returns: What cancels the call.
+    ///   - completion: Called exactly once, also with `LoadingError.cancelled`; not called when the loader is released
+    ///     first.
+    /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func load<Value>(
         _ endpoint: Endpoint<Value>,
@@ -61,14 +65,14 @@ extension Loader {
         }
     }
 
-    /// Sends what an endpoint asks and calls one of two closures, each of which may be absent.
+    /// Sends the request of an endpoint and calls one of two closures, each of which may be nil.
     ///
     /// - Parameters:
-    ///   - endpoint: What to ask for.
+    ///   - endpoint: The endpoint to load.
     ///   - executor: Where to call back; the main actor by default.
-    ///   - success: Called with the request and the answer; nil when nobody wants to know.
-    ///   - failure: Called with the request and the error, cancellation included; nil when nobody wants to know.
-    /// - Returns: What cancels the call. Source: brief `bbc-httpclient.txt`, `client-decorators-processors.md` §3.
+    ///   - success: Called with the request and the answer; nil for no call.
+    ///   - failure: Called with the request and the error, cancellation included; nil for no call.
+    /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func send<Value>(
         _ endpoint: Endpoint<Value>,
@@ -90,7 +94,7 @@ extension Loader {
 }
 
 extension LoaderCore {
-    /// Makes a call in a task of its own, which belongs to the handle, and tells its ending.
+    /// Makes a call in a task of its own, which belongs to the handle, and reports its ending.
     func start<Output>(
         _ request: Request,
         _ ending: Ending<Output>,
@@ -108,10 +112,10 @@ extension LoaderCore {
     /// Registers a call, then starts its task.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
+    ///   - request: The request to send.
     ///   - work: Makes the call.
-    ///   - refused: What happens instead when the request cannot be sent, or nothing may be asked any more.
-    /// - Returns: What cancels the call.
+    ///   - refused: Runs instead when the request is invalid or the group is closed.
+    /// - Returns: A handle that can cancel the call.
     func start(
         _ request: Request,
         _ work: @escaping @Sendable (LoadHandle, Call) async -> Void,
@@ -137,7 +141,7 @@ extension LoaderCore {
         return handle
     }
 
-    /// Tells the ending of a call, once, unless nobody is there any more.
+    /// Reports the ending of a call once, unless the loader was released.
     func tell<Output: Sendable>(
         _ result: Result<Output, LoadingError>,
         of handle: LoadHandle,

@@ -4,34 +4,35 @@
     import Foundation
 #endif
 
-/// Who is told of a loader's performed calls, and where.
+/// The delegate of a loader, and the executor on which it is notified.
 struct Delegation {
     weak var delegate: (any LoaderDelegate)?
     var executor = CompletionExecutor.main
 }
 
 extension Loader {
-    /// Who is told of performed calls; held weakly.
+    /// The delegate that is notified of performed calls; held weakly.
     ///
-    /// Calls keep the one they were performed with.
+    /// A call notifies the delegate that was set when the call was performed.
     public var delegate: (any LoaderDelegate)? {
         get { delegation.withLock { $0.delegate } }
         set { delegation.withLock { $0.delegate = newValue } }
     }
 
-    /// Where the delegate is told; the main actor by default.
+    /// Where the delegate is notified; the main actor by default.
     public var delegateExecutor: CompletionExecutor {
         get { delegation.withLock { $0.executor } }
         set { delegation.withLock { $0.executor = newValue } }
     }
 
-    /// Loads a request and tells the delegate.
+    /// Loads a request and notifies the delegate.
     ///
-    /// A request with `streamed` delivery is told in chunks when the delegate consents; without consent it fails with
-    /// `LoadingError.invalidRequest` and nothing is sent. Source: `service-loader.md` §5, §16.
+    /// A body with `streamed` delivery is passed to the delegate in chunks when
+    /// ``LoaderDelegate/loaderSupportsChunks(_:)`` returns true. Otherwise the call fails with
+    /// `LoadingError.invalidRequest`, and nothing is sent.
     ///
-    /// - Parameter request: What to ask for; later changes of the caller's copy have no effect.
-    /// - Returns: What cancels the call.
+    /// - Parameter request: The request; later changes of the caller's copy have no effect.
+    /// - Returns: A handle that can cancel the call.
     @discardableResult
     public func perform(_ request: Request) -> LoadHandle {
         let (delegate, executor) = delegation.withLock { ($0.delegate, $0.executor) }
@@ -61,7 +62,7 @@ extension Loader {
     }
 }
 
-/// Tells a delegate of one call, while loader and delegate are there.
+/// Notifies a delegate of one call, until the loader or the delegate is released.
 private final class Announcer: Sendable {
     private weak let loader: Loader?
     private weak let delegate: (any LoaderDelegate)?
@@ -75,9 +76,9 @@ private final class Announcer: Sendable {
         self.group = group
     }
 
-    /// Tells the head and the chunks of a streamed answer.
+    /// Reports the head and the chunks of a streamed answer.
     ///
-    /// - Returns: The result with an empty body, or what broke the body.
+    /// - Returns: The result with an empty body, or the error that ended the body.
     func streamed(
         _ result: Result<Response, LoadingError>,
         of handle: LoadHandle
@@ -98,7 +99,7 @@ private final class Announcer: Sendable {
         return .success(head)
     }
 
-    /// Tells the ending of the call.
+    /// Reports the ending of the call.
     func tell(_ result: Result<Response, LoadingError>, of handle: LoadHandle) async {
         await executor.run { [self] in
             let settled = handle.settle(result)

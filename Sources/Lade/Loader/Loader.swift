@@ -4,18 +4,18 @@
     public import Foundation
 #endif
 
-/// The view level: loads things for a screen, a job, a scope.
+/// Loads data for one screen, job or scope, and owns the calls it makes.
 ///
-/// It owns the work it has started. When the last reference to it is released, all of that is cancelled: bytes stop, slots
-/// are released, and nothing calls back. An awaited call is a reference, too: `await loader.load(…)` holds the loader until
-/// it returns, so it ends with its task or by ``cancelAllLoads()``, and not by releasing the loader. Hold a loader where
-/// what it loads is shown, and let nothing else hold it. It keeps its account, and that its service.
+/// When the last reference to a loader is released, its calls are cancelled: transfers end, slots are released, and no
+/// closure or delegate is called. An awaited call keeps a reference: `await loader.load(…)` holds the loader until it
+/// returns, so it is cancelled through its task or by ``cancelAllLoads()``, not by releasing the loader. Keep the only
+/// reference to a loader where its results are shown. A loader keeps its account, and the account keeps its service.
 ///
 /// ```swift
 /// let show = try await loader.load(Endpoint(showURL).decoding(Show.self))
 /// ```
 public final class Loader: Sendable {
-    /// The most bytes of a refused answer's body that its error keeps: 64 KiB.
+    /// The largest number of bytes of a refused answer's body that its error keeps: 64 KiB.
     public static let errorBodyLimit = ErrorContext.bodyLimit
 
     let core: LoaderCore
@@ -25,9 +25,9 @@ public final class Loader: Sendable {
         core = LoaderCore(account: account)
     }
 
-    /// Makes a loader of a service of its own, for a program that needs one account and no second loader.
+    /// Makes a loader with a service of its own, for a program that needs one account and no second loader.
     ///
-    /// Several loaders share a pool of connections, rate limits and cookies by ``Account/makeLoader()``.
+    /// To share connections, rate limits and cookies between loaders, use ``Account/makeLoader()``.
     ///
     /// - Parameter settings: The settings of the service.
     /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used.
@@ -39,24 +39,25 @@ public final class Loader: Sendable {
         core.group.dissolve()
     }
 
-    /// Who the calls are made for.
+    /// The account that the calls are made for.
     public var account: Account { core.account }
 
-    /// What is asked for now, in the order it was asked: calls that are awaited, calls that will call back, and bodies being streamed.
+    /// The requests in flight, in the order in which they were made: awaited calls, calls that report to a closure or a
+    /// delegate, and streamed bodies.
     public var currentRequests: [Request] { core.group.requests }
 
-    /// Ends everything that is under way as cancelled; the loader stays usable.
+    /// Cancels everything in flight; the loader stays usable.
     public func cancelAllLoads() {
         core.group.cancelMembers()
     }
 
-    /// Loads a response through the whole chain.
+    /// Loads a response through the interceptor chain.
     ///
-    /// - Parameter request: What to ask for. With `streamed` delivery the head is returned as soon as it is there, and the
-    ///   body ends as cancelled with the loader; ``withResponse(to:_:)`` bounds it to a scope.
+    /// - Parameter request: The request. With `streamed` delivery this method returns when the head has arrived, and
+    ///   the body is cancelled when the loader is released. To bound the body to a scope, use ``withResponse(to:_:)``.
     /// - Returns: A response whose status is acceptable.
-    /// - Throws: `LoadingError.unacceptableStatus` with headers and the beginning of the body for a status
-    ///   outside the acceptable ones; otherwise what the chain throws. Cancelling the task ends the call.
+    /// - Throws: `LoadingError.unacceptableStatus` with the headers and the beginning of the body for an unacceptable
+    ///   status; otherwise the error of the chain. Cancelling the task cancels the call.
     @concurrent
     public func load(_ request: Request) async throws(LoadingError) -> Response {
         try await core.perform(request, .response)
@@ -64,9 +65,9 @@ public final class Loader: Sendable {
 
     /// Loads the value of an endpoint.
     ///
-    /// - Throws: `LoadingError.unacceptableStatus` for a status outside the acceptable ones, with what the processors
-    ///   made of the body in its context; `LoadingError.decoding` when a processor fails; otherwise what the chain
-    ///   throws. Cancelling the task ends the call.
+    /// - Throws: `LoadingError.unacceptableStatus` for an unacceptable status, with the processed body in its context;
+    ///   `LoadingError.decoding` when a processor fails; otherwise the error of the chain. Cancelling the task cancels
+    ///   the call.
     @concurrent
     public func load<Value>(_ endpoint: Endpoint<Value>) async throws(LoadingError) -> Value {
         try await loadValue(of: endpoint).value
@@ -78,7 +79,7 @@ public final class Loader: Sendable {
     /// let show: Show = try await loader.load(api.get("shows", id))
     /// ```
     ///
-    /// The decoder is that of the ``API`` which made the endpoint, otherwise JSON. An empty body is an error.
+    /// The decoder is that of the ``API`` that made the endpoint, otherwise JSON. An empty body is an error.
     ///
     /// - Throws: The same as `load(_:)` of an endpoint that decodes.
     @_disfavoredOverload
@@ -87,7 +88,7 @@ public final class Loader: Sendable {
         try await loadValue(of: endpoint.decoding(Value.self)).value
     }
 
-    /// Loads the value of an endpoint, and gives the response with it.
+    /// Loads the value of an endpoint, and returns the response with it.
     ///
     /// - Throws: The same as `load(_:)` of an endpoint.
     @concurrent
@@ -95,7 +96,9 @@ public final class Loader: Sendable {
         try await core.perform(endpoint.prepared, ending(of: endpoint))
     }
 
-    /// Streams a response within a scope: when the scope is left, however that happens, the exchange is over.
+    /// Streams a response within a scope.
+    ///
+    /// The exchange ends when the closure returns or throws.
     ///
     /// ```swift
     /// let size = try await loader.withResponse(to: request) { response in
@@ -106,10 +109,10 @@ public final class Loader: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - request: What to ask for; its delivery is taken for `streamed`.
-    ///   - body: Reads as much of the response as it wants.
+    ///   - request: The request; its delivery is treated as `streamed`.
+    ///   - body: Reads the response, in whole or in part.
     /// - Returns: What the closure returns.
-    /// - Throws: The same as `load(_:)` of a request, and what the closure throws.
+    /// - Throws: The errors of `load(_:)` for a request, and the error that the closure throws.
     public func withResponse<Output>(
         to request: Request,
         _ body: (Response) async throws -> Output

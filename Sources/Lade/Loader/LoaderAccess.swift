@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// What a request handle uses of a loader without keeping it: letting go of the loader still ends its work.
+/// Access to the calls of a loader that does not keep the loader, so that releasing the loader still ends its work.
 package struct LoaderAccess: Sendable {
     private let core: LoaderCore
 
@@ -13,22 +13,22 @@ package struct LoaderAccess: Sendable {
         core = loader.core
     }
 
-    /// Whether the loader is gone, so that nobody is to be told of anything any more.
+    /// Whether the loader was released, so that nothing may be reported any more.
     package var isGone: Bool { core.group.isSilent }
 
-    /// Loads the answer to an endpoint's request, whatever its status; nothing is made of its body.
+    /// Loads the answer to an endpoint's request, whatever its status, without running processors.
     @concurrent
     package func answer<Value>(to endpoint: Endpoint<Value>) async throws(LoadingError) -> Response {
         try await core.perform(endpoint.prepared, .anyResponse)
     }
 
-    /// Makes the value of an answer: the processors of the service, then those of the endpoint.
+    /// Makes the value from an answer: runs the processors of the service, then those of the endpoint.
     package func value<Value>(of endpoint: Endpoint<Value>, from response: Response) throws(LoadingError) -> Value {
         try endpoint.ending(after: core.account.service.settings.processors).make(response).value
     }
 }
 
 extension Response {
-    /// Whether its status says anything: what did not come over HTTP has none of its own.
+    /// Whether the status is meaningful: an answer that was not received over HTTP has none of its own.
     package var hasStatus: Bool { version != nil || request.isHTTP }
 }

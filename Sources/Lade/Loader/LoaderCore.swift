@@ -4,13 +4,13 @@
     import Foundation
 #endif
 
-/// What a loader works with, and what goes on when the loader itself is gone.
+/// The parts of a loader that its work needs, and that outlive the loader itself.
 ///
-/// The work of a loader holds this and never the loader, so that letting go of the loader can end it.
+/// The work of a loader holds this object and never the loader, so that releasing the loader can end the work.
 final class LoaderCore: Sendable {
     let account: Account
     let group: WorkGroup
-    // A call for every set of observers, copied for each call with a new identity.
+    // A template of a call for each set of observers; every call is a copy with a new identity.
     private let template: Locked<(version: UInt64, call: Call)>
 
     init(account: Account) {
@@ -34,9 +34,9 @@ final class LoaderCore: Sendable {
         return Call(id: id, like: fresh)
     }
 
-    /// Makes a call for somebody who awaits it.
+    /// Makes a call that is awaited.
     ///
-    /// It has a scope: what ends it from outside must not cancel the caller's task.
+    /// The call has a scope, because cancelling the loader's work must not cancel the caller's task.
     func perform<Output: Sendable>(
         _ request: Request,
         _ ending: Ending<Output>
@@ -46,10 +46,10 @@ final class LoaderCore: Sendable {
         return try await run(request, call, ending) { scope.end() }.get()
     }
 
-    // Functions of their own, here and below: a call keeps the frames of those that wait for its answer, so what needs
-    // room and need not wait is apart.
+    // This function and others below are not inlined: the frames of a call stay allocated while it waits for its
+    // answer, so code that needs stack space and does not wait is kept out of them.
 
-    /// Makes a call and its scope, a member of the group until it leaves.
+    /// Makes a call and its scope, and adds the scope to the group.
     @inline(never)
     func begin(_ request: Request) throws(LoadingError) -> (Call, CallScope, WorkGroup.Seat) {
         try request.validate()
@@ -67,12 +67,12 @@ final class LoaderCore: Sendable {
     /// Runs a call in the current task, from the first event to the last.
     ///
     /// - Parameters:
-    ///   - request: What to ask for, valid.
-    ///   - call: The call it is.
-    ///   - ending: What becomes of the answer.
-    ///   - end: Called once when everything is done; says whether the result counts, which it does not when the call was
-    ///     cancelled meanwhile.
-    /// - Returns: The result, told as an event too.
+    ///   - request: The request, which must be valid.
+    ///   - call: The call.
+    ///   - ending: Makes the result from the answer.
+    ///   - end: Called once at the end; returns false when the call was cancelled meanwhile, and its result is
+    ///     discarded.
+    /// - Returns: The result, which is also recorded as an event.
     func run<Output: Sendable>(
         _ request: Request,
         _ call: Call,
@@ -92,14 +92,14 @@ final class LoaderCore: Sendable {
         return result
     }
 
-    /// Makes a further attempt for a call that has had its head and is told as over, because its body broke.
+    /// Makes a further attempt for a call that has ended with its head and whose body then failed.
     ///
     /// - Parameters:
-    ///   - request: What to ask for now.
+    ///   - request: The request of this attempt.
     ///   - call: The call, with the number of this attempt.
-    ///   - delay: The pause before it.
+    ///   - delay: The delay before the attempt.
     /// - Returns: The answer.
-    /// - Throws: What the attempt failed with; cancellation when the loader ended meanwhile.
+    /// - Throws: The error of the attempt; `LoadingError.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
         let scope = CallScope(request)
         guard let seat = group.join(scope) else { throw .cancelled(ErrorContext(request)) }
@@ -136,7 +136,7 @@ final class LoaderCore: Sendable {
         return try await ending.output(of: tracked(response, acceptable), acceptable: acceptable)
     }
 
-    /// The answer of an account that asks no server.
+    /// The answer of an account that is offline, from its cache.
     private func stored(_ request: Request, _ call: Call) async throws(LoadingError) -> Response {
         var request = request
         request.cacheMode = .storedOnly
@@ -151,11 +151,11 @@ final class LoaderCore: Sendable {
         return response
     }
 
-    /// The beginning of a refused answer's body: errors are collected, not streamed (D-29).
+    /// Collects the beginning of a refused answer's body: an error keeps a part of the body and does not stream it.
     private static func beginning(of body: ResponseBody) async -> ResponseBody {
         var bytes = Data()
         var iterator = body.makeAsyncIterator()
-        // What breaks the body of an error is of no interest beside the error itself.
+        // An error while reading this body does not matter beside the refused status.
         while bytes.count < ErrorContext.bodyLimit, let chunk = try? await iterator.next(isolation: #isolation) {
             bytes.append(chunk)
         }

@@ -4,14 +4,17 @@
     public import Foundation
 #endif
 
-/// Who is told of the calls that ``Loader/perform(_:)`` makes.
+/// Receives the results of the calls that ``Loader/perform(_:)`` makes.
 ///
-/// For every call exactly one of three endings is told, in whatever way it ends: loaded, failed, cancelled. Nothing comes
-/// after it, nothing but *cancelled* comes after ``LoadHandle/cancel()`` has returned on the delegate's executor, and
-/// nothing at all once the loader is gone. All of it is told on ``Loader/delegateExecutor``, the main actor by default, but
-/// for the questions, which are asked where they arise. Source: brief `sptdataloader.txt`, `service-loader.md` §5.2.
+/// The delegate receives exactly one ending for each call: loaded, failed or cancelled. No other notification follows
+/// the ending. After ``LoadHandle/cancel()`` has returned on the delegate's executor, only the cancellation follows.
+/// After the loader is released, no notification follows.
+///
+/// Notifications run on ``Loader/delegateExecutor``, the main actor by default. ``loaderSupportsChunks(_:)`` and
+/// ``loaderReopensBodies(_:)`` run on the thread that calls `perform`, and ``loader(_:needsBodyFor:)`` runs in the task
+/// of the call.
 public protocol LoaderDelegate: AnyObject, Sendable {
-    /// The call has ended with an answer; of a streamed one the body was told before and is empty here.
+    /// The call has ended with an answer; the body of a streamed answer was passed in chunks and is empty here.
     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle)
 
     /// The call has failed.
@@ -20,19 +23,20 @@ public protocol LoaderDelegate: AnyObject, Sendable {
     /// The call was cancelled; does nothing by default.
     func loader(_ loader: Loader, didCancel load: LoadHandle)
 
-    /// Whether streamed bodies may be told in chunks; no by default. Asked at every `perform`, on its thread.
+    /// Whether the delegate accepts streamed bodies in chunks; false by default. Called on the thread of each
+    /// `perform`.
     func loaderSupportsChunks(_ loader: Loader) -> Bool
 
-    /// The head of a streamed answer is there, before its first chunk; does nothing by default.
+    /// The head of a streamed answer has arrived; called before its first chunk. Does nothing by default.
     func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle)
 
-    /// A piece of a streamed body is there; the next is not read before this returns. Does nothing by default.
+    /// A chunk of a streamed body has arrived; the next is not read before this returns. Does nothing by default.
     func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle)
 
-    /// Whether ``loader(_:needsBodyFor:)`` can give bodies that can be sent only once anew; no by default.
+    /// Whether ``loader(_:needsBodyFor:)`` can supply a new body for one that can be sent only once; false by default.
     func loaderReopensBodies(_ loader: Loader) -> Bool
 
-    /// A redirect, a replay or a retry needs the body again; nil, as by default, when it cannot be had.
+    /// Returns the body again for a redirect, a replay or a retry; nil, the default, when it is not available.
     func loader(_ loader: Loader, needsBodyFor load: LoadHandle) async -> RequestBody?
 }
 
@@ -40,7 +44,7 @@ extension LoaderDelegate {
     /// Does nothing.
     public func loader(_ loader: Loader, didCancel load: LoadHandle) {}
 
-    /// No.
+    /// Returns false.
     public func loaderSupportsChunks(_ loader: Loader) -> Bool { false }
 
     /// Does nothing.
@@ -49,9 +53,9 @@ extension LoaderDelegate {
     /// Does nothing.
     public func loader(_ loader: Loader, didReceive chunk: Data, of response: Response, for load: LoadHandle) {}
 
-    /// No.
+    /// Returns false.
     public func loaderReopensBodies(_ loader: Loader) -> Bool { false }
 
-    /// None.
+    /// Returns nil.
     public func loader(_ loader: Loader, needsBodyFor load: LoadHandle) async -> RequestBody? { nil }
 }

@@ -1,9 +1,9 @@
-/// Members that leave by the seat they were given, whatever their number, and are listed in the order they joined.
+/// Members that are removed in constant time by their slot, and listed in the order in which they joined.
 struct Roster<Member> {
-    /// What a member got when it joined, and gives back when it leaves.
+    /// Identifies a member from joining to leaving.
     struct Seat: Sendable, Hashable {
         fileprivate let index: Int
-        /// No other joining has this number, so that a seat given back twice takes nobody else's.
+        /// Unique to each member, so that leaving twice does not remove another member that reuses the index.
         fileprivate let number: UInt64
     }
 
@@ -11,13 +11,13 @@ struct Roster<Member> {
     private var seats: [(number: UInt64, member: Member)?] = []
     private var free: [Int] = []
 
-    /// The members in the order they joined, so that a run in virtual time repeats exactly.
+    /// The members in the order in which they joined, so that a run in virtual time is reproducible.
     var inOrder: [Member] { seats.compactMap(\.self).sorted { $0.number < $1.number }.map(\.member) }
 
-    /// How many seats there are, taken or free: as many as ever were taken at a time.
+    /// The number of slots, used and free: the largest number of members at one time.
     var seatCount: Int { seats.count }
 
-    /// Takes a member in.
+    /// Adds a member.
     mutating func join(_ member: Member) -> Seat {
         joined += 1
         guard let index = free.popLast() else {
@@ -28,7 +28,7 @@ struct Roster<Member> {
         return Seat(index: index, number: joined)
     }
 
-    /// Takes a member out, and gives it back; nil when it has left before.
+    /// Removes and returns a member; nil when it has left before.
     mutating func leave(_ seat: Seat) -> Member? {
         guard let (number, member) = seats[seat.index], number == seat.number else { return nil }
         seats[seat.index] = nil

@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// A streamed body that ends with the loader, account or service it came by.
+/// A streamed body that ends with the loader, account or service that delivered it.
 final class TrackedBody: ResponseBodySource {
-    /// What the group holds: it must not keep a body that nobody reads any more.
+    /// The group holds this member and not the body, so that an unread body can be released.
     private final class Member: Work {
         private weak let source: (any ResponseBodySource)?
         let asked: Request?
@@ -26,7 +26,7 @@ final class TrackedBody: ResponseBodySource {
     private let group: WorkGroup
     private let request: Request
 
-    /// Makes the body of a response end with the group; a complete body is left as it is.
+    /// Makes the body of a response end with the group; a complete body is not changed.
     static func track(_ response: Response, in group: WorkGroup) -> Response {
         guard response.body.bytes == nil else { return response }
         let source = TrackedBody(BodyReader(response.body), group, response.request)
@@ -64,7 +64,7 @@ final class TrackedBody: ResponseBodySource {
         group.leave(seat)
     }
 
-    /// The end of a body whose loader was released says so: the reader has not cancelled anything.
+    /// A body whose loader was released throws an error that says so, because its reader has cancelled nothing.
     private func named(_ error: LoadingError) -> LoadingError {
         guard error.isCancellation, group.isSilent else { return error }
         var context = ErrorContext(request)
@@ -77,10 +77,10 @@ final class TrackedBody: ResponseBodySource {
     var metrics: Metrics { body.metrics }
 }
 
-/// Reads a body on behalf of one that wraps it.
+/// Reads a body for a source that wraps it.
 final class BodyReader: ResponseBodySource {
     private let body: ResponseBody
-    // Only the one reader that a source has at a time takes the iterator out and puts it back.
+    // A source has one reader at a time, which alone takes the iterator out and puts it back.
     private let iterator: Locked<ResponseBody.Iterator?>
     private let isCancelled = Locked(false)
 

@@ -1,15 +1,16 @@
-/// Something under way that can be ended from outside.
+/// Work in flight that can be cancelled.
 protocol Work: AnyObject, Sendable {
-    /// What is asked for, when it is a call.
+    /// The request, when the work is a call.
     var asked: Request? { get }
-    /// Ends it as cancelled; harmless after its end, and more than once.
+    /// Cancels the work; has no effect after its end, or when called again.
     func cancel()
 }
 
-/// Work that is ended together: that of a loader, of an account, of a service.
+/// Work that is cancelled together: that of a loader, an account or a service.
 ///
-/// Groups form a tree: a loader's is a member of its account's, which is one of its service's. A group holds its members
-/// until they leave, and members never hold what owns the group; so an owner that goes away can close it (D-01).
+/// Groups form a tree: a loader's group is a member of its account's group, which is a member of the service's group. A
+/// group holds its members until they leave. Members do not hold the owner of the group, so that the owner can be
+/// released and then closes the group.
 final class WorkGroup: Work {
     typealias Seat = Roster<any Work>.Seat
 
@@ -21,10 +22,10 @@ final class WorkGroup: Work {
 
     private let state = Locked(State())
     private let parent: WorkGroup?
-    /// Its own in the parent.
+    /// The slot of this group in its parent.
     private let seat = Locked<Seat?>(nil)
 
-    /// Makes a group; within a closed parent it is closed from the start.
+    /// Makes a group; it is closed when its parent is closed.
     init(within parent: WorkGroup? = nil) {
         self.parent = parent
         guard let parent else { return }
@@ -35,30 +36,30 @@ final class WorkGroup: Work {
 
     var asked: Request? { nil }
 
-    /// Whether its work is to end without telling anybody, because whoever asked is gone.
+    /// Whether the work must end without a report, because the owner of the group was released.
     var isSilent: Bool { state.withLock { $0.isSilent } }
 
-    /// Takes a member in, and returns by what it leaves; nil when the group is closed.
+    /// Adds a member, and returns its slot; nil when the group is closed.
     func join(_ member: any Work) -> Seat? {
         state.withLock { state in state.isClosed ? nil : state.members.join(member) }
     }
 
-    /// Forgets a member; harmless when repeated, and for nobody.
+    /// Removes a member; has no effect for nil or a member that has left.
     func leave(_ seat: Seat?) {
         guard let seat else { return }
-        // The member is let go outside the lock: its end may take other locks.
+        // The member is released outside the lock: its deinitialiser may take other locks.
         _ = state.withLock { $0.members.leave(seat) }
     }
 
-    /// What is asked for now, in the order it was asked.
+    /// The requests in flight, in the order in which they were made.
     var requests: [Request] { state.withLock(\.members.inOrder).compactMap(\.asked) }
 
-    /// Cancels all members; new ones may join.
+    /// Cancels all members; new members may join.
     func cancelMembers() {
         for member in state.withLock(\.members.inOrder) { member.cancel() }
     }
 
-    /// Cancels all members and takes no more.
+    /// Cancels all members and accepts no new ones.
     func close() {
         let members = state.withLock { state in
             state.isClosed = true
@@ -71,7 +72,7 @@ final class WorkGroup: Work {
         close()
     }
 
-    /// Closes the group for good because its owner goes away: nobody is to be told of anything any more.
+    /// Closes the group when its owner is released: nothing is reported any more.
     func dissolve() {
         state.withLock { $0.isSilent = true }
         close()

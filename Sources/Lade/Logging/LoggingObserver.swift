@@ -4,24 +4,23 @@
     import Foundation
 #endif
 
-/// Writes what happens to calls as lines, without secrets.
+/// Writes the events of calls as lines, without secrets.
 ///
-/// One line per call by default, when it and its body have ended:
+/// By default it writes one line per call, when the call and its body have ended:
 ///
 /// ```text
 /// #12 GET https://api.example.com/shows: 200, 4820 bytes, 132 ms, 1 attempt
 /// #13 GET https://api.example.com/news: failed, 0 bytes, 30 s, 3 attempts: Nothing was received …
 /// ```
 ///
-/// ``Detail/events`` writes one line each for the start of a call, every exchange, every head with its fields, waits, retries,
-/// and the end. Cancellation is reported as an outcome, not as an error. Source: `client-decorators-processors.md` §11, D-07,
-/// D-20.
+/// ``Detail/events`` writes a line for the start of a call, every exchange, every head with its fields, every wait and
+/// retry, and the end. Cancellation is reported as an outcome, not as an error.
 public final class LoggingObserver: EventSink {
-    /// How much is written.
+    /// How much the observer writes.
     public enum Detail: Sendable, Hashable {
         /// One line per call: method, address, status, bytes received, duration, attempts.
         case calls
-        /// One line per event: five for a call that succeeds at once.
+        /// One line per event: five for a call that succeeds on the first attempt.
         case events
     }
 
@@ -35,7 +34,7 @@ public final class LoggingObserver: EventSink {
         var openExchanges = 0
     }
 
-    /// What is written of fields that carry credentials.
+    /// The text that replaces the values of fields with credentials.
     public static let redaction = "<redacted>"
 
     private let detail: Detail
@@ -48,9 +47,9 @@ public final class LoggingObserver: EventSink {
     ///
     /// - Parameters:
     ///   - detail: How much is written; one line per call by default.
-    ///   - secretFields: Names of further fields whose values are not to be seen; those that commonly carry credentials
-    ///     never are.
-    ///   - write: Takes one line without its end, on any thread; must be quick.
+    ///   - secretFields: Names of further fields whose values are hidden; the values of fields that commonly carry
+    ///     credentials always are.
+    ///   - write: Receives one line without its line end, on any thread; must not block.
     public init(
         _ detail: Detail = .calls,
         secretFields: Set<String> = [],
@@ -61,7 +60,7 @@ public final class LoggingObserver: EventSink {
         self.write = write
     }
 
-    /// Takes one event.
+    /// Records one event.
     public func record(_ event: Event, of call: Call) {
         switch detail {
         case .events:
@@ -76,7 +75,7 @@ public final class LoggingObserver: EventSink {
 
     // MARK: - One line per call
 
-    /// Notes an event; returns the line of the call when the call, with all its exchanges, has ended.
+    /// Records an event; returns the line of the call when the call and all of its exchanges have ended.
     private static func take(
         _ event: Event,
         of id: Call.ID,
@@ -111,7 +110,7 @@ public final class LoggingObserver: EventSink {
     ) {
         calls[id]?.bytes += metrics.bytesReceived
         calls[id]?.openExchanges -= 1
-        // The body of an answer that the caller has already.
+        // The call has ended with an answer, and the body of that answer failed.
         guard let error, let outcome = calls[id]?.outcome, calls[id]?.error == nil else { return }
         calls[id]?.outcome = outcome + (error.isCancellation ? ", body cancelled" : ", body failed")
         if !error.isCancellation { calls[id]?.error = error.reason }

@@ -1,19 +1,20 @@
 import LadeCore
 
 extension CallTimeline: CustomStringConvertible {
-    /// A table for people: when, how long, a bar in the whole of the time, and what; then the sum of each stage.
+    /// A table of the rows: start, duration, a bar that shows the share of the call's time, and description; then the
+    /// sum of each stage.
     ///
-    /// Times are in milliseconds with a tenth. Each shown duration is the difference of the two shown times it lies
-    /// between, so that the column adds up to the last line exactly.
+    /// Times are in milliseconds with one decimal. A shown duration is the difference between the shown start and end,
+    /// so that the column adds up exactly to the last line.
     public var description: String {
         "\(heading)\(table(rows))\n\(sums)"
     }
 
-    /// The same with the sums before the table, and without the rows that took a smaller share of the whole.
+    /// The table with the sums first, and without rows below a share of the call's time.
     ///
-    /// - Parameter share: The least share of a row that is shown; 0 for all rows. Rows that took no time by their nature, as
-    ///   an answer, are always shown.
-    /// - Returns: The text, and how many rows it leaves out.
+    /// - Parameter share: The least share of a row that is shown; 0 for all rows. Events, which have no duration, are
+    ///   always shown.
+    /// - Returns: The text, and the number of rows that it leaves out.
     package func summary(from share: Double) -> (text: String, hidden: Int) {
         let whole = elapsed.inSeconds
         let shown = rows.filter { $0.stage == nil || $0.duration.inSeconds >= whole * share }
@@ -49,7 +50,7 @@ extension CallTimeline: CustomStringConvertible {
         return "\(Self.padded(at))\(Self.padded(took, to: 10))  \(bar(row))  \(words)\n"
     }
 
-    /// Where in the time of the call the row lies; at least one cell of it.
+    /// The part of the call's time that the row covers, at least one cell wide.
     private func bar(_ row: Row) -> String {
         let whole = max(elapsed.inSeconds, 1e-9)
         let first = min(Int(row.start.inSeconds / whole * Double(Self.barWidth)), Self.barWidth - 1)
@@ -59,7 +60,7 @@ extension CallTimeline: CustomStringConvertible {
             + String(repeating: "·", count: Self.barWidth - first - count)
     }
 
-    /// The totals in tenths of milliseconds as the rows show them, so that both columns have one sum.
+    /// The totals in tenths of a millisecond, summed from the shown durations so that both columns have the same sum.
     private var shownTotals: [(Stage, Int64)] {
         totals.map { stage, _ in
             (stage, rows.reduce(0) { $1.stage == stage ? $0 + Self.shownDuration($1) : $0 })
@@ -82,6 +83,6 @@ extension CallTimeline: CustomStringConvertible {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    /// A text of a server or of a lower layer cannot make lines of its own, nor control a terminal.
+    /// Replaces control characters: a text from a server must not add lines or control the terminal.
     private static func shown(_ text: String) -> String { text.escapedForDisplay(limit: 400) }
 }

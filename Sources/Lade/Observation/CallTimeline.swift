@@ -1,6 +1,6 @@
 public import LadeCore
 
-/// The time of a call, divided without gap or overlap into its stages, with the events in between.
+/// The time of a call, divided into stages without gap or overlap, and its events.
 ///
 /// The durations of its rows add up to ``elapsed``. Each moment belongs to the innermost activity, so that an exchange
 /// with a token endpoint does not count as waiting for credentials too. Time that is neither a wait nor an exchange is
@@ -11,7 +11,7 @@ public struct CallTimeline: Sendable, Hashable {
     public enum Stage: Sendable, Hashable {
         /// A wait, for the reason given.
         case wait(WaitReason)
-        /// Resolving the name of the host.
+        /// Resolving the host name.
         case nameLookup
         /// Opening a connection.
         case connect
@@ -33,7 +33,7 @@ public struct CallTimeline: Sendable, Hashable {
         public let duration: Duration
         /// What the call did; nil for an event.
         public let stage: Stage?
-        /// A few words, without secrets.
+        /// A short description without secrets.
         public let text: String
     }
 
@@ -41,7 +41,7 @@ public struct CallTimeline: Sendable, Hashable {
     public let title: String
     /// All rows in order.
     public let rows: [Row]
-    /// From the first event to the last.
+    /// The time from the first event to the last.
     public let elapsed: Duration
 
     /// The sum of the times of each stage, the longest first; together they are ``elapsed``.
@@ -76,7 +76,7 @@ public struct CallTimeline: Sendable, Hashable {
 }
 
 extension CallTimeline.Stage: CustomStringConvertible {
-    /// A few words.
+    /// A short description.
     public var description: String {
         switch self {
         case .wait(let reason): "waiting for \(reason)"
@@ -96,7 +96,7 @@ private struct TimelineBuilder {
 
     private enum Activity {
         case wait(WaitReason)
-        /// The exchange of that index.
+        /// The exchange with this index.
         case exchange(Int)
     }
 
@@ -115,7 +115,7 @@ private struct TimelineBuilder {
 
     private(set) var title = ""
     private var origin: Int64?
-    /// How far the time is divided, in nanoseconds since the origin.
+    /// The end of the time that is divided already, in nanoseconds since the origin.
     private var cursor: Int64 = 0
     /// The current activities, the innermost last.
     private var activities: [Activity] = []
@@ -126,7 +126,7 @@ private struct TimelineBuilder {
 
     mutating func add(_ record: CallTimeline.Record) {
         if origin == nil { origin = record.instant.nanoseconds }
-        // Events of several threads may be slightly out of order; time does not go back.
+        // Events from several threads may be slightly out of order; time must not go backwards.
         let now = max(cursor, record.instant.nanoseconds - (origin ?? 0))
         if now > cursor { pieces.append(.time(cursor, now, activities.last)) }
         cursor = now
@@ -207,7 +207,7 @@ private struct TimelineBuilder {
 }
 
 extension TimelineBuilder.Exchange {
-    /// The stages it went through and when each ended; the last one has no end.
+    /// The stages of the exchange and the end of each; the last one has no end.
     fileprivate var ends: [(CallTimeline.Stage, Int64)] {
         let stages: [(CallTimeline.Stage, Duration?)] = [
             (.nameLookup, metrics.nameLookup), (.connect, metrics.connect), (.secureConnect, metrics.secureConnect),
@@ -222,7 +222,7 @@ extension TimelineBuilder.Exchange {
         return ends
     }
 
-    /// The stage in which it ended: receiving, or the stage that it did not complete.
+    /// The stage in which the exchange ended: receiving, or the stage that it did not complete.
     private var lastStage: CallTimeline.Stage {
         if metrics.firstByte != nil { return .body }
         if metrics.isReusedConnection == true || metrics.secureConnect != nil { return .firstByte }

@@ -1,9 +1,9 @@
 import LadeCore
 import LadePolicies
 
-/// Events in a few words each, for timelines; without secrets.
+/// Short descriptions of events for timelines, without secrets.
 enum EventWords {
-    /// The words for an event; nil for an event that a timeline shows in another way.
+    /// The description of an event; nil for an event that a timeline shows in another way.
     static func text(of event: Event) -> String? {
         switch event {
         case .callStarted, .waitStarted, .waitEnded: nil
@@ -55,7 +55,7 @@ enum EventWords {
         return text
     }
 
-    /// The rate with at most one digit after the point.
+    /// The rate with at most one decimal.
     private static func perSecond(_ rate: Double) -> String {
         let tenths = Int(min(max(rate, 0), 1e15) * 10)
         return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"

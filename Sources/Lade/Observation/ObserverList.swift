@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The observers of a service's calls, by number; it can be changed while the service runs.
+/// The observers of a service's calls, by number; the list can change while the service runs.
 final class ObserverList: Sendable {
     private struct State {
         var lastID: UInt64 = 0
@@ -15,10 +15,10 @@ final class ObserverList: Sendable {
         state = Locked(State(entries: sinks.map { (0, $0) }))
     }
 
-    /// A number that changes whenever the list does; never zero.
+    /// A number that changes whenever the list changes; never zero.
     var version: UInt64 { changes.load(ordering: .acquiring) }
 
-    /// The present observers, and a number that changes whenever they do.
+    /// The current observers, and a number that changes whenever they change.
     var current: (version: UInt64, sinks: [any EventSink]) {
         state.withLock { state in (version, state.entries.map(\.sink)) }
     }

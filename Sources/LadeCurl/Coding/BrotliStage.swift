@@ -2,7 +2,7 @@ import CBrotli
 
 /// Decodes Brotli (RFC 7932).
 ///
-/// Its window is at most 16 MiB: the extension with larger ones is off.
+/// The window is at most 16 MiB: the large-window extension is off.
 final class BrotliStage: CodingStage {
     private let decoder = BrotliDecoderCreateInstance(nil, nil, nil)
     private(set) var isAtEnd = false

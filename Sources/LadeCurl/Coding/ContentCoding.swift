@@ -7,10 +7,10 @@ enum ContentCoding: String, CaseIterable {
     case brotli = "br"
     case zstd
 
-    /// The greatest number of codings in one field, the same as libcurl's.
+    /// The largest number of codings in one field, the same as libcurl's.
     static let most = 5
 
-    /// The coding of this name, in any case; nil for one that cannot be decoded.
+    /// The coding with this name, in any case; nil for one that cannot be decoded.
     init?(name: some StringProtocol) {
         let name = name.lowercased()
         if name == "x-gzip" {
@@ -40,13 +40,13 @@ enum ContentCoding: String, CaseIterable {
     }
 }
 
-/// Why the coded bytes of a body are refused.
+/// Why the decoder refuses the coded bytes of a body.
 enum CodingFault: Error, Hashable {
-    /// The coding is none that can be decoded.
+    /// The coding is not one that can be decoded.
     case unknown(String)
-    /// More codings in one field than ``ContentCoding/most``.
+    /// One field lists more codings than ``ContentCoding/most``.
     case tooMany(limit: Int)
-    /// The bytes are not of the named coding, or are damaged; with the words of the library.
+    /// The bytes are not of the named coding, or are damaged; with the message of the library.
     case damaged(ContentCoding, String)
     /// Bytes follow the end of the coded stream.
     case surplus(ContentCoding)

@@ -1,12 +1,12 @@
-/// One coding being decoded: coded bytes in, decoded bytes out.
+/// Decodes one content coding.
 protocol CodingStage: AnyObject {
     /// Decodes into `output` until it is full or no input is left.
     ///
-    /// Input that is decoded is removed from the front of `input`. When `output` comes back full, the stage may hold more
-    /// output, and is called again, with no input if none is left.
+    /// Decoded input is removed from the front of `input`. When `output` comes back full, the stage may hold more
+    /// output: call it again, with empty input if none is left.
     ///
-    /// - Returns: The number of bytes written. Fewer than `output` has room for mean that more input is needed, or that
-    ///   the stream has ended.
+    /// - Returns: The number of bytes written. A number below the capacity of `output` means that more input is needed,
+    ///   or that the stream has ended.
     func decode(
         _ input: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
@@ -16,39 +16,40 @@ protocol CodingStage: AnyObject {
     var isAtEnd: Bool { get }
 }
 
-/// Decodes the codings of one body, in bounded memory.
+/// Decodes the content codings of one body in bounded memory.
 ///
-/// A state machine without I/O: the caller offers input and room for output and keeps the input that was not decoded.
+/// A state machine without I/O: the caller passes input and room for output, and keeps the input that was not decoded.
 /// Owned by the loop.
 final class ContentDecoder {
     private static let roomBetween = 16 << 10
 
-    /// The codings in the order in which they are decoded, the one applied last first.
+    /// The codings in the order of decoding: the one that was applied last comes first.
     private let codings: [ContentCoding]
     private let stages: [any CodingStage]
-    /// What is between the stages: the output of each but the last.
+    /// The buffers between the stages: the output of each stage but the last.
     private var between: [Between]
-    /// What is thrown at the first byte, when the codings are none that can be decoded.
+    /// The error for the first byte, when the codings cannot be decoded.
     private let refusal: CodingFault?
     private let pool: DecoderPool
-    /// Bytes of input that were decoded.
+    /// The number of input bytes that were decoded.
     private(set) var consumedBytes: Int64 = 0
-    /// The output of the most productive stage, in bytes.
+    /// The number of bytes that the most productive stage has written.
     private var producedBytes: [Int64]
-    /// Bytes at the start of the next piece of the body that are decoded already: libcurl delivers a piece again, from its
-    /// beginning, when it was refused.
+    /// The number of bytes at the start of the next piece of the body that are decoded already: libcurl delivers a
+    /// refused piece again from its beginning.
     var skippedBytes = 0
 
     private struct Between {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: ContentDecoder.roomBetween, alignment: 16)
         var range = 0..<0
-        /// Whether the stage before filled the buffer, and may hold more.
+        /// Whether the previous stage filled the buffer and may hold more output.
         var wasFilled = false
     }
 
-    /// Makes a decoder for the value of a `Content-Encoding` field, nil when it names no coding but `identity`.
+    /// Makes a decoder for the value of a `Content-Encoding` field; nil when it names no coding but `identity`.
     ///
-    /// Codings that cannot be decoded are refused when the first byte comes: an answer without a body has no coding.
+    /// Codings that cannot be decoded throw at the first byte of the body, because an answer without a body has no
+    /// coding.
     init?(field: String, pool: DecoderPool) {
         do {
             codings = try ContentCoding.list(field).reversed()
@@ -69,21 +70,21 @@ final class ContentDecoder {
         for (coding, stage) in zip(codings, stages) { pool.give(stage, coding) }
     }
 
-    /// Whether the body is decoded, and not refused for its codings.
+    /// Whether the codings of the body can be decoded.
     var isDecoding: Bool { refusal == nil }
 
-    /// The most that any coding came to, in bytes.
+    /// The largest number of bytes that any coding has produced.
     ///
-    /// Of two codings the first can grow a thousandfold and the second make nothing of it, so the last one's output is
-    /// not all the work there is.
+    /// The output of the last coding does not limit the work: the first of two codings can grow a thousandfold while
+    /// the second produces nothing.
     var mostBytes: Int64 { producedBytes.max() ?? 0 }
 
-    /// Whether the body may end here: every coding is at its end, and nothing is between them.
+    /// Whether the body may end here: every coding is at its end, and the buffers between them are empty.
     var isComplete: Bool {
         refusal == nil && stages.allSatisfy { $0.isAtEnd } && between.allSatisfy { $0.range.isEmpty }
     }
 
-    /// Decodes into `output`; the manner is that of ``CodingStage/decode(_:into:)``.
+    /// Decodes into `output`, with the contract of ``CodingStage/decode(_:into:)``.
     func decode(
         _ input: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
@@ -124,7 +125,7 @@ final class ContentDecoder {
     }
 }
 
-/// Decoders that can be used again: making one costs as much as decoding a small body.
+/// A pool of decoders, because making one costs as much as decoding a small body.
 ///
 /// Owned by the loop.
 final class DecoderPool {
@@ -133,7 +134,7 @@ final class DecoderPool {
     private var inflaters: [Inflater] = []
     private var zstd: [ZstdStage] = []
 
-    /// A stage at the beginning of a stream.
+    /// Returns a stage at the beginning of a stream.
     func take(_ coding: ContentCoding) -> any CodingStage {
         switch coding {
         case .gzip, .deflate:

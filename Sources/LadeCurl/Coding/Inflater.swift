@@ -1,23 +1,23 @@
 import CZlib
 
-/// Decodes gzip (RFC 1952) and deflate (RFC 9110 §8.4.1.2) by zlib.
+/// Decodes gzip (RFC 1952) and deflate (RFC 9110 §8.4.1.2) with zlib.
 final class Inflater: CodingStage {
     private enum State {
-        /// Before the first byte of `deflate`, which tells its format.
+        /// Before the first byte of `deflate`, which determines its format.
         case undecided
         /// Within a stream or a member.
         case inside
-        /// After a member of gzip: another one may follow (RFC 1952 §2.2).
+        /// After a member of gzip; another member may follow (RFC 1952 §2.2).
         case afterMember
-        /// Among zeros after the last member, with which tapes and some servers fill up their blocks.
+        /// Within zeros after the last member, with which some servers pad their blocks.
         ///
-        /// The program gzip passes over them too, and over them alone without a warning.
+        /// The gzip program also skips zeros without a warning, and only zeros.
         case padding
         /// After the end of `deflate`.
         case ended
     }
 
-    // At one address for its whole life: zlib compares it.
+    // Stays at one address for its whole life, because zlib checks the address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let isReady: Bool
     private var coding = ContentCoding.gzip
@@ -81,11 +81,11 @@ final class Inflater: CodingStage {
         }
     }
 
-    /// What zlib calls the format: gzip, zlib, or neither wrapper.
+    /// The format for zlib: gzip, zlib or raw.
     ///
-    /// Servers send `deflate` with and without the wrapper of zlib. Its first byte says 8 in the low half (CM, RFC 1950
-    /// §2.2) and at most 7 in the high one. Without the wrapper that would be a stored block with padding bits that are
-    /// not zero, which no encoder writes.
+    /// Servers send `deflate` with and without the zlib wrapper. The first byte of the wrapper has 8 in its low half
+    /// (CM, RFC 1950 §2.2) and at most 7 in its high half. As raw deflate, that byte would start a stored block with
+    /// nonzero padding bits, which no encoder writes.
     private static func windowBits(_ coding: ContentCoding, first: UInt8) -> Int32 {
         guard coding == .deflate else { return 31 }
         return first & 0x0F == 8 && first >> 4 <= 7 ? 15 : -15
@@ -96,14 +96,14 @@ final class Inflater: CodingStage {
         state = .inside
     }
 
-    /// One call of zlib; it is stuck when it needs more input or more room.
+    /// Calls zlib once; the call makes no progress when zlib needs more input or more room.
     private func inflate(
         _ input: inout UnsafeRawBufferPointer,
         into output: UnsafeMutableRawBufferPointer
     ) throws(CodingFault) -> (count: Int, isStuck: Bool) {
         let offered = min(input.count, Int(UInt32.max))
         let room = min(output.count, Int(UInt32.max))
-        // zlib reads what is there and writes nothing to it; its type for input is not constant.
+        // zlib only reads its input, although the type of the pointer is not constant.
         stream.pointee.next_in = UnsafeMutableRawPointer(mutating: input.baseAddress)?.assumingMemoryBound(
             to: UInt8.self
         )

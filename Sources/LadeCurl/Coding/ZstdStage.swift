@@ -1,13 +1,13 @@
 import CZstd
 
-/// Decodes Zstandard (RFC 8878): frames, one after the other, skippable ones too.
+/// Decodes Zstandard (RFC 8878): a sequence of frames, which may be skippable ones.
 ///
-/// A window above 8 MiB is refused, as RFC 9659 has it for this content coding.
+/// A window above 8 MiB is refused, as RFC 9659 requires for this content coding.
 final class ZstdStage: CodingStage {
     private static let windowLog: Int32 = 23
 
     private let context: OpaquePointer?
-    /// Between frames, after the first.
+    /// After a complete frame, before the next.
     private(set) var isAtEnd = false
     private var mayHoldOutput = false
 
@@ -27,7 +27,7 @@ final class ZstdStage: CodingStage {
         mayHoldOutput = false
     }
 
-    /// Whether it holds little memory: the window of its largest stream stays with it.
+    /// Whether the stage holds little memory: it keeps the window of its largest stream.
     var isSmall: Bool { ZSTD_sizeof_DCtx(context) <= 1 << 20 }
 
     func decode(
@@ -42,7 +42,7 @@ final class ZstdStage: CodingStage {
             let result = ZSTD_decompressStream(context, &out, &coded)
             input = UnsafeRawBufferPointer(rebasing: input[coded.pos...])
             guard ZSTD_isError(result) == 0 else { throw fault(result) }
-            // Zero says that a frame is complete and all of it was written.
+            // Zero means that a frame is complete and all of its output was written.
             isAtEnd = result == 0
             mayHoldOutput = out.pos == out.size && !isAtEnd
             if coded.pos == 0, out.pos == before { break }
@@ -52,7 +52,7 @@ final class ZstdStage: CodingStage {
 
     private func fault(_ result: Int) -> CodingFault {
         let text = ZSTD_getErrorName(result).map { String(cString: $0) } ?? ""
-        // What is no frame after a frame is not a damaged one.
+        // Bytes after a frame that do not start another frame are trailing bytes, not a damaged frame.
         guard isAtEnd, ZSTD_getErrorCode(result) == ZSTD_error_prefix_unknown else { return .damaged(.zstd, text) }
         return .surplus(.zstd)
     }

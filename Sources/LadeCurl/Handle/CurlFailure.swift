@@ -9,36 +9,36 @@ import LadeCore
     import Darwin
 #endif
 
-/// Everything that is known when libcurl ends an exchange with an error, and the one table that says what it means.
+/// The facts about an exchange that libcurl ended with an error, and the only table that translates them.
 struct CurlFailure {
-    /// Result code.
+    /// The result code.
     var code: CURLcode
-    /// libcurl's own words.
+    /// The message of libcurl.
     var message: String
-    /// The TLS library's verdict on the certificate (`X509_V_ERR_…`), 0 when it had none.
+    /// The certificate verification result of the TLS library (`X509_V_ERR_…`), 0 when there was none.
     var verifyResult = 0
     /// The system's error number, 0 when there was none.
     var systemError: Int32 = 0
     /// The proxy's error (`CURLPX_…`).
     var proxyCode = 0
-    /// The status the proxy gave to CONNECT.
+    /// The status of the proxy's answer to CONNECT.
     var connectStatus = 0
     /// The host of the address.
     var host: String
     /// The proxy in use, as `host:port`.
     var proxy: String?
-    /// How much of the answer had arrived.
+    /// How much of the answer was received.
     var progress: AnswerProgress
-    /// Body bytes received, before decoding.
+    /// The number of body bytes received, before decoding.
     var received: Int64 = 0
-    /// Body bytes announced.
+    /// The number of body bytes that the head announced.
     var expected: Int64?
-    /// Whether the request had begun to be sent.
+    /// Whether sending the request had begun.
     var wasSent = false
-    /// Whether it had been sent over HTTP/2.
+    /// Whether the request was sent over HTTP/2.
     var isHTTP2 = false
 
-    /// The error it becomes.
+    /// The error that the exchange ends with.
     func loadingError(_ context: ErrorContext) -> LoadingError {
         var context = context
         context.detail = message.isEmpty ? String(cString: curl_easy_strerror(code)) : message.escapedForDisplay()
@@ -46,7 +46,7 @@ struct CurlFailure {
         case CURLE_URL_MALFORMAT:
             return .invalidRequest(.url(context.url ?? "", reason: "libcurl cannot parse it"), context)
         case CURLE_UNSUPPORTED_PROTOCOL:
-            // Also how libcurl says that the answer is HTTP/0.9: no status line at all.
+            // libcurl also reports an HTTP/0.9 answer, which has no status line, with this code.
             return wasSent
                 ? .malformedResponse(MalformedResponse(.notHTTP), context)
                 : .invalidRequest(.unsupportedScheme(context.url ?? ""), context)
@@ -57,7 +57,7 @@ struct CurlFailure {
         case CURLE_OPERATION_TIMEDOUT: return .timedOut(wasSent ? .whole : .connect, context)
         case CURLE_WEIRD_SERVER_REPLY: return weirdReply(context)
         case CURLE_PARTIAL_FILE: return incomplete(context)
-        // libcurl ends a stream of HTTP/2 so when the server has broken the rules of the connection.
+        // libcurl ends an HTTP/2 stream with this code when the server has violated the protocol of the connection.
         case CURLE_GOT_NOTHING where isHTTP2: return .malformedResponse(MalformedResponse(.http2Framing), context)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_ABORTED_BY_CALLBACK:
             return lost(context)
@@ -71,7 +71,7 @@ struct CurlFailure {
         case CURLE_SSL_CERTPROBLEM: return .invalidSetting(name: "client certificate", reason: message, context)
         case CURLE_SSL_CACERT_BADFILE: return .invalidSetting(name: "authority", reason: message, context)
         case CURLE_SSL_CRL_BADFILE: return .invalidSetting(name: "revocation list", reason: message, context)
-        // libcurl's word for a folded line with no field before it.
+        // libcurl's message for a folded line without a preceding field.
         case CURLE_BAD_FUNCTION_ARGUMENT where wasSent:
             return .malformedResponse(MalformedResponse(.foldedField), context)
         case CURLE_OUT_OF_MEMORY where wasSent && progress == .nothing || progress == .head:
@@ -119,7 +119,7 @@ struct CurlFailure {
     }
 
     private func incomplete(_ context: ErrorContext) -> LoadingError {
-        // Within the head the same code means that the connection closed; there is no body to be incomplete.
+        // In the head, the same code means that the connection was closed; there is no body that could be incomplete.
         if case .body = progress { return .incompleteBody(received: received, expected: expected, context) }
         return lost(context)
     }
@@ -133,7 +133,7 @@ struct CurlFailure {
         return lost(context)
     }
 
-    /// That the proxy refused to make a tunnel; nil when it did not.
+    /// The error of a proxy that refused the tunnel; nil when it did not.
     func tunnelRefusal(_ context: ErrorContext) -> LoadingError? {
         guard connectStatus != 0, !(200...299).contains(connectStatus), !wasSent else { return nil }
         let proxy = proxy ?? ""
@@ -142,10 +142,10 @@ struct CurlFailure {
     }
 
     private func http2Error(_ context: ErrorContext) -> LoadingError {
-        // Refused before it was processed: the one reset that says so (RFC 9113 §8.7).
+        // REFUSED_STREAM: the only reset that says that the request was not processed (RFC 9113 §8.7).
         let isRefused = message.contains("REFUSED_STREAM")
-        // nghttp2 resets a stream whose head or length is malformed with these codes; a server that has the same to say of
-        // the request is not asked again either.
+        // nghttp2 resets a stream with a malformed head or length with these codes. A server can send the same codes
+        // about the request; it is not sent again in that case either.
         let faults = ["PROTOCOL_ERROR", "FRAME_SIZE", "FLOW_CONTROL_ERROR", "COMPRESSION_ERROR"]
         if faults.contains(where: message.contains) {
             return .malformedResponse(MalformedResponse(.http2Framing), context)
@@ -153,9 +153,9 @@ struct CurlFailure {
         return .connectionLost(progress, isSafeToRepeat: isRefused, context)
     }
 
-    /// nghttp2 has ended the connection.
+    /// The error when nghttp2 has ended the connection.
     private func brokenHTTP2(_ context: ErrorContext) -> LoadingError {
-        // libcurl fails its callback for a head above 128 KiB, and for nothing else that a server can bring about.
+        // libcurl fails this callback for a head above 128 KiB, and for nothing else that a server can cause.
         if progress == .nothing, message.contains("callback function failed") {
             return .headTooLarge(.bytes(128 << 10), context)
         }
@@ -168,9 +168,9 @@ struct CurlFailure {
 
     // MARK: - TLS
 
-    /// Whether the server's alert is about our certificate, or about having none.
+    /// Whether the server's alert concerns the client certificate, or its absence.
     ///
-    /// TLS 1.3 has an alert of its own for that; before, a server says only that the handshake failed.
+    /// TLS 1.3 has a separate alert for that; in earlier versions a server reports only that the handshake failed.
     private var isClientCertificateAlert: Bool {
         guard let alert = message.split(separator: " alert ", maxSplits: 1).dropFirst().first else { return false }
         return alert.contains("certificate") || alert.contains("unknown ca") || alert.contains("access denied")
@@ -179,7 +179,7 @@ struct CurlFailure {
 
     private func handshakeError(_ context: ErrorContext) -> LoadingError {
         let text = message.lowercased()
-        // OpenSSL's word for a record that is not one of TLS, as the start of an answer in plain HTTP.
+        // OpenSSL's message for a record that is not a TLS record, such as the start of an answer in plain HTTP.
         if text.contains("wrong version number") {
             return .untrustedServer(TrustFault(host: host, cause: .notTLS), context)
         }
@@ -192,15 +192,15 @@ struct CurlFailure {
             return .untrustedServer(TrustFault(host: host, cause: .weakKey), context)
         }
         if isClientCertificateAlert { return .clientCertificateRequired(context) }
-        // 1 is what libcurl starts with, not a verdict.
+        // 1 is the initial value in libcurl, not a verification result.
         if verifyResult > 1 { return .untrustedServer(TrustFault(host: host, cause: trustCause), context) }
         if let proxy, !wasSent, connectStatus == 0 { return .proxy(.cannotConnect(proxy: proxy), context) }
         return .cannotConnect(host: host, reason: .handshakeFailed, context)
     }
 
-    /// OpenSSL's numbers (`x509_vfy.h`), which are part of its interface.
+    /// OpenSSL's numbers (`x509_vfy.h`), which are part of its public interface.
     private var trustCause: TrustFault.Cause {
-        // A wrong name is libcurl's own finding, for which OpenSSL has no verdict or an unspecified one.
+        // libcurl checks the host name itself; OpenSSL then has no result or an unspecified one.
         let isAboutName = message.contains("subject name") || message.contains("host name")
         return switch verifyResult {
         case 0 where isAboutName, 1 where isAboutName: .wrongHost

@@ -10,16 +10,16 @@ import LadeCore
 #endif
 
 extension EasyHandle {
-    /// Says whom the callbacks are about; set before each sending.
+    /// Sets the transfer and the loop that the callbacks use; called before each sending.
     func carry(_ transfer: Transfer, on loop: CurlLoop) {
         carried = Unmanaged.passUnretained(transfer)
         self.loop = Unmanaged.passUnretained(loop)
     }
 
-    /// Runs `body` for the transfer whose callback this is.
+    /// Runs `body` with the transfer that this callback is about.
     ///
-    /// The loop keeps handle, transfer and itself alive until the handle is removed from the multi handle, after which
-    /// no callback comes.
+    /// The loop keeps the handle, the transfer and itself alive until the handle is removed from the multi handle. No
+    /// callback comes after that.
     static func with<Result>(
         _ context: UnsafeMutableRawPointer?,
         _ body: (Transfer, CurlLoop) -> Result
@@ -45,7 +45,7 @@ extension EasyHandle {
         set(pointer: CURLOPT_OPENSOCKETDATA, context)
         set(pointer: CURLOPT_RESOLVER_START_DATA, context)
         setLogReader()
-        // Connections outlive transfers and handles, so closing is the loop's.
+        // Connections outlive transfers and handles, so the loop receives the close callback.
         if let loop { set(pointer: CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(loop.toOpaque())) }
         lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             EasyHandle.with(context) { transfer, loop in
@@ -98,27 +98,27 @@ extension EasyHandle {
         set(CURLOPT_FORBID_REUSE, true)
     }
 
-    /// The most bytes of a proxy's answer to CONNECT.
+    /// The largest number of bytes of a proxy's answer to CONNECT.
     private static let tunnelAnswerLimit = 64 << 10
 
-    /// Has libcurl report each byte of a proxy's answer to CONNECT.
+    /// Makes libcurl report each byte of a proxy's answer to CONNECT.
     ///
-    /// libcurl reads the body of a refusal, and a head of any length, for as long as bytes arrive.
+    /// libcurl has no limit for the body of a refusal or for the length of the head.
     func watchTunnel() {
         set(CURLOPT_NOPROGRESS, false)
     }
 
-    /// Makes sure that the end of a connection that ends a body was announced by TLS (RFC 9112 §9.8).
+    /// Checks that TLS announced the end of a connection that ends a body (RFC 9112 §9.8).
     ///
-    /// libcurl 7.88 takes the end of TCP for the end of TLS. It reports progress after each read, the last one included.
+    /// libcurl 7.88 treats the end of TCP as the end of TLS. It reports progress after each read, including the last.
     func watchForCloseNotify() {
         setup = nil
         set(CURLOPT_NOPROGRESS, false)
     }
 
-    /// libcurl reports progress.
+    /// Handles a progress report of libcurl.
     ///
-    /// Returns whether the exchange goes on.
+    /// Returns whether the exchange continues.
     private static func progressed(_ transfer: Transfer, _ loop: CurlLoop) -> Bool {
         guard case .running(let handle) = transfer.phase else { return true }
         guard transfer.sendings > 0 else {

@@ -7,27 +7,27 @@ import CCurl
 import LadeCore
 
 extension EasyHandle {
-    /// Everything about one exchange that libcurl must know besides its callbacks.
+    /// The description of one exchange for libcurl, except for its callbacks.
     struct Plan {
         var transfer: Transfer
         /// The number of body bytes; nil for chunked, 0 for an empty body or none.
         var bodyLength: Int64?
         var hasBody: Bool
-        /// The connection must be a new one.
+        /// Whether the exchange must use a new connection.
         var isFresh: Bool
-        /// Whether it waits for a connection that is being made, which it may be able to share.
+        /// Whether the exchange waits for a pending connection that it may be able to share.
         var awaitsSharing: Bool
 
         var request: Request { transfer.request }
 
-        /// Whether a proxy may be asked for a tunnel.
+        /// Whether the exchange may ask a proxy for a tunnel.
         func mayTunnel(_ proxy: ProxySettings) -> Bool {
             guard transfer.isSecure else { return false }
             if case .direct = proxy { return false }
             return true
         }
 
-        /// The setup it needs, when that can serve another exchange too.
+        /// The setup of the exchange; nil when it cannot serve another exchange.
         var setup: Setup? {
             let request = transfer.request
             guard request.method == .get, !hasBody, bodyLength == nil, !isFresh else { return nil }
@@ -42,22 +42,22 @@ extension EasyHandle {
         }
     }
 
-    /// All that a plain GET's options depend on, but for address and headers.
+    /// The inputs of a plain GET's options, except for address and headers.
     struct Setup: Equatable {
-        /// Its identity in the admission: the address's and the destination's, or a socket's.
+        /// The identity of the host in the admission: of the address and the destination, or of a socket.
         var host: Int
         var version: Request.VersionPreference
-        /// Streams get connections of their own, see ``CurlLoop``.
+        /// A stream gets a connection of its own, see ``CurlLoop``.
         var isStreamed: Bool
-        /// Whether codings are asked for and decoded.
+        /// Whether content codings are requested and decoded.
         var isDecoding: Bool
-        /// Whether a connection may take as long to make as libcurl allows on its own, or longer.
+        /// Whether connecting may take as long as libcurl's own connect time-out, or longer.
         var connectsPatiently: Bool
-        /// Whether it waits for a connection that is being made.
+        /// Whether the exchange waits for a pending connection.
         var awaitsSharing: Bool
     }
 
-    /// Sets the options of an exchange, all of them unless the last one was of the same kind.
+    /// Sets the options of an exchange, and only the changed ones when the last exchange had the same setup.
     func prepare(_ plan: Plan, _ handleSettings: HandleSettings) {
         defer { if plan.mayTunnel(handleSettings.settings.proxy) { watchTunnel() } }
         let setup = plan.setup
@@ -75,29 +75,29 @@ extension EasyHandle {
         self.setup = setup
     }
 
-    /// Sets every option of an exchange but the callbacks, after a reset.
+    /// Sets all options of an exchange after a reset, except for the callbacks.
     private func configure(_ plan: Plan, _ handleSettings: HandleSettings) {
         let settings = handleSettings.settings
         set(address: plan.transfer.address)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOSIGNAL, true)
         set(CURLOPT_PATH_AS_IS, true)
-        // A stream's reader is woken for each time it is filled.
-        // Otherwise it stays below the size from which the C library tidies up its heap whenever memory is freed.
+        // A large buffer wakes a stream's reader less often.
+        // For other transfers the buffer stays below the size at which the C library trims its heap on each release.
         set(CURLOPT_BUFFERSIZE, plan.transfer.isStreamed ? 128 << 10 : 60 << 10)
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-        // Chunks are parsed by ``ChunkParser``; libcurl still finds their end.
+        // ``ChunkParser`` parses the chunks; libcurl still finds their end.
         set(CURLOPT_HTTP_TRANSFER_DECODING, false)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-        // Time-outs are the loop's own; libcurl's connect time-out (300 s) is put out of the way where it would come first.
-        // Set, it costs a timer for each exchange.
+        // The loop implements all time-outs. libcurl's connect time-out (300 s) is raised only where it could expire
+        // first, because setting it costs a timer for each exchange.
         if plan.transfer.limits.connectsPatiently { set(CURLOPT_CONNECTTIMEOUT, 86_400) }
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.wholeNanoseconds / 1_000_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
-        // Codings are taken off by ``ContentDecoder``: libcurl does not notice when a coded stream has no end.
+        // ``ContentDecoder`` decodes content codings: libcurl does not detect a coded stream without an end.
         set(CURLOPT_HTTP_CONTENT_DECODING, false)
         setVersion(plan)
         setMethodAndBody(plan)
@@ -139,7 +139,7 @@ extension EasyHandle {
                 octetLines.append(Array("\(field.name): ".utf8) + octets)
                 continue
             }
-            // libcurl's own way to say that a field is there and empty.
+            // libcurl's syntax for a field with an empty value.
             lines.append(field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value)
         }
         if plan.hasBody {
@@ -174,7 +174,7 @@ extension EasyHandle {
         switch proxy {
         case .direct: setNoProxy()
         case .environment:
-            // libcurl reads the variables by itself; only the loopback is none of a proxy's business.
+            // libcurl reads the variables itself; requests to the loopback address must not use a proxy.
             if Self.isLoopback(plan.transfer.host) { setNoProxy() }
         case .proxy(let proxy):
             let scheme = proxy.kind == .http ? "http" : "socks5h"
@@ -190,7 +190,7 @@ extension EasyHandle {
 
     private func setNoProxy() {
         set(CURLOPT_PROXY, "")
-        // Without exceptions of ours libcurl searches the environment for some, each time.
+        // Without exceptions, libcurl would search the environment for them on each exchange.
         set(CURLOPT_NOPROXY, "")
     }
 
@@ -200,10 +200,10 @@ extension EasyHandle {
 
     private func setTLS(_ plan: Plan, _ handleSettings: HandleSettings) {
         let tls = handleSettings.settings.tls
-        // Without NULL here libcurl adds its built-in directory and parses the whole store for each connection.
+        // Without NULL, libcurl adds its built-in directory and parses the whole store for each connection.
         set(CURLOPT_CAPATH, nil as String?)
         set(CURLOPT_CAINFO, handleSettings.authorityFile)
-        // A stream's connection differs from the others in this one setting, so that libcurl never mixes the two.
+        // Only this setting distinguishes a stream's connection from the others, so that libcurl never mixes the two.
         let most = plan.transfer.isStreamed ? Int(CURL_SSLVERSION_MAX_TLSv1_3) : Int(CURL_SSLVERSION_MAX_DEFAULT)
         let least = tls.minimumVersion == .tls1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_SSLVERSION, least | most)
@@ -214,7 +214,7 @@ extension EasyHandle {
             if let passphrase = identity.passphrase { set(CURLOPT_KEYPASSWD, passphrase.reveal()) }
         }
         if tls.verification == .unsafelyAcceptEveryCertificate {
-            // Every certificate means every key: pins are passed over too (service SV-27).
+            // Accepting every certificate includes every key, so pins are ignored too.
             set(CURLOPT_SSL_VERIFYPEER, false)
             set(CURLOPT_SSL_VERIFYHOST, 0)
         } else if let pins = tls.pins.pins(for: plan.transfer.host) {

@@ -1,33 +1,33 @@
 import CCurl
 import LadeCore
 
-/// One easy handle of libcurl with the memory it needs: error text and lists.
+/// An easy handle of libcurl with the memory that it needs: error text and lists.
 ///
-/// Used by the loop thread alone.
+/// Used only by the loop thread.
 ///
-/// Handles are pooled and reset, never rebuilt, so that no option of one exchange can leak into the next. A plain GET that
-/// follows a plain GET to the same host differs in nothing but address and headers; only then the reset is left out.
+/// Handles are pooled and reset, so that no option of one exchange can leak into the next. The reset is left out only
+/// when a plain GET follows a plain GET to the same host: the two differ only in address and headers.
 final class EasyHandle {
     let curl: OpaquePointer
-    /// The transfer that the callbacks are about, and the loop they run on; both outlive the time they stand here.
+    /// The transfer of the callbacks and the loop that they run on; both outlive these references.
     var carried: Unmanaged<Transfer>?
     var loop: Unmanaged<CurlLoop>?
-    /// What the options are set for, when that can be used again.
+    /// The setup of the current options; nil when they cannot be reused.
     var setup: Setup?
-    /// What is looked for in libcurl's log.
+    /// The signs to look for in libcurl's log.
     @exclusivity(unchecked) var watches: Watches = []
-    /// Whether libcurl reports progress, which tells when a request over HTTP/2 has been written.
+    /// Whether libcurl reports progress, which shows when an HTTP/2 request has been written.
     @exclusivity(unchecked) var awaitsSending = false
     private let errorText: UnsafeMutablePointer<CChar>
-    /// The address in the form libcurl works with, and the text it was made from.
+    /// The parsed address for libcurl, and the text that it was made from.
     private let parsed: OpaquePointer
     private var address = ""
     /// The fields that the list of header lines was made from.
     @exclusivity(unchecked) var headers = Headers()
-    // Used by one thread at a time, and never while it is changed.
+    // Used by one thread at a time, and never while it changes.
     @exclusivity(unchecked) private var lists: [(option: CURLoption, list: UnsafeMutablePointer<curl_slist>)] = []
 
-    /// Makes a handle; what it shares with others survives every reset.
+    /// Makes a handle; the share handle survives every reset.
     init?(share: OpaquePointer?) {
         guard let curl = curl_easy_init() else { return nil }
         guard let parsed = curl_url() else {
@@ -48,17 +48,18 @@ final class EasyHandle {
         errorText.deallocate()
     }
 
-    /// The handle as libcurl's functions take it.
+    /// The handle as the type that libcurl's functions take.
     var raw: UnsafeMutableRawPointer { UnsafeMutableRawPointer(curl) }
 
-    /// What libcurl wrote about the last failure.
+    /// The message of libcurl about the last failure.
     var message: String { String(cString: errorText) }
 
-    /// Sets the address, which is parsed only when it is another one than before: that is a sixth of what libcurl spends
-    /// on a small exchange.
+    /// Sets the address, and parses it only when it has changed.
+    ///
+    /// Parsing takes a sixth of the time that libcurl spends on a small exchange.
     func set(address: String) {
         if !address.isSpelled(like: self.address) {
-            // What libcurl cannot parse it is given as text, so that it says by itself what is wrong.
+            // An address that libcurl cannot parse is passed as text, so that libcurl reports the reason.
             let code = curl_url_set(parsed, CURLUPART_URL, address, UInt32(CURLU_PATH_AS_IS))
             self.address = code == CURLUE_OK ? address : ""
             guard code == CURLUE_OK else {
@@ -69,7 +70,7 @@ final class EasyHandle {
         set(pointer: CURLOPT_CURLU, UnsafeRawPointer(parsed))
     }
 
-    /// Forgets every option and list of the last exchange.
+    /// Resets all options and lists of the last exchange.
     func reset() {
         curl_easy_reset(raw)
         watches = []
@@ -99,16 +100,18 @@ final class EasyHandle {
         lade_easy_set_pointer(raw, option, value)
     }
 
-    /// Sets a list option; the list lives until the next reset, or until the option is set again.
+    /// Sets a list option.
+    ///
+    /// The list is valid until the next reset, or until the option is set again.
     ///
     /// - Parameters:
     ///   - option: The option.
-    ///   - values: Its texts.
-    ///   - octets: Further values, which are no UTF-8 and have no zero.
+    ///   - values: The strings of the list.
+    ///   - octets: Further strings, which are not UTF-8 and contain no zero byte.
     func set(list option: CURLoption, _ values: [String], octets: [[UInt8]] = []) {
         var list: UnsafeMutablePointer<curl_slist>?
         for value in values {
-            // Out of memory is the only way this fails; what was appended so far stays valid.
+            // Appending fails only when memory is exhausted; the strings appended so far stay valid.
             if let longer = curl_slist_append(list, value) { list = longer }
         }
         for value in octets {
@@ -122,12 +125,12 @@ final class EasyHandle {
         if let list { lists.append((option, list)) }
     }
 
-    /// Forgets what the last exchange's failure was, and no option.
+    /// Clears the failure message of the last exchange, and keeps the options.
     func forgetMessage() {
         errorText.pointee = 0
     }
 
-    /// The exchange is over.
+    /// Releases the transfer after the exchange.
     func putDown() {
         carried = nil
         stopWatching(for: watches)

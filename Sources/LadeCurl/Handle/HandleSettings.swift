@@ -6,14 +6,14 @@
 import CCurl
 import LadeCore
 
-/// The transport's settings in the form libcurl takes them, checked once when the transport is made.
+/// The transport's settings in libcurl's form, checked once when the transport is made.
 struct HandleSettings: Sendable {
     let settings: TransportSettings
-    /// The file of trusted authorities; nil trusts nobody.
+    /// The file of trusted authorities; with nil no authority is trusted.
     let authorityFile: String?
-    /// The single file of revocation lists.
+    /// The file of all revocation lists.
     let revocationFile: String?
-    /// Files that were made for this transport and go away with it.
+    /// Files that were made for this transport and are deleted with it.
     let temporaryFiles: TemporaryFiles
 
     /// Checks the settings and makes the files libcurl needs.
@@ -62,9 +62,9 @@ struct HandleSettings: Sendable {
 
     // MARK: - Certificates
 
-    /// Where the distributions keep the bundle of trusted authorities.
+    /// The paths at which Linux distributions keep the bundle of trusted authorities.
     ///
-    /// `SSL_CERT_FILE` goes first, as with OpenSSL.
+    /// `SSL_CERT_FILE` takes precedence, as in OpenSSL.
     private static let systemBundles = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
@@ -75,10 +75,10 @@ struct HandleSettings: Sendable {
         return (named + systemBundles).first { FileManager.default.isReadableFile(atPath: $0) }
     }
 
-    /// libcurl keeps a parsed trust store only for a *file* without a directory beside it; a directory or bytes in
-    /// memory are parsed anew for every connection, 17 ms each.
+    /// Merges all authorities into one file.
     ///
-    /// So everything becomes one file.
+    /// libcurl caches a parsed trust store only for a single file. It parses a directory, or bytes in memory, again for
+    /// every connection, which takes 17 ms.
     private static func authorities(
         _ tls: TLSSettings,
         _ temporaryFiles: TemporaryFiles
@@ -89,7 +89,7 @@ struct HandleSettings: Sendable {
             try checkPEM(path, "CERTIFICATE", setting: "authority")
             return path
         }
-        // A system bundle that cannot be read is one that is not there.
+        // A system bundle that cannot be read is treated as missing.
         var bundle = system.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
         for authority in tls.authorities {
             switch authority {
@@ -138,7 +138,8 @@ struct HandleSettings: Sendable {
         guard let begins, let ends = lines[begins...].firstIndex(where: { $0.hasPrefix("-----END ") }) else {
             throw .invalidSetting(name: setting, reason: "\(source) has no \(kind) in PEM form", ErrorContext())
         }
-        // Header lines of encrypted keys (RFC 1421) have a colon; what is left must be base64 of a DER sequence.
+        // Header lines of encrypted keys (RFC 1421) contain a colon; the remaining lines must be base64 of a DER
+        // sequence.
         let body = lines[(begins + 1)..<ends].filter { !$0.contains(":") }.joined()
         guard let der = Data(base64Encoded: body), der.first == 0x30 || lines[begins].contains("ENCRYPTED") else {
             throw .invalidSetting(name: setting, reason: "the \(kind) in \(source) is damaged", ErrorContext())
@@ -146,16 +147,16 @@ struct HandleSettings: Sendable {
     }
 }
 
-/// Files that live as long as their owner.
+/// Files that are deleted with their owner.
 final class TemporaryFiles: Sendable {
     private let paths = Locked<[String]>([])
 
     deinit {
-        // A file that is gone already is what was wanted.
+        // The file may have been deleted already.
         for path in paths.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Writes a file that only its owner may read.
+    /// Writes a file that only its owner can read.
     func make(_ bytes: Data, setting: String) throws(LoadingError) -> String {
         let name = "lade-" + UUID().uuidString + ".pem"
         let path = FileManager.default.temporaryDirectory.appending(path: name).path

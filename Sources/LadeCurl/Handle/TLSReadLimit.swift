@@ -8,18 +8,19 @@ import CCurl
     import Darwin
 #endif
 
-/// A bound for what OpenSSL reads within one call into libcurl.
+/// A limit on the bytes that OpenSSL reads within one call into libcurl.
 ///
-/// OpenSSL continues to read while a server sends messages that it ignores, such as HelloRequest in a handshake, and libcurl
-/// while a server sends control frames of HTTP/2. Meanwhile no time-out is checked and no other host is served. At the
-/// bound OpenSSL finds that nothing more has arrived; the poller reports the socket again.
+/// OpenSSL continues to read while a server sends messages that it ignores, such as HelloRequest in a handshake.
+/// libcurl does the same while a server sends HTTP/2 control frames. Meanwhile no time-out is checked and no other host
+/// is served. At the limit, the read callback reports that no more bytes have arrived, and the poller reports the
+/// socket again.
 ///
-/// Functions are looked up at run time, as for ``TLSSession``. With another TLS library there is no bound.
+/// The functions are looked up at run time, as for ``TLSSession``. With another TLS library there is no limit.
 enum TLSReadLimit {
-    /// 4-byte messages, the most laborious ones, take about 15 ms.
+    /// Reading this many 4-byte messages, the most expensive ones, takes about 15 ms.
     static let bytesPerCall = 256 << 10
 
-    // OpenSSL's callbacks, for messages and for reads; their last or stored argument is the loop.
+    // OpenSSL's callbacks for messages and for reads; the loop is their last or stored argument.
     private typealias MessageCallback =
         @convention(c) (CInt, CInt, CInt, UnsafeRawPointer?, Int, OpaquePointer?, UnsafeMutableRawPointer?) -> Void
     private typealias ReadCallback =
@@ -63,7 +64,7 @@ enum TLSReadLimit {
 
     private static let functions = Functions()
 
-    /// Bounds the connections that libcurl makes for a handle from now on; needed after each reset.
+    /// Limits the reads of connections that libcurl makes for a handle from now on; needed after each reset.
     static func set(_ handle: EasyHandle, _ loop: Unmanaged<CurlLoop>) {
         guard functions != nil else { return }
         handle.set(pointer: CURLOPT_SSL_CTX_DATA, UnsafeRawPointer(loop.toOpaque()))
@@ -76,7 +77,7 @@ enum TLSReadLimit {
         }
     }
 
-    /// The first message of a connection is sent by this side, before anything is read.
+    /// The client sends the first message of a connection before it reads anything.
     private static let started: MessageCallback = { _, _, _, _, _, session, loop in
         guard let functions = TLSReadLimit.functions, let session, let reader = functions.reader(session) else {
             return

@@ -8,11 +8,11 @@ import CCurl
     import Darwin
 #endif
 
-/// OpenSSL's object for the connection that a callback is about.
+/// OpenSSL's object for the connection of the current callback.
 ///
-/// libcurl gives it out within its callbacks only, and it must not outlive them. OpenSSL's functions are looked up at run
-/// time, in what libcurl has loaded, so that a libcurl on another TLS library needs no OpenSSL: there is no session then, and
-/// what only a session can tell counts as unknown.
+/// libcurl provides the object only within its callbacks, and it must not outlive them. OpenSSL's functions are looked
+/// up at run time in the libraries that libcurl has loaded, so that a libcurl with another TLS library works without
+/// OpenSSL. There is no session then, and facts that only a session has count as unknown.
 struct TLSSession {
     private typealias Question = @convention(c) (UnsafeMutableRawPointer) -> CInt
     private typealias ProtocolQuestion =
@@ -41,7 +41,7 @@ struct TLSSession {
     private let session: UnsafeMutableRawPointer
     private let functions: Functions
 
-    /// The session of the connection that the handle uses, or nil when that is not known.
+    /// The session of the connection that the handle uses; nil when it is not known.
     init?(_ handle: EasyHandle) {
         var found: UnsafeMutableRawPointer?
         guard lade_easy_get_pointer(handle.raw, CURLINFO_TLS_SSL_PTR, &found) == CURLE_OK, let found,
@@ -53,10 +53,10 @@ struct TLSSession {
         self.functions = functions
     }
 
-    /// Whether bytes of the peer are in OpenSSL's buffers, decrypted or not.
+    /// Whether OpenSSL's buffers contain bytes of the peer, decrypted or not.
     var hasPending: Bool { functions.hasPending(session) != 0 }
 
-    /// Whether the peer has ended the connection by close_notify.
+    /// Whether the peer has sent close_notify.
     var hasEnded: Bool {
         // SSL_RECEIVED_SHUTDOWN
         functions.shutdownState(session) & 2 != 0

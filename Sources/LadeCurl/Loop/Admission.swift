@@ -1,13 +1,13 @@
 import LadeCore
 
-/// Which calls may use the network now: queues per host and priority, under the connection limits.
+/// Decides which calls may use the network, with queues for each host and priority and with connection limits.
 ///
-/// libcurl's own queue costs 50 µs a request, forgets the order, and has neither events nor time-outs, so libcurl is given
-/// only what may run, and what it queues all the same comes back (``takeBack(_:host:kind:priority:)``). A free connection
-/// goes to the highest priority that waits anywhere, then to the hosts in turn, then by arrival. A value: requests and
-/// endings go in, the calls that may start come out.
+/// libcurl's own queue costs 50 µs per request, does not keep the order, and has neither events nor time-outs. libcurl
+/// therefore receives only calls that may run, and calls that it queues nevertheless are returned to this queue
+/// (``takeBack(_:host:kind:priority:)``). A free connection goes to the highest waiting priority, then to the hosts in
+/// turn, then to the earliest arrival. A value: requests and endings go in, and the calls that may start come out.
 struct Admission<Ticket: Sendable>: Sendable {
-    /// What a host's connections turned out to speak.
+    /// How many calls a connection to the host carries.
     enum Multiplexing: Sendable {
         /// One call at a time (HTTP/1.1), or not known yet.
         case none
@@ -17,20 +17,20 @@ struct Admission<Ticket: Sendable>: Sendable {
 
     /// How a call uses a connection.
     enum Kind: Int, Sendable {
-        /// Only until its answer is there, and beside others where the host multiplexes.
+        /// Until the answer is complete, and together with other calls where the host multiplexes.
         case shared
-        /// Alone, for as long as its reader likes: a streamed answer.
+        /// Alone, until the reader has finished: a streamed answer.
         ///
-        /// One connection of each host is left to the shared calls, so that a reader can make another request to the host
-        /// of what it reads.
+        /// One connection to each host is reserved for shared calls, so that the reader of a stream can make another
+        /// request to the same host.
         case exclusive
     }
 
-    /// The answer to a call that asks.
+    /// The result for a call that requests a connection.
     enum Answer: Sendable, Equatable {
         /// Start immediately.
         case start
-        /// Wait; the place is needed to withdraw.
+        /// Wait; the position is needed to withdraw.
         case wait(Place)
     }
 
@@ -42,27 +42,27 @@ struct Admission<Ticket: Sendable>: Sendable {
 
     private struct Waiter: Sendable {
         let ticket: Ticket
-        /// Its position among all that ever waited.
+        /// The position in the order of all arrivals.
         let arrival: Int
     }
 
     private struct Host: Sendable {
-        /// Never given to another host, as the position in the list is.
+        /// Unique to the host; its index in the list can be reused.
         let identity: Int
-        /// Calls with libcurl.
+        /// The number of calls that libcurl carries.
         var active = 0
-        /// Those of them that use a connection alone.
+        /// How many of them use a connection alone.
         var exclusive = 0
         var multiplexing = Multiplexing.none
-        /// How many calls libcurl carried when it queued one more; nil when it has queued none.
+        /// The number of calls that libcurl carried when it queued another; nil when it has queued none.
         var capacity: Int?
         /// Whether the latest attempt to connect failed.
         var isDoubtful = false
-        /// The queues, most urgent first; for each priority one per kind.
+        /// The queues, the most urgent first; two for each priority, one per kind.
         var lines = Array(repeating: WaitingLine<Waiter>(), count: 6)
-        /// How many calls wait.
+        /// The number of waiting calls.
         var waiting = 0
-        /// For each priority, whether the host is in the list of those that could start a call.
+        /// For each priority, whether the host is in the list of hosts that can start a call.
         var isReady = [false, false, false]
 
         init(identity: Int) {
@@ -75,7 +75,7 @@ struct Admission<Ticket: Sendable>: Sendable {
             return active < (multiplexing == .streams ? max(limits.streamsPerHost, limits.perHost) : limits.perHost)
         }
 
-        /// The line of a priority from which a call could start; the earlier arrival, when both kinds could.
+        /// The line of a priority from which a call can start; when both can, the line with the earlier arrival.
         mutating func startableLine(_ urgency: Int, _ limits: TransportSettings.ConnectionLimits) -> Int? {
             let (shared, exclusive) = (Self.line(urgency, .shared), Self.line(urgency, .exclusive))
             let first = hasRoom(.shared, limits) ? lines[shared].first?.arrival : nil
@@ -115,30 +115,30 @@ struct Admission<Ticket: Sendable>: Sendable {
     private var numbers: [String: Int] = [:]
     private var freeNumbers: [Int] = []
     private var identities = 0
-    // Most calls go where the one before went, and no key need be made for them.
+    // Most calls use the same host as the call before, and need no new key.
     private var latest: (beginning: String, number: Int)?
     private var active = 0
     private var arrivals = 0
     private var latestReturn = 0
-    /// For each priority, the hosts that could start a call of it, in turn.
+    /// For each priority, the hosts that can start a call of it, in turn.
     private var ready = Array(repeating: WaitingLine<Int>(), count: 3)
-    /// Hosts of which libcurl queued a call although it carried none.
+    /// Hosts for which libcurl queued a call while it carried none.
     private var blocked: [Int] = []
 
     init(limits: TransportSettings.ConnectionLimits) {
         self.limits = limits
     }
 
-    /// The number of a host, by which it is called from then on while any call uses it or waits for it.
+    /// The number of a host, valid while any call uses the host or waits for it.
     mutating func host(_ key: String) -> Int { numbers[key] ?? newHost(key) }
 
     /// The number of an address's host.
     ///
     /// - Parameters:
     ///   - address: The address.
-    ///   - end: The UTF-8 offset at which its path begins; what is before decides which host it is.
+    ///   - end: The UTF-8 offset at which its path begins; the part before it identifies the host.
     ///   - key: Makes the host's key.
-    /// - Returns: The number, as of ``host(_:)``.
+    /// - Returns: The number, as from ``host(_:)``.
     mutating func host(of address: String, upTo end: Int, key: () -> String) -> Int {
         if let latest, latest.beginning.utf8.count == end, address.begins(with: latest.beginning) {
             return latest.number
@@ -148,11 +148,11 @@ struct Admission<Ticket: Sendable>: Sendable {
         return number
     }
 
-    /// The number that no other host has for as long as the transport lives.
+    /// A number that no other host has during the life of the transport.
     func identity(host: Int) -> Int { hosts[host].identity }
 
     private mutating func newHost(_ key: String) -> Int {
-        // Hosts without calls are forgotten once there are many, so that a crawler's table does not grow for ever.
+        // Hosts without calls are removed once there are many, so that the table of a crawler stays bounded.
         if hosts.count >= 1_024, freeNumbers.isEmpty { forgetIdleHosts() }
         let number = freeNumbers.popLast() ?? hosts.count
         identities += 1
@@ -170,9 +170,9 @@ struct Admission<Ticket: Sendable>: Sendable {
         latest = nil
     }
 
-    /// A call wants to use a host.
+    /// Requests a connection for a call.
     mutating func request(_ ticket: Ticket, host: Int, kind: Kind = .shared, priority: Request.Priority) -> Answer {
-        // While the total has room, every waiter lacks room at its host: nothing is overtaken.
+        // While the total has room, every waiter lacks room at its host, so this call overtakes none of them.
         if active < limits.total, hosts[host].hasRoom(kind, limits) {
             begin(host, kind)
             return .start
@@ -184,19 +184,20 @@ struct Admission<Ticket: Sendable>: Sendable {
         return .wait(Place(line: line, number: number))
     }
 
-    /// A waiting call leaves its position.
+    /// Removes a waiting call from its queue.
     mutating func withdraw(from place: Place, host: Int) {
         hosts[host].remove(place)
     }
 
-    /// A running call ended.
+    /// Ends a running call.
     ///
-    /// Returns what may start now.
+    /// Returns the calls that may start now.
     mutating func end(host: Int, kind: Kind = .shared) -> [Ticket] {
         leave(host, kind)
         if hosts[host].active == 0 { hosts[host].capacity = nil }
         markReady(host)
-        // Their connections are used by others, as those of a proxy may be; which others is not known.
+        // Calls to other hosts use the connections that these hosts need, for example to a shared proxy. Which ones is
+        // not known.
         for host in blocked {
             hosts[host].capacity = nil
             markReady(host)
@@ -205,22 +206,23 @@ struct Admission<Ticket: Sendable>: Sendable {
         return fill()
     }
 
-    /// libcurl queued a call that was started: it waits here again, before all others of its kind and priority, until a
-    /// call to its host ends or a connection to it is made.
+    /// Returns a started call that libcurl queued to the front of its queue.
+    ///
+    /// It waits there until a call to its host ends or a connection to its host is made.
     mutating func takeBack(_ ticket: Ticket, host: Int, kind: Kind = .shared, priority: Request.Priority) -> Place {
         leave(host, kind)
         hosts[host].capacity = hosts[host].active
         if hosts[host].active == 0 { blocked.append(host) }
         let line = Host.line(Self.urgency(priority), kind)
-        // Before every other arrival.
+        // Lower than every other arrival.
         latestReturn -= 1
         let number = hosts[host].prepend(Waiter(ticket: ticket, arrival: latestReturn), line: line)
         return Place(line: line, number: number)
     }
 
-    /// A connection to the host was made, or could not be made.
+    /// Records that a connection to the host was made, or could not be made.
     ///
-    /// Returns what may start now.
+    /// Returns the calls that may start now.
     mutating func noteConnection(isMade: Bool, host: Int) -> [Ticket] {
         hosts[host].isDoubtful = !isMade
         guard isMade, hosts[host].capacity != nil else { return [] }
@@ -229,13 +231,14 @@ struct Admission<Ticket: Sendable>: Sendable {
         return fill()
     }
 
-    /// Whether calls wait for one connection to tell whether it can be shared; not while connecting fails, or they would
-    /// fail one after the other.
+    /// Whether calls wait for a pending connection that they may be able to share.
+    ///
+    /// They do not while connecting fails, because they would fail one after the other.
     func awaitsSharing(host: Int) -> Bool { !hosts[host].isDoubtful }
 
-    /// The host's connections turned out to speak a version.
+    /// Records whether the host's connections multiplex.
     ///
-    /// Returns what may start now.
+    /// Returns the calls that may start now.
     mutating func learn(_ multiplexing: Multiplexing, host: Int) -> [Ticket] {
         guard hosts[host].multiplexing != multiplexing else { return [] }
         hosts[host].multiplexing = multiplexing
@@ -243,10 +246,10 @@ struct Admission<Ticket: Sendable>: Sendable {
         return fill()
     }
 
-    /// The calls that may start because others were taken back.
+    /// Returns the calls that may start because others were taken back.
     mutating func startable() -> [Ticket] { fill() }
 
-    /// Everything that waits; the queues are empty afterwards.
+    /// Removes and returns all waiting calls.
     mutating func removeAllWaiting() -> [Ticket] {
         var all: [Ticket] = []
         for host in hosts.indices {
@@ -271,7 +274,7 @@ struct Admission<Ticket: Sendable>: Sendable {
         if kind == .exclusive { hosts[host].exclusive -= 1 }
     }
 
-    /// Lists a host under each priority of which it could start a call.
+    /// Adds a host to the list of each priority of which it can start a call.
     private mutating func markReady(_ host: Int) {
         guard hosts[host].waiting > 0 else { return }
         for urgency in ready.indices where !hosts[host].isReady[urgency] {
@@ -287,17 +290,17 @@ struct Admission<Ticket: Sendable>: Sendable {
         return tickets
     }
 
-    /// Starts the next call of all that wait.
+    /// Starts the next waiting call.
     private mutating func next() -> Ticket? {
         for urgency in ready.indices {
             while let host = ready[urgency].popFirst() {
                 hosts[host].isReady[urgency] = false
-                // What made it ready may be gone.
+                // The host may no longer be able to start a call.
                 guard let line = hosts[host].startableLine(urgency, limits),
                     let ticket = hosts[host].popFirst(line: line)
                 else { continue }
                 begin(host, line % 2 == Kind.exclusive.rawValue ? .exclusive : .shared)
-                // Behind the other hosts that could.
+                // The host goes behind the other hosts that can start a call.
                 markReady(host)
                 return ticket
             }

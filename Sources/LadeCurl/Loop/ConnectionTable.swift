@@ -8,16 +8,16 @@ import CCurl
     import Darwin
 #endif
 
-/// The two ends of the connection on which a request is about to be sent, as libcurl tells them.
+/// The two ends of the connection on which a request is about to be sent, as libcurl reports them.
 struct ConnectionEnds {
     let remote: UnsafePointer<CChar>
     let local: UnsafePointer<CChar>
     let remotePort: CInt
     let localPort: CInt
 
-    /// One number for both ends; two connections that are open at the same time have different ones.
+    /// One number for both ends; connections that are open at the same time have different numbers.
     fileprivate var key: UInt64 {
-        // FNV-1a. Neither end can choose both addresses and both ports.
+        // FNV-1a. A peer cannot choose both addresses and both ports.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         for text in [remote, local] {
@@ -36,25 +36,25 @@ struct ConnectionEnds {
     }
 }
 
-/// The sockets of libcurl's connections, by their ends.
+/// The sockets of libcurl's connections, by their two ends.
 ///
-/// libcurl 7.88 does not tell which socket it has chosen for a request, but which addresses and ports. Unix-domain sockets
-/// have none: they are known as a whole.
+/// libcurl 7.88 reports the addresses and ports that it has chosen for a request, but not the socket. Unix-domain
+/// sockets have neither, so they are handled as one group.
 struct ConnectionTable {
-    /// Opened, and not yet used by a request.
+    /// The sockets that were opened and have not carried a request yet.
     private var unnamed: [Int32] = []
     private var sockets: [UInt64: Int32] = [:]
     private var keys: [Int32: UInt64] = [:]
     private var unixSockets: Set<Int32> = []
-    /// Those whose server has said that it will end them (GOAWAY).
+    /// The sockets whose server has announced that it will end the connection (GOAWAY).
     private var endingSockets: Set<Int32> = []
 
-    /// A socket was made for libcurl.
+    /// Records a socket that was made for libcurl.
     mutating func opened(_ socket: Int32, isUnix: Bool) {
         if isUnix { unixSockets.insert(socket) } else { unnamed.append(socket) }
     }
 
-    /// A socket is about to be closed.
+    /// Removes a socket that is about to be closed.
     mutating func closing(_ socket: Int32) {
         unnamed.removeAll { $0 == socket }
         unixSockets.remove(socket)
@@ -62,7 +62,7 @@ struct ConnectionTable {
         if let key = keys.removeValue(forKey: socket), sockets[key] == socket { sockets[key] = nil }
     }
 
-    /// Learns which of the new sockets has those ends.
+    /// Finds the new socket with these ends, and records it as used.
     ///
     /// - Returns: The socket; nil when none has.
     mutating func name(_ ends: ConnectionEnds) -> Int32? {
@@ -74,19 +74,19 @@ struct ConnectionTable {
         return socket
     }
 
-    /// The socket of the connection between those ends, when it has been used before.
+    /// The socket of the connection between these ends, when it has carried a request before.
     func socket(_ ends: ConnectionEnds) -> Int32? { sockets[ends.key] }
 
-    /// Whether the socket belongs to a connection that has been used.
+    /// Whether the socket's connection has carried a request.
     func isOpen(_ socket: Int32) -> Bool { keys[socket] != nil }
 
-    /// The server has said that it will end the connection.
+    /// Records that the server has announced that it will end the connection.
     mutating func willEnd(_ socket: Int32) { endingSockets.insert(socket) }
 
-    /// Whether the server has said that it will end the connection.
+    /// Whether the server has announced that it will end the connection.
     func isEnding(_ socket: Int32) -> Bool { endingSockets.contains(socket) }
 
-    /// What has arrived on Unix-domain sockets: bytes on any of them count for each.
+    /// The pending input of Unix-domain sockets: bytes on any of them count for all.
     var unixArrivals: Arrivals { unixSockets.allSatisfy { Arrivals($0) == .nothing } ? .nothing : .unknown }
 
     private static func isLocal(_ socket: Int32, _ ends: ConnectionEnds) -> Bool {
@@ -126,15 +126,15 @@ struct ConnectionTable {
     }
 }
 
-/// What waits on a socket to be read.
+/// The pending input of a socket.
 enum Arrivals {
-    /// Nothing, and the connection is open.
+    /// Nothing; the connection is open.
     case nothing
     /// Bytes.
     case bytes
     /// The end of the connection, or an error.
     case end
-    /// That cannot be told.
+    /// The state of the socket cannot be read.
     case unknown
 
     init(_ socket: Int32) {

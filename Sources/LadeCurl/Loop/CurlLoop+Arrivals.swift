@@ -1,14 +1,14 @@
 import CCurl
 import LadeCore
 
-// What arrives on an HTTP/1 connection when no request is in flight is the answer to none: a connection on which anything
-// waits before a request is sent carries no request any more. libcurl 7.88 would take such bytes for the beginning of the
-// next answer, whichever account's call that is.
+// Bytes that arrive on an HTTP/1 connection while no request is in flight belong to no request. libcurl 7.88 would read
+// them as the beginning of the next answer, even when that is for another account. A connection with pending input
+// before a request is sent is therefore not used for a request.
 extension CurlLoop {
-    /// Whether a request may go out on the connection that libcurl has chosen for it.
+    /// Whether a request may be sent on the connection that libcurl has chosen for it.
     ///
-    /// Asked before the first byte of the request is sent. When not, nothing was sent, and the exchange is sent over a new
-    /// connection, whatever its method.
+    /// Called before the first byte of the request is sent. When the result is false, nothing was sent, and the
+    /// exchange uses a new connection, whatever its method.
     func maySend(_ transfer: Transfer, on ends: ConnectionEnds) -> Bool {
         guard case .running(let handle) = transfer.phase else { return false }
         let session = transfer.isSecure ? TLSSession(handle) : nil
@@ -16,13 +16,14 @@ extension CurlLoop {
         transfer.isHTTP2 =
             transfer.isSecure ? session?.isHTTP2 == true : transfer.request.version == .http2PriorKnowledge
         transfer.sentOn = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
-        // The frames of HTTP/2 may arrive at any time, and say what they belong to.
+        // HTTP/2 frames may arrive at any time; each names its stream.
         guard !transfer.isHTTP2 else {
             handle.watchForGoAwayOnceSent()
             return true
         }
         guard transfer.wasReused else {
-            // Over TLS 1.3 tickets of the session may have arrived, which look like an answer from outside.
+            // With TLS 1.3, session tickets may have arrived, which cannot be distinguished from an answer at the
+            // socket.
             guard !transfer.isSecure, let socket = transfer.sentOn, Arrivals(socket) == .bytes else { return true }
             transfer.failure = .malformedResponse(MalformedResponse(.beforeRequest), transfer.context)
             return false

@@ -1,12 +1,12 @@
 import CCurl
 import LadeCore
 
-// No transfer stays in libcurl's queue, which has neither events nor time-outs: a transfer that libcurl was given and for
-// which it neither resolves, connects nor sends when it was called next is taken back into the admission's queue. libcurl
-// queues when it counts other than the admission does: while the first connection of a burst may turn out to be one to
-// share, when a server lets few streams in, when hosts share a proxy.
+// No transfer stays in libcurl's queue, which has neither events nor time-outs. When libcurl has a transfer and does
+// not resolve, connect or send for it at its next call, the transfer is returned to the admission's queue. libcurl
+// queues when its count differs from the admission's: while the first connection of a burst may turn out to be
+// shareable, when a server allows few streams, or when hosts share a proxy.
 extension CurlLoop {
-    /// libcurl began to resolve, connect or send for a transfer.
+    /// Records that libcurl resolves, connects or sends for a transfer.
     func noteMoving(_ transfer: Transfer) {
         guard !transfer.isMoving else { return }
         transfer.isMoving = true
@@ -28,20 +28,20 @@ extension CurlLoop {
         }
     }
 
-    /// libcurl has a connection for a transfer and is about to send its request.
+    /// Records that libcurl has a connection for a transfer and is about to send its request.
     func noteConnected(_ transfer: Transfer) {
         beginIdling(transfer)
-        // Started when the turn settles: this is a callback, from which libcurl must not be called.
+        // These are started when the turn settles: this is a callback, in which libcurl must not be called.
         if !transfer.wasReused { admitted += admission.noteConnection(isMade: true, host: transfer.hostNumber) }
     }
 
-    /// Takes back what libcurl has queued; what has ended must have been collected before.
+    /// Takes back the transfers that libcurl has queued; ended transfers must be collected before.
     func takeBackQueued() {
         guard !handedOver.isEmpty else { return }
-        // The latest first, as each goes before all others.
+        // The latest comes first, because each goes to the front of its queue.
         for transfer in handedOver.reversed() {
             guard !transfer.isMoving, case .running(let handle) = transfer.phase else { continue }
-            // Alone, it could wait for nothing but libcurl.
+            // A transfer that is alone cannot wait for another one.
             guard running.count > 1 else { break }
             detach(transfer, handle)
             let (kind, priority) = (transfer.kind, transfer.request.priority)

@@ -1,7 +1,7 @@
 import CCurl
 import LadeCore
 
-// What other threads ask of the loop: a new exchange, the end of one, the continuation of one that libcurl has paused.
+// Messages from other threads: start an exchange, end one, continue one that libcurl has paused.
 extension CurlLoop {
     func submit(_ transfer: Transfer) {
         transfer.submitted = now
@@ -23,7 +23,7 @@ extension CurlLoop {
         }
     }
 
-    /// Notes that a transfer waits for a connection, at the longest until the deadline of its call.
+    /// Records that a transfer waits for a connection, at most until the deadline of its call.
     func wait(_ transfer: Transfer, in place: Admission<Transfer>.Place) {
         transfer.phase = .waiting(place)
         transfer.waitStarted = now
@@ -52,7 +52,7 @@ extension CurlLoop {
         transfer.finish(error, metrics: Metrics(), on: self)
     }
 
-    /// Notes that a transfer no longer waits for a connection.
+    /// Records that a transfer no longer waits for a connection.
     func endWait(_ transfer: Transfer) {
         transfer.call.record(
             .waitEnded(.connection(host: transfer.host), after: .nanoseconds(now - transfer.waitStarted))
@@ -66,8 +66,8 @@ extension CurlLoop {
         guard transfer.pauses & bit != 0 else { return }
         transfer.pauses &= ~bit
         beginIdling(transfer)
-        // May call the write callback before it returns, with the piece that was refused. What the callback finds wrong
-        // then comes back here, and nowhere else.
+        // This may call the write callback with the refused piece before it returns. An error that the callback records
+        // is returned here, and nowhere else.
         let code = curl_easy_pause(handle.raw, transfer.pauses)
         if code != CURLE_OK { ended(transfer, code) }
     }

@@ -1,20 +1,20 @@
 import CCurl
 import LadeCore
 
-// A body of HTTP/2 is complete after END_STREAM (RFC 9113 §8.1). When a connection breaks the rules of HTTP/2, libcurl 7.88
-// ends its streams one after the other as if they were complete, and closes it. A body without a length is therefore taken
-// for complete only when its connection is still sound, or was going to end because the server has said so (GOAWAY).
+// An HTTP/2 body is complete after END_STREAM (RFC 9113 §8.1). When a connection violates HTTP/2, libcurl 7.88 ends its
+// streams one after the other as if they were complete, and closes it. A body without a length is therefore complete
+// only when its connection is still intact, or when the server had announced its end (GOAWAY).
 extension CurlLoop {
-    /// Whether the end of an answer that libcurl takes for complete has to be proven.
+    /// Whether the loop must check the end of an answer that libcurl reports as complete.
     func needsProof(_ transfer: Transfer) -> Bool {
         guard transfer.isHTTP2, let head = transfer.head, head.contentLength == nil else { return false }
         return transfer.request.method != .head && head.status != 204 && head.status != 304
     }
 
-    /// Ends the exchanges whose connections are sound, and fails the others.
+    /// Ends the exchanges whose connections are intact, and fails the others.
     ///
-    /// libcurl is made to look at each connection until that ends no other stream of it: on a broken one each look ends a
-    /// stream, and the last one closes it.
+    /// The loop makes libcurl process each connection until no other stream of it ends. On a broken connection each
+    /// call ends one stream, and the last call closes the connection.
     func proveStreams() {
         while let socket = brokenSockets.popLast() { endStreams(on: socket) }
         while let socket = unproven.first?.sentOn ?? unproven.first.map({ _ in -1 }) {
@@ -30,10 +30,10 @@ extension CurlLoop {
         }
     }
 
-    /// Ends the other streams of a connection on which one was lost.
+    /// Ends the other streams of a connection on which a stream was lost.
     ///
-    /// libcurl 7.88 ends a stream of a lost connection when it looks at it, and nothing makes it look at the others: without
-    /// this they would end by their idle time-out.
+    /// libcurl 7.88 ends a stream of a lost connection only when it processes that stream, and nothing makes it process
+    /// the others. Without this function they would end with their idle time-out.
     private func endStreams(on socket: Int32) {
         exhaust(socket)
         guard !connections.isOpen(socket) else { return }
@@ -42,9 +42,9 @@ extension CurlLoop {
         }
     }
 
-    /// Has libcurl look at a connection until that changes nothing.
+    /// Makes libcurl process a connection until nothing changes.
     private func exhaust(_ socket: Int32) {
-        // As often as there can be streams, and then some.
+        // More than the number of streams that a connection can have.
         for _ in 0..<10_000 {
             let isShared = running.contains { $0.sentOn == socket && !$0.isUnproven }
             guard socket >= 0, isShared, connections.isOpen(socket) else { return }

@@ -1,16 +1,16 @@
 import CCurl
 import LadeCore
 
-// Every time-out is the loop's own. `nextExpiry` is never later than the first of them; what it finds not yet expired sets
-// it anew.
+// The loop implements all time-outs. `nextExpiry` is never later than the first of them. A check that finds no expired
+// time-out sets it again.
 extension CurlLoop {
-    /// What ends a transfer that takes too long.
+    /// The reason for ending a transfer that takes too long.
     private enum Bound {
         case timeout(TimeoutPhase)
         case deadline
     }
 
-    /// The next moment at which a transfer may have taken too long, and what for.
+    /// The time of the first time-out of a transfer, and its reason.
     private func firstBound(of transfer: Transfer) -> (at: Int64, bound: Bound) {
         let limits = transfer.limits
         var next = (at: Int64.max, bound: Bound.deadline)
@@ -28,12 +28,12 @@ extension CurlLoop {
         return next
     }
 
-    /// When a transfer will have taken too long.
+    /// The time of the first time-out of a transfer.
     func expiry(_ transfer: Transfer) -> Int64 { firstBound(of: transfer).at }
 
-    /// Starts the idle time-out of a transfer that has just got its connection, or goes on after a pause.
+    /// Starts the idle time-out of a transfer that has just received its connection, or continues after a pause.
     ///
-    /// What was waited for until now, as the end of the connect time-out, may lie far behind the end of this one.
+    /// The previous expiry, such as that of the connect time-out, may be much later than this one.
     func beginIdling(_ transfer: Transfer) {
         transfer.lastActivity = now
         nextExpiry = min(nextExpiry, expiry(transfer))

@@ -1,11 +1,11 @@
 import CCurl
 import LadeCore
 
-// The way of an exchange through the loop: its start, its ending, its time-outs.
+// An exchange in the loop: its start, its ending, its time-outs.
 extension CurlLoop {
     func start(_ transfer: Transfer) {
         if case .finished = transfer.phase {
-            // Cancelled in the turn in which a connection became free for it: that goes to the next.
+            // The transfer was cancelled in the turn in which it received a connection, which goes to the next waiter.
             admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
             return
         }
@@ -53,7 +53,7 @@ extension CurlLoop {
         plan.hasBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
         plan.bodyLength = request.body?.length
         if request.body == nil {
-            // RFC 9110 §8.6: a method that is expected to have content says so when it has none.
+            // A method that normally has content sends `Content-Length: 0` without it (RFC 9110 §8.6).
             plan.bodyLength = request.method == .post || request.method == .put || request.method == .patch ? 0 : nil
         } else if request.body?.trailers != nil {
             plan.bodyLength = nil
@@ -61,8 +61,10 @@ extension CurlLoop {
         return plan
     }
 
+    /// Whether a transfer needs a new connection of its own.
+    ///
     /// libcurl 7.88 opens 32 MiB windows and buffers paused HTTP/2 streams itself, so a stream gets a connection of its
-    /// own: an idle one of its kind when no stream to that host is in flight, a new one otherwise.
+    /// own. It is an idle connection of its kind when no stream to that host is in flight, otherwise a new one.
     private func needsOwnConnection(_ transfer: Transfer) -> Bool {
         transfer.isStreamed && streamsByHost[transfer.hostNumber, default: 0] > 1
     }
@@ -73,7 +75,7 @@ extension CurlLoop {
         switch body.content {
         case .bytes: return
         case .file(let path, let offset):
-            // Read in a task and not on the loop, so that a slow disk holds up nobody else.
+            // Read in a task and not on the loop, so that a slow disk delays no other transfer.
             let context = transfer.context
             write = { write in
                 let source = try FileSource(path: path, offset: offset, context: context)
@@ -85,7 +87,7 @@ extension CurlLoop {
             inbox.post(.resume(transfer, .upload))
         }
         transfer.pipe = pipe
-        // Owned by the transfer, which cancels it when it ends.
+        // Owned by the transfer, which cancels the task when it ends.
         transfer.pump = Task {
             do {
                 try await write { chunk throws(LoadingError) in try await pipe.write(chunk) }
@@ -98,10 +100,10 @@ extension CurlLoop {
 
     // MARK: - Sockets
 
-    /// libcurl asks for events of a socket on behalf of a transfer, which therefore uses it.
+    /// Handles libcurl's request for events of a socket on behalf of a transfer, which therefore uses the socket.
     func noteUse(of socket: Int32, by easy: UnsafeMutableRawPointer?) {
         var context: UnsafeMutableRawPointer?
-        // A handle of libcurl's own has no context.
+        // A handle that libcurl made for itself has no context.
         guard let easy, lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, context != nil else {
             return
         }
@@ -120,17 +122,17 @@ extension CurlLoop {
 
     // MARK: - Endings
 
-    /// The version of an answer tells how many calls the host's connections can carry at once.
+    /// Records the version of an answer, which determines how many calls a connection to the host can carry.
     func learned(_ version: HTTPVersion, transfer: Transfer) {
         guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
-        // Started when the turn settles: this is a callback, from which libcurl must not be called.
+        // These are started when the turn settles: this is a callback, in which libcurl must not be called.
         admitted += admission.learn(version >= .http2 ? .streams : .none, host: transfer.hostNumber)
     }
 
     func ended(_ transfer: Transfer, _ code: CURLcode) {
         guard case .running(let handle) = transfer.phase else { return }
         if transfer.needsOtherConnection {
-            // Nothing was sent, whatever the method.
+            // Nothing was sent, so any method can be sent again.
             curl_multi_remove_handle(rawMulti, handle.raw)
             releaseSocket(of: transfer)
             transfer.needsFreshConnection = true
@@ -145,17 +147,18 @@ extension CurlLoop {
             return unproven.append(transfer)
         }
         let wasStopped = code == CURLE_ABORTED_BY_CALLBACK && transfer.sendings > 1
-        // After a 417 libcurl wanted to send the request again; the answer had arrived whole.
+        // After a 417, libcurl wanted to send the request again; the answer was complete.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
-        // The rest of the request could not be sent: the server has answered and wants no more of it.
+        // The rest of the request could not be sent, because the server has answered and does not read it.
         if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR, isAnswered(transfer, handle) {
             return end(transfer, handle, nil)
         }
-        // A stream that the server reset on purpose says so with its error number; a lost connection has none.
+        // The message for a stream that the server reset contains an error number; that for a lost connection does not.
         let isLostHTTP2 =
             (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE)
             && !handle.message.contains("(err ")
-        // Neither has one whose bytes break the rules of HTTP/2: without an error libcurl ends it for that reason alone.
+        // The message for a stream on a connection that violates HTTP/2 has none either; libcurl ends an HTTP/2 stream
+        // with these codes for no other reason.
         let isBrokenHTTP2 =
             transfer.isHTTP2
             && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR && handle.message.contains("mem_recv()"))
@@ -165,25 +168,25 @@ extension CurlLoop {
         if isDead, transfer.isHTTP2, let socket = transfer.sentOn, !brokenSockets.contains(socket) {
             brokenSockets.append(socket)
         }
-        // Not with trailers: see `end` for what a handle that sent some would do.
+        // A handle that has sent trailers cannot be used again, see `end`.
         let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
         if isDead, !isBrokenHTTP2, transfer.wasReused, transfer.progress == .nothing, canRepeat {
             transfer.wasRepeated = true
             transfer.call.record(.exchangeRepeated(onFreshConnection: true))
             curl_multi_remove_handle(rawMulti, handle.raw)
             releaseSocket(of: transfer)
-            // libcurl does not use the HTTP/2 connection again; its streams share the next one.
+            // libcurl does not use this HTTP/2 connection again; its streams share the next one.
             transfer.needsFreshConnection = !transfer.isHTTP2
             return send(transfer, handle)
         }
-        // On a connection that was not reused libcurl repeats for one reason only: REFUSED_STREAM.
+        // On a connection that was not reused, libcurl sends again for one reason only: REFUSED_STREAM.
         if wasStopped, !transfer.wasReused {
             return end(transfer, handle, .connectionLost(.nothing, isSafeToRepeat: true, transfer.context))
         }
         end(transfer, handle, failure(transfer, handle, code).loadingError(transfer.context))
     }
 
-    /// What is missing of an answer that libcurl takes for complete.
+    /// The error of an incomplete answer that libcurl reports as complete; nil when it is complete.
     private func shortfall(_ transfer: Transfer, _ handle: EasyHandle) -> LoadingError? {
         var isComplete = transfer.chunks?.isComplete ?? true
         if transfer.ending == .unannounced {
@@ -200,7 +203,7 @@ extension CurlLoop {
         .incompleteBody(received: handle.offset(CURLINFO_SIZE_DOWNLOAD_T), expected: nil, transfer.context)
     }
 
-    /// Whether the answer is here whole by its own framing, whatever became of the request.
+    /// Whether the answer is complete by its own framing, whatever happened to the request.
     private func isAnswered(_ transfer: Transfer, _ handle: EasyHandle) -> Bool {
         guard let head = transfer.head, transfer.hasBody, !transfer.isHTTP2 else { return false }
         if transfer.request.method == .head || head.status == 204 || head.status == 304 { return true }
@@ -208,7 +211,7 @@ extension CurlLoop {
         return head.contentLength.map { $0 == handle.offset(CURLINFO_SIZE_DOWNLOAD_T) } ?? false
     }
 
-    /// The server has said that it will end a connection.
+    /// Records that the server has announced that it will end a connection.
     func noteGoAway(_ socket: Int32) {
         connections.willEnd(socket)
         for transfer in running where transfer.sentOn == socket { transfer.wasEndingConnection = true }
@@ -229,7 +232,7 @@ extension CurlLoop {
         return failure
     }
 
-    /// What a proxy's answer to CONNECT that has no end becomes.
+    /// The error for a proxy's answer to CONNECT that is too long.
     func tunnelFailure(_ transfer: Transfer, _ handle: EasyHandle, limit: Int) -> LoadingError {
         let failure = failure(transfer, handle, CURLE_RECV_ERROR)
         return failure.tunnelRefusal(transfer.context) ?? .headTooLarge(.bytes(limit), transfer.context)
@@ -246,7 +249,7 @@ extension CurlLoop {
         nextExpiry = min(nextExpiry, now + idleLife)
     }
 
-    /// Ends the exchanges that were broken off from within a callback.
+    /// Ends the exchanges that a callback stopped.
     func endBroken() {
         guard !broken.isEmpty else { return }
         for transfer in broken {
@@ -256,13 +259,13 @@ extension CurlLoop {
         broken.removeAll(keepingCapacity: true)
     }
 
-    /// Takes a transfer and its handle away from libcurl.
+    /// Removes a transfer and its handle from libcurl.
     func detach(_ transfer: Transfer, _ handle: EasyHandle) {
         curl_multi_remove_handle(rawMulti, handle.raw)
         releaseSocket(of: transfer)
         handle.putDown()
-        // libcurl 7.88 keeps the state of sent trailers over a reset, and the next chunked upload of the handle then
-        // writes its first chunk's size before the start of the buffer.
+        // libcurl 7.88 keeps the state of sent trailers through a reset. The next chunked upload of the handle would
+        // then write its first chunk's size before the start of the buffer.
         let isReusable = !transfer.hasBody || transfer.request.body?.trailers == nil
         if idleHandles.count < 256, isReusable { idleHandles.append(handle) }
         let last = running.removeLast()

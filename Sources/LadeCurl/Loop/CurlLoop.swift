@@ -17,9 +17,9 @@ import Synchronization
 
 /// The thread that owns the multi handle and every easy handle.
 ///
-/// A turn: take the messages, let sockets and timers move, collect what ended, publish what arrived, then resume all
-/// waiting tasks. No other thread calls libcurl or touches a variable besides ``inbox`` and ``pool``, which is the proof
-/// behind `@unchecked Sendable` and behind leaving out the exclusivity checks.
+/// A turn handles messages, sockets and timers, collects ended exchanges, publishes received bytes, and then resumes
+/// all waiting tasks. No other thread calls libcurl or accesses a variable other than ``inbox`` and ``pool``. This
+/// justifies `@unchecked Sendable` and the omitted exclusivity checks.
 final class CurlLoop: @unchecked Sendable {
     let inbox: Inbox
     let pool = BufferPool()
@@ -37,17 +37,17 @@ final class CurlLoop: @unchecked Sendable {
     let clock: LoopClock
     let poller: Poller
     @exclusivity(unchecked) var connections = ConnectionTable()
-    /// Exchanges that libcurl takes for complete and that are not proven to be; see ``proveStreams()``.
+    /// Exchanges that libcurl reports as complete and that are not checked yet; see ``proveStreams()``.
     @exclusivity(unchecked) var unproven: [Transfer] = []
     /// Sockets of HTTP/2 connections on which a stream was lost; see ``proveStreams()``.
     @exclusivity(unchecked) var brokenSockets: [Int32] = []
-    /// How much OpenSSL may read before the call into libcurl must end; see ``TLSReadLimit``.
+    /// The number of bytes that OpenSSL may read before the call into libcurl must end; see ``TLSReadLimit``.
     @exclusivity(unchecked) var readableBytes = 0
-    /// Exchanges that libcurl must not continue; ended when the turn settles.
+    /// Exchanges that a callback stopped; they end when the turn settles.
     @exclusivity(unchecked) var broken: [Transfer] = []
-    /// How many lines and pieces of bodies libcurl has handed over.
+    /// The number of header lines and body pieces that libcurl has delivered.
     @exclusivity(unchecked) var receivedPieces = 0
-    /// How long a connection is kept without use, in nanoseconds.
+    /// How long an idle connection is kept, in nanoseconds.
     let idleLife: Int64
     private let multi: OpaquePointer
     let share: OpaquePointer?
@@ -55,21 +55,21 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var running: [Transfer] = []
     @exclusivity(unchecked) private var unpublished: [Transfer] = []
     @exclusivity(unchecked) private var messages: [LoopMessage] = []
-    /// The calls that may use a connection and are started when the turn settles.
+    /// The calls that may use a connection; they start when the turn settles.
     @exclusivity(unchecked) var admitted: [Transfer] = []
     @exclusivity(unchecked) var idleHandles: [EasyHandle] = []
     @exclusivity(unchecked) var streamsByHost: [Int: Int] = [:]
-    /// The transfers that libcurl was given and has not been called for since.
+    /// The transfers that libcurl has received since it was last called.
     @exclusivity(unchecked) var handedOver: [Transfer] = []
     /// The transfers that wait for a connection, by the deadline of their call.
     @exclusivity(unchecked) var deadlines = ExpiryQueue<Transfer>()
-    /// When libcurl wants to be called; nil for never, the least value for at once.
+    /// When libcurl must be called; nil for never, the least value for immediately.
     @exclusivity(unchecked) private var timer: Int64?
-    /// Before this no time-out of ours can have passed.
+    /// No time-out of the loop can expire before this time.
     @exclusivity(unchecked) var nextExpiry = Int64.max
     private let executor: LoopExecutor
 
-    /// The loop thread as a number, once it runs.
+    /// The identity of the loop thread as a number, once it runs.
     private let thread = Atomic<UInt>(0)
 
     /// Whether the caller is on the loop thread.
@@ -103,7 +103,7 @@ final class CurlLoop: @unchecked Sendable {
         admission = Admission(limits: handleSettings.settings.connections)
         let share = curl_share_init()
         if let share {
-            // The loop thread alone uses the share, so it needs no locks of its own.
+            // Only the loop thread uses the share, so it needs no lock functions.
             lade_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
         }
         self.share = share.map { OpaquePointer($0) }
@@ -123,7 +123,8 @@ final class CurlLoop: @unchecked Sendable {
         }
         lade_multi_set_timer(multi) { _, milliseconds, context in
             let loop = CurlLoop.from(context)
-            // “Immediately” is in the past: compared with a clock read before, it would cost a wait of a millisecond.
+            // A time in the past means immediately: compared with a clock value that was read earlier, the current time
+            // would cause a wait of a millisecond.
             loop.timer =
                 milliseconds < 0 ? nil : milliseconds == 0 ? .min : loop.clock.now() + Int64(milliseconds) * 1_000_000
             return 0
@@ -142,7 +143,8 @@ final class CurlLoop: @unchecked Sendable {
         return Unmanaged<CurlLoop>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Starts the thread, which keeps the loop alive until it was stopped; without a thread the loop is closed.
+    /// Starts the thread, which keeps the loop alive until it is stopped; if the thread cannot be made, the loop is
+    /// closed.
     func start(_ thread: (UnsafeMutableRawPointer) -> Int32 = { makeThread($0) }) throws(LoadingError) {
         let this = Unmanaged.passRetained(self).toOpaque()
         let result = thread(this)
@@ -163,7 +165,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private func turn() -> Bool {
         now = clock.now()
-        // A job of the executor submits while it runs: looked at once more, its request needs no wait of zero seconds.
+        // A job of the executor may post messages while it runs: draining again handles them without an empty wait.
         for _ in 0..<4 {
             let isStopped = inbox.drain(into: &messages)
             if isStopped {
@@ -175,12 +177,12 @@ final class CurlLoop: @unchecked Sendable {
             for message in messages { handle(message) }
             messages.removeAll(keepingCapacity: true)
         }
-        // What was just added or un-paused waits for an immediate timer: served here, it costs no empty wait.
+        // New and continued transfers have an immediate timer: firing it here saves an empty wait.
         fireTimer()
         settle()
 
         let mayWait = mayWait()
-        // Every callback goes by the time after the wait: what it notes as activity happened then.
+        // Callbacks use the time after the wait, because that is when their activity happens.
         poller.wait(isLook: !mayWait, woke: { now = clock.now() }) { ready in
             act(ready.socket, ready.bits)
         }
@@ -192,11 +194,11 @@ final class CurlLoop: @unchecked Sendable {
         return true
     }
 
-    /// Brings a turn to its end: what ended makes room for what waits, then the waiting tasks are resumed.
+    /// Ends a turn: ended exchanges make room for waiting ones, then the waiting tasks are resumed.
     private func settle() {
         collectEnded()
         proveStreams()
-        // What libcurl was given it runs immediately.
+        // libcurl sets an immediate timer for new transfers; while it is pending, libcurl has not been called for them.
         if timer != .min { takeBackQueued() }
         while !admitted.isEmpty {
             let transfers = admitted
@@ -206,14 +208,14 @@ final class CurlLoop: @unchecked Sendable {
         flush()
     }
 
-    /// Whether there is nothing to do until something happens; sets the timer for what happens by time.
+    /// Whether the loop may wait; if so, sets the timer for the next deadline.
     private func mayWait() -> Bool {
         guard wakeTime > now, inbox.fallAsleep() else { return false }
         poller.wake(at: clock.systemTime(wakeTime))
         return true
     }
 
-    /// When something is to be done at the latest.
+    /// The latest time at which the loop must run again.
     private var wakeTime: Int64 { min(nextExpiry, timer ?? .max) }
 
     private func fireTimer() {
@@ -223,7 +225,7 @@ final class CurlLoop: @unchecked Sendable {
         act(-1, 0)
     }
 
-    /// Lets libcurl work on a socket, or on what its timers are for.
+    /// Makes libcurl process a socket, or its expired timers.
     func act(_ socket: Int32, _ bits: Int32) {
         readableBytes = TLSReadLimit.bytesPerCall
         var still: Int32 = 0
@@ -242,7 +244,7 @@ final class CurlLoop: @unchecked Sendable {
         endBroken()
     }
 
-    /// Shows readers what arrived and resumes everybody who waits, now that no callback is under way.
+    /// Publishes received bytes to readers and resumes all waiting tasks, now that no callback runs.
     private func flush() {
         for transfer in unpublished {
             if let waiter = transfer.stream?.publish() { resume(waiter, .direct) }
@@ -255,7 +257,7 @@ final class CurlLoop: @unchecked Sendable {
         }
     }
 
-    /// Has a task resumed at the end of this turn.
+    /// Resumes a task at the end of this turn.
     func resume(_ continuation: Waiter, _ lane: Delivery.Lane) {
         if lane == .direct {
             resumptions.append(continuation)
@@ -314,7 +316,7 @@ private func loopThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawP
     return nil
 }
 
-/// Makes the thread of a loop; the result is the system's error number, or 0.
+/// Makes the thread of a loop; returns the system's error number, or 0.
 func makeThread(_ loop: UnsafeMutableRawPointer) -> Int32 {
     #if canImport(Darwin)
         var thread: pthread_t?

@@ -5,15 +5,16 @@ typealias Waiter = Resumption<Void>
 
 /// Resumes tasks of the default executor, many at a time, from a task of that executor.
 ///
-/// A resumed task goes into the queue of its executor, which wakes a sleeping thread of the pool. Resumed one after the
-/// other from the loop thread, each of them may cost a switch to the pool's thread and back, because that thread is
-/// done before the next one comes: 12 of 45 µs a request. A whole turn's tasks are therefore handed over with one
-/// wake-up and put into the queue from within. Each class of priority has threads, hence a delivery, of its own. Who has
-/// another executor (an actor, the main thread, the loop) is resumed by the loop itself, so that nobody waits for a pool
-/// that he does not use; a task executor of the app's own is the exception, because asking for it costs as much as this
-/// saves when a single call is under way.
+/// A resumed task enters the queue of its executor, which wakes a sleeping thread of the pool. When the loop thread
+/// resumes tasks one after the other, each may cost a switch to the pool's thread and back, because that thread
+/// finishes before the next task comes: 12 of 45 µs per request. Therefore one wake-up hands over all tasks of a turn,
+/// and a task of the pool resumes them. Each priority class has its own threads, and therefore its own delivery.
+///
+/// The loop itself resumes tasks with another executor (an actor, the main thread, the loop), so that they do not wait
+/// for a pool that they do not use. A custom task executor is the exception: detecting it costs as much as the delivery
+/// saves for a single call in flight.
 final class Delivery: Sendable {
-    /// How a waiting task is to be resumed.
+    /// How a waiting task is resumed.
     enum Lane: Int {
         case high
         case medium
@@ -75,9 +76,9 @@ final class Delivery: Sendable {
 
     // MARK: - The loop's side
 
-    /// Hands over who is to be resumed; the list is empty afterwards.
+    /// Takes the tasks to resume; the list is empty afterwards.
     func take(_ continuations: inout [Waiter]) {
-        // A single one needs no detour.
+        // A single task is resumed directly.
         if continuations.count == 1 {
             continuations[0].resume()
         } else {
@@ -94,13 +95,13 @@ final class Delivery: Sendable {
                 return (state.waiter, !state.isStarted)
             }
             waiter?.resume()
-            // Owned by this object, whose ``end()`` ends it.
+            // Owned by this object; ``end()`` ends the task.
             if isFirst { Task(priority: priority) { await run() } }
         }
         continuations.removeAll(keepingCapacity: true)
     }
 
-    /// Ends the task once everything that was handed over is resumed.
+    /// Ends the delivery's task after all tasks it has taken are resumed.
     func end() {
         let waiter = state.withLock { state in
             state.isOver = true

@@ -1,12 +1,12 @@
-/// Elements by the moment at which they expire, earliest first: a binary heap.
+/// Elements by their expiry time, earliest first: a binary heap.
 struct ExpiryQueue<Element: Sendable>: Sendable {
     private var heap: [(moment: Int64, element: Element)] = []
     private var departed = 0
 
-    /// The earliest moment.
+    /// The earliest expiry time.
     var first: Int64? { heap.first?.moment }
 
-    /// How many elements it holds, those that have departed included.
+    /// The number of elements, including those that have departed.
     var count: Int { heap.count }
 
     mutating func insert(_ element: Element, at moment: Int64) {
@@ -18,7 +18,7 @@ struct ExpiryQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// Takes the earliest element, if its moment is not after `now`.
+    /// Removes and returns the earliest element, if its time is not after `now`.
     mutating func popFirst(until now: Int64) -> Element? {
         guard let first = heap.first, first.moment <= now else { return nil }
         heap.swapAt(0, heap.count - 1)
@@ -27,12 +27,13 @@ struct ExpiryQueue<Element: Sendable>: Sendable {
         return first.element
     }
 
-    /// Notes that an element is no longer of interest; from time to time those are dropped that `isOfInterest` denies.
+    /// Records that an element is no longer of interest; from time to time, elements for which `isOfInterest` is false
+    /// are removed.
     mutating func noteDeparture(_ isOfInterest: (Element) -> Bool) {
         departed += 1
         guard departed > 64, departed > heap.count / 2 else { return }
         departed = 0
-        // A sorted array is a heap.
+        // A sorted array is a valid heap.
         heap = heap.filter { isOfInterest($0.element) }.sorted { $0.moment < $1.moment }
     }
 

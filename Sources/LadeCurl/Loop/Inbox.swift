@@ -9,13 +9,13 @@ import Synchronization
     import Darwin
 #endif
 
-/// What other threads ask of the loop thread.
+/// A message from another thread to the loop thread.
 enum LoopMessage: Sendable {
     /// Start an exchange.
     case submit(Transfer)
     /// End an exchange.
     case cancel(Transfer)
-    /// Go on with a paused direction.
+    /// Continue a paused direction.
     case resume(Transfer, Direction)
     /// Run a job of a task whose executor is the loop.
     case run(UnownedJob)
@@ -26,7 +26,7 @@ enum LoopMessage: Sendable {
     }
 }
 
-/// The door to the loop thread: a locked list, and one wake-up per batch.
+/// The messages to the loop thread: a locked list, with one wake-up per batch.
 final class Inbox: Sendable {
     private struct State {
         var messages: [LoopMessage] = []
@@ -38,16 +38,16 @@ final class Inbox: Sendable {
     }
 
     private let state: Locked<State>
-    /// How many threads are about to write to the descriptor, which is not closed before they have.
+    /// The number of threads that are about to write to the descriptor; it is closed only when there are none.
     private let writers = Atomic(0)
 
     init(wakeUpDescriptor: Int32) {
         state = Locked(State(wakeUpDescriptor: wakeUpDescriptor))
     }
 
-    /// Hands a message to the loop.
+    /// Posts a message to the loop.
     ///
-    /// Returns false when the loop takes none any more.
+    /// Returns false when the loop accepts no more messages.
     @discardableResult
     func post(_ message: LoopMessage) -> Bool {
         let (isTaken, descriptor) = state.withLock { state -> (Bool, Int32?) in
@@ -59,7 +59,7 @@ final class Inbox: Sendable {
         return isTaken
     }
 
-    /// Tells the loop to end everything; messages posted later are refused.
+    /// Makes the loop end everything; messages that are posted later are refused.
     func stop() {
         let descriptor = state.withLock { state in
             state.isStopped = true
@@ -68,7 +68,7 @@ final class Inbox: Sendable {
         if let descriptor { wake(descriptor) }
     }
 
-    /// Waits until the loop thread is gone.
+    /// Waits until the loop thread has ended.
     func ended() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state -> Bool in
@@ -86,8 +86,8 @@ final class Inbox: Sendable {
         return state.wakeUpDescriptor
     }
 
-    // Not under the lock: the loop, once awake, would run into it and go back to sleep until it is free. Writing to an
-    // eventfd does not block here.
+    // Not under the lock: the loop would wake up and immediately wait for the lock. Writing to an eventfd does not
+    // block here.
     private func wake(_ descriptor: Int32) {
         var one: UInt64 = 1
         _ = write(descriptor, &one, 8)
@@ -96,9 +96,9 @@ final class Inbox: Sendable {
 
     // MARK: - The loop's side
 
-    /// Takes everything that was posted into `messages`.
+    /// Moves all posted messages into `messages`.
     ///
-    /// Returns whether the loop is to stop.
+    /// Returns whether the loop must stop.
     func drain(into messages: inout [LoopMessage]) -> Bool {
         state.withLock { state in
             state.isAsleep = false
@@ -107,9 +107,9 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Says that the loop is about to sleep.
+    /// Records that the loop is about to sleep.
     ///
-    /// Returns false when there is something to do first.
+    /// Returns false when there are messages to handle first.
     func fallAsleep() -> Bool {
         state.withLock { state in
             guard state.messages.isEmpty, !state.isStopped else { return false }
@@ -118,14 +118,14 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Says that the loop woke by itself, so that nobody has to wake it.
+    /// Records that the loop is awake, so that a post need not wake it.
     func wakeUp() {
         state.withLock { $0.isAsleep = false }
     }
 
-    /// Says that the loop thread is about to go and closes its door.
+    /// Records that the loop thread is about to end, and closes the inbox.
     ///
-    /// Returns what was posted too late to be handled.
+    /// Returns the messages that were posted too late to be handled.
     func close() -> [LoopMessage] {
         let late = state.withLock { state in
             state.isStopped = true
@@ -133,12 +133,12 @@ final class Inbox: Sendable {
             defer { state.messages = [] }
             return state.messages
         }
-        // Whoever took the descriptor before writes its eight bytes before the number can go to a stranger.
+        // A thread that has read the descriptor must finish its write before the descriptor's number can be reused.
         while writers.load(ordering: .acquiring) > 0 { sched_yield() }
         return late
     }
 
-    /// Wakes whoever waits for the end; the last act of the loop thread.
+    /// Resumes the tasks that wait for the end; the last action of the loop thread.
     func announceEnd() {
         let waiters = state.withLock { state in
             state.hasEnded = true

@@ -8,7 +8,7 @@
 
 /// The clock of the loop: the system's monotonic clock, in nanoseconds.
 ///
-/// The waits of the loop are the system's own, so a test can put its clock ahead, but not stop it.
+/// The waits of the loop use the system's clock, so a test can advance this clock but not stop it.
 struct LoopClock: Sendable {
     /// How far this clock is ahead of the system's; 0 outside of tests.
     var lead: @Sendable () -> Int64 = { 0 }
@@ -20,7 +20,7 @@ struct LoopClock: Sendable {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) + lead()
     }
 
-    /// A moment of this clock by the system's.
+    /// The system's time for a time of this clock.
     func systemTime(_ moment: Int64) -> Int64 {
         moment == .max ? .max : moment - lead()
     }

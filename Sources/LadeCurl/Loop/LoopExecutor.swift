@@ -1,6 +1,6 @@
 import LadeCore
 
-/// Runs the jobs of tasks on the loop thread, so that an answer needs no thread switch to be handled.
+/// Runs the jobs of tasks on the loop thread, so that handling an answer needs no thread switch.
 final class LoopExecutor: TaskExecutor {
     private let inbox: Inbox
 
@@ -10,7 +10,7 @@ final class LoopExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        // After the end of the loop a job still has to run, or its task would never end.
+        // A job must still run after the end of the loop; otherwise its task would never end.
         if !inbox.post(.run(job)) { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }

@@ -7,16 +7,17 @@
         import Musl
     #endif
 
-    /// Waits for sockets on behalf of a multi handle, by epoll, with lazy interest.
+    /// Waits for the sockets of a multi handle with epoll, and updates the kernel lazily.
     ///
-    /// libcurl reports REMOVE after each transfer and IN again when the pooled connection is reused. For sockets it opened
-    /// through us the kernel's registration is left alone while idle and `epoll_ctl` is called for net changes only,
-    /// which saves two system calls a request. Other descriptors (the resolver's) are closed without a callback, so their
-    /// interest is applied immediately. Used by the loop thread alone.
+    /// libcurl reports REMOVE after each transfer, and IN again when the pooled connection is reused. For sockets that
+    /// the loop opens, the kernel's registration is kept while they are idle, and `epoll_ctl` is called for net changes
+    /// only. This saves two system calls per request. Other descriptors (the resolver's) are closed without a callback,
+    /// so their registration is updated immediately. Used only by the loop thread.
     ///
-    /// **A socket is idle while its connection is in libcurl's pool and no transfer uses it.** REMOVE does not say so:
-    /// libcurl reports it for a paused transfer too. A transfer uses the socket for which libcurl last asked on its behalf
-    /// (``use(_:)``), until it ends (``release(_:now:)``). Only idle sockets are ever shut.
+    /// **A socket is idle while its connection is in libcurl's pool and no transfer uses it.** REMOVE does not imply
+    /// that: libcurl reports it for a paused transfer too. A transfer uses the socket for which libcurl last requested
+    /// events on its behalf (``use(_:)``), until the transfer ends (``release(_:now:)``). Only idle sockets are shut
+    /// down.
     final class Poller {
         /// What happened to a socket, in libcurl's bits.
         struct Ready {
@@ -26,42 +27,43 @@
 
         /// The use of a socket by a transfer.
         ///
-        /// The number of a closed socket is given to the next one that is opened, the generation is not.
+        /// The number of a closed socket can be reused, the generation cannot.
         struct Use: Equatable {
             let socket: Int32
             fileprivate let generation: Int
         }
 
         private struct Interest {
-            /// Which of the sockets with this number it is.
+            /// Distinguishes sockets that had the same number.
             var generation = 0
             /// The events that the kernel reports.
             var kernel: UInt32 = 0
-            /// The events that libcurl asks for.
+            /// The events that libcurl requests.
             var wanted: UInt32 = 0
-            /// Whether it was opened through us.
+            /// Whether the loop opened the socket.
             var isLazy = false
-            /// How many transfers use it.
+            /// The number of transfers that use the socket.
             var users = 0
-            /// Since when it is idle; nil while a transfer uses it, before the first one does, and once it was shut.
+            /// When the socket became idle; nil while a transfer uses it, before its first use, and after it was shut
+            /// down.
             var idleSince: Int64?
             var isDirty = false
 
-            /// The next socket with the same number, closed as yet.
+            /// The state for the next socket with this number, which is not open yet.
             var successor: Interest { Interest(generation: generation + 1, isDirty: isDirty) }
         }
 
         private let epoll: Int32
         private let wakeUp: Int32
         private let timer: Int32
-        /// When the timer fires; the greatest value while it is not set.
+        /// When the timer fires; the greatest value when it is not set.
         @exclusivity(unchecked) private var timerMoment = Int64.max
         // No access is open while libcurl is called.
         @exclusivity(unchecked) private var interests: [Interest] = []
         @exclusivity(unchecked) private var dirty: [Int32] = []
         private let events: UnsafeMutableBufferPointer<epoll_event>
 
-        /// Makes a poller, or gives the system's error number.
+        /// Makes a poller, or throws the system's error number.
         init() throws(SystemError) {
             epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
             guard epoll >= 0 else { throw SystemError(errno: errno) }
@@ -73,7 +75,7 @@
                 throw error
             }
             events = .allocate(capacity: 256)
-            // By edges: each write and each firing wakes once, and neither has to be read.
+            // Edge-triggered: each write and each expiry wakes once, and neither needs to be read.
             for descriptor in [wakeUp, timer] {
                 var event = epoll_event(events: EPOLLIN.rawValue | EPOLLET.rawValue, data: epoll_data_t(fd: descriptor))
                 epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event)
@@ -84,30 +86,30 @@
             events.deallocate()
         }
 
-        /// Gives the descriptors back; nothing may be called afterwards.
+        /// Closes the descriptors; no method may be called afterwards.
         func close() {
             Glibc.close(wakeUp)
             Glibc.close(timer)
             Glibc.close(epoll)
         }
 
-        /// The descriptor that ends a wait when written to; safe to use from any thread while the poller lives.
+        /// The descriptor that ends a wait when written to; may be used from any thread while the poller exists.
         var wakeUpDescriptor: Int32 { wakeUp }
 
-        /// A socket was opened for libcurl.
+        /// Records a socket that was opened for libcurl.
         func opened(_ socket: Int32) {
             grow(to: socket)
             interests[Int(socket)] = interests[Int(socket)].successor
             interests[Int(socket)].isLazy = true
         }
 
-        /// A socket that was opened for libcurl is about to be closed.
+        /// Removes a socket that was opened for libcurl and is about to be closed.
         func closing(_ socket: Int32) {
             grow(to: socket)
             interests[Int(socket)] = interests[Int(socket)].successor
         }
 
-        /// libcurl asks for other events of a socket.
+        /// Sets the events that libcurl requests for a socket.
         func want(_ socket: Int32, _ what: Int32) {
             grow(to: socket)
             let index = Int(socket)
@@ -129,7 +131,7 @@
             dirty.append(Int32(index))
         }
 
-        /// A transfer begins to use a socket; nil for a descriptor that was not opened through us.
+        /// Begins the use of a socket by a transfer; nil for a descriptor that the loop did not open.
         func use(_ socket: Int32) -> Use? {
             grow(to: socket)
             let index = Int(socket)
@@ -139,26 +141,26 @@
             return Use(socket: socket, generation: interests[index].generation)
         }
 
-        /// Whether a use is of the socket that has its number now.
+        /// Whether a use refers to the current socket with its number.
         func isCurrent(_ use: Use) -> Bool { interests[Int(use.socket)].generation == use.generation }
 
-        /// A transfer no longer uses a socket; harmless when the socket was closed meanwhile.
+        /// Ends the use of a socket by a transfer; has no effect when the socket was closed meanwhile.
         func release(_ use: Use, now: Int64) {
             let index = Int(use.socket)
             guard isCurrent(use) else { return }
             interests[index].users -= 1
             guard interests[index].users == 0 else { return }
             interests[index].idleSince = now
-            // What the server sends while it is idle is noticed.
+            // The poller must notice bytes that arrive while the socket is idle.
             if interests[index].kernel == 0 { markDirty(index) }
         }
 
-        /// Has the wait that is under way, or the next one, end at a moment at the latest.
+        /// Makes the current or next wait end at a given time at the latest.
         ///
-        /// A timer that is set for an earlier moment stays: it is cheaper to wake once for nothing than to give the
-        /// kernel a time for each wait, as most moments are moved on long before they come.
+        /// A timer that is set for an earlier time stays. An occasional early wake-up is cheaper than a new kernel
+        /// timer for each wait, because most deadlines are moved before they expire.
         ///
-        /// - Parameter moment: By the system's clock.
+        /// - Parameter moment: The time by the system's clock.
         func wake(at moment: Int64) {
             guard moment < timerMoment else { return }
             timerMoment = moment
@@ -167,7 +169,7 @@
 
         /// Waits until something happens, and calls `body` for each socket that is ready.
         ///
-        /// Returns without waiting when nothing but a look is asked for. Calls `woke` after the wait, before anything else.
+        /// When `isLook` is true, returns without waiting. Calls `woke` after the wait, before anything else.
         func wait(isLook: Bool, woke: () -> Void, _ body: (Ready) -> Void) {
             applyChanges()
             let count = epoll_wait(epoll, events.baseAddress, 256, isLook ? 0 : -1)
@@ -182,8 +184,8 @@
                 }
                 let index = Int(socket)
                 if index < interests.count, interests[index].isLazy, interests[index].wanted == 0 {
-                    // Data or a close came, on an idle socket (libcurl looks at it before it reuses it) or on that of a
-                    // paused transfer (libcurl asks for it again when the transfer continues).
+                    // Data or a close has arrived on an idle socket, which libcurl checks before reuse, or on the
+                    // socket of a paused transfer, for which libcurl requests events again when the transfer continues.
                     var none = epoll_event()
                     epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &none)
                     interests[index].kernel = 0
@@ -202,12 +204,12 @@
             }
         }
 
-        /// Shuts the sockets that have been idle since before a moment.
+        /// Shuts down the sockets that have been idle since before a given time.
         ///
-        /// libcurl notices the age of a kept connection only when it would use it again, so that a server would wait for
-        /// nothing. A shut socket looks dead to libcurl, which then closes it.
+        /// libcurl checks the age of a pooled connection only when it is about to reuse it, so that the server would
+        /// keep the connection open. libcurl treats a socket that was shut down as dead and closes it.
         ///
-        /// - Returns: The beginning of the longest idleness that is left.
+        /// - Returns: The time at which the longest idle socket that is left became idle.
         func shutIdle(before moment: Int64) -> Int64? {
             var oldest: Int64?
             for index in interests.indices {
@@ -222,7 +224,7 @@
             return oldest
         }
 
-        /// Gives the kernel what has changed.
+        /// Updates the kernel's registration.
         private func applyChanges() {
             for socket in dirty {
                 let index = Int(socket)
@@ -252,7 +254,7 @@
         }
     }
 
-    /// An error number of the system.
+    /// The system's error number.
     struct SystemError: Error {
         var errno: Int32
     }

@@ -1,21 +1,21 @@
-/// First in, first out, with removal from the middle in constant time: a removed element leaves a hole.
+/// A first-in, first-out queue with removal from the middle in constant time: a removed element leaves a hole.
 ///
-/// The array is moved only when more than half of it lies behind the head, so each operation takes constant time on
-/// average and the memory stays within twice what waits, also when the line is never empty.
+/// The array is compacted only when more than half of it lies before the head. Each operation therefore takes constant
+/// time on average, and the memory stays bounded even when the queue is never empty.
 struct WaitingLine<Element: Sendable>: Sendable {
     private var elements: [Element?] = []
     private var head = 0
     /// The number of the element at index 0.
     private var firstNumber = 0
-    /// How many elements wait.
+    /// The number of waiting elements.
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// How many places it keeps, holes included.
+    /// The number of stored positions, holes included.
     var places: Int { elements.count }
 
-    /// The element that is taken next.
+    /// The next element.
     var first: Element? {
         mutating get {
             skipHoles()
@@ -23,7 +23,7 @@ struct WaitingLine<Element: Sendable>: Sendable {
         }
     }
 
-    /// Adds an element at the end, and returns the number by which it can be removed.
+    /// Adds an element at the end, and returns the number that removes it.
     @discardableResult
     mutating func append(_ element: Element) -> Int {
         elements.append(element)
@@ -31,7 +31,7 @@ struct WaitingLine<Element: Sendable>: Sendable {
         return firstNumber + elements.count - 1
     }
 
-    /// Adds an element that is taken before all others, and returns its number.
+    /// Adds an element before all others, and returns the number that removes it.
     mutating func prepend(_ element: Element) -> Int {
         if head == 0 {
             elements.insert(element, at: 0)
@@ -54,7 +54,7 @@ struct WaitingLine<Element: Sendable>: Sendable {
         return element
     }
 
-    /// Removes an element; harmless when it has left already.
+    /// Removes an element; has no effect when it was removed already.
     mutating func remove(_ number: Int) {
         let index = number - firstNumber
         guard index >= head, index < elements.count, elements[index] != nil else { return }

@@ -7,8 +7,8 @@ import LadeCore
 
 /// The bridge between the loop, which receives a streamed body, and the task that reads it.
 ///
-/// The loop appends to a slab of its own and publishes once per turn; the reader takes what is ready. Above the
-/// high-water mark the loop pauses the transfer, below half of it the reader asks for more.
+/// The loop appends to its own slab and publishes it once per turn; the reader takes the published bytes. Above the
+/// high-water mark the loop pauses the transfer, and below half of it the reader requests more.
 final class BodyStream: ResponseBodySource {
     private static let slab = 64 << 10
 
@@ -18,10 +18,10 @@ final class BodyStream: ResponseBodySource {
         case failed(LoadingError)
     }
 
-    // Guarded by the lock. Sendable: chunks are values, the waiter is resumed once.
+    // Guarded by the lock. Sendable: chunks are values, and the waiter is resumed once.
     private struct State {
         var ready = WaitingLine<Data>()
-        /// Bytes ready, and those in the loop's slab.
+        /// The number of published bytes and of bytes in the loop's slab.
         var bytes = 0
         var end = End.open
         var isPaused = false
@@ -136,7 +136,7 @@ final class BodyStream: ResponseBodySource {
 
     // MARK: - The loop's side
 
-    /// Takes bytes off the wire.
+    /// Appends received bytes.
     ///
     /// Returns false when the reader is too far behind and the transfer must pause.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -150,10 +150,10 @@ final class BodyStream: ResponseBodySource {
         return true
     }
 
-    /// Has bytes written straight into the slab, as many as it has room for.
+    /// Calls a closure that writes bytes directly into the slab, up to the room in it.
     ///
-    /// - Returns: How many were written, which is what `write` returned; nil when the reader is too far behind and the
-    ///   transfer must pause.
+    /// - Returns: The number of bytes that `write` returned; nil when the reader is too far behind and the transfer
+    ///   must pause.
     func append<Failure>(
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int? {
@@ -168,11 +168,11 @@ final class BodyStream: ResponseBodySource {
         return count
     }
 
-    /// Counts bytes that are about to come, unless the reader is too far behind.
+    /// Counts bytes before they are appended; fails when the reader is too far behind.
     private func accepts(_ count: Int) -> Bool {
         state.withLock { state in
             guard state.bytes < highWater else {
-                // A reader that is gone reads no more; the cancellation is on its way.
+                // A released reader reads no more; its cancellation will arrive in the inbox.
                 state.isPaused = true
                 return false
             }
@@ -184,9 +184,9 @@ final class BodyStream: ResponseBodySource {
     /// Whether the transfer waits for the reader.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// Shows the reader what arrived in this turn.
+    /// Publishes the bytes of this turn to the reader.
     ///
-    /// Returns who is to be woken.
+    /// Returns the waiter to resume.
     func publish() -> Waiter? {
         if let last = slab {
             unpublished.append(last.finish())
@@ -202,7 +202,7 @@ final class BodyStream: ResponseBodySource {
 
     /// Ends the body.
     ///
-    /// Returns who is to be woken.
+    /// Returns the waiter to resume.
     func finish(_ error: LoadingError?, trailers: Headers, metrics: Metrics) -> Waiter? {
         let published = publish()
         let ended = state.withLock { state -> Waiter? in

@@ -7,10 +7,10 @@ import LadeCore
 
 /// Reusable byte buffers in power-of-two classes.
 ///
-/// A fresh 100 KB buffer per answer makes the allocator trim and re-fault its pages, which cost more than the whole
-/// exchange; buffers are therefore kept, up to a cap, and given back from whatever thread drops the last `Data`.
+/// With a new 100 KB buffer per answer, the allocator trims and re-faults its pages, which costs more than the whole
+/// exchange. The pool keeps buffers up to a limit. The thread that releases the last `Data` of a buffer returns it.
 final class BufferPool: Sendable {
-    /// The size of the smallest class; smaller bodies are copied instead of being handed over.
+    /// The size of the smallest class; smaller bodies are copied.
     static let smallest = 4 << 10
     private static let largestKept = 4 << 20
     private static let cap = 32 << 20
@@ -30,10 +30,10 @@ final class BufferPool: Sendable {
         }
     }
 
-    /// How many bytes wait to be taken again.
+    /// The number of bytes in free buffers.
     var keptBytes: Int { state.withLock { $0.freeBytes } }
 
-    /// A buffer of at least `capacity` bytes, uninitialised.
+    /// Returns an uninitialised buffer of at least `capacity` bytes.
     func take(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
         let size = Self.size(for: capacity)
         if size <= Self.largestKept {
@@ -47,7 +47,7 @@ final class BufferPool: Sendable {
         return UnsafeMutableRawBufferPointer(start: .allocate(byteCount: size, alignment: 16), count: size)
     }
 
-    /// Gives a buffer back.
+    /// Returns a buffer to the pool.
     func give(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let start = buffer.baseAddress else { return }
         let isKept = state.withLock { state -> Bool in
@@ -59,7 +59,7 @@ final class BufferPool: Sendable {
         if !isKept { start.deallocate() }
     }
 
-    /// The first `count` bytes of a buffer as `Data` that gives the buffer back when it is gone.
+    /// The first `count` bytes of a buffer as `Data` that returns the buffer to the pool when it is released.
     func data(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Data {
         guard let start = buffer.baseAddress, count > 0 else {
             give(buffer)
@@ -70,7 +70,7 @@ final class BufferPool: Sendable {
             return Data(bytes: start, count: count)
         }
         guard Self.size(for: count) == buffer.count else {
-            // Little in a large buffer would hold memory that is counted nowhere, as a stream counts bytes.
+            // A few bytes in a large buffer would hold uncounted memory, because a stream counts only its bytes.
             let smaller = take(count)
             smaller.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             give(buffer)
@@ -85,7 +85,7 @@ final class BufferPool: Sendable {
         return Data(bytesNoCopy: start, count: count, deallocator: .custom { [self] _, _ in give(owned.buffer) })
     }
 
-    // Sendable: it only carries the buffer to the one call that gives it back.
+    // Sendable: it only carries the buffer to the one call that returns it.
     private struct Owned: @unchecked Sendable {
         let buffer: UnsafeMutableRawBufferPointer
     }
@@ -100,9 +100,9 @@ final class BufferPool: Sendable {
     }
 }
 
-/// A growing run of bytes in a pooled buffer.
+/// A growing sequence of bytes in a pooled buffer.
 ///
-/// Owned by the loop until it is turned into `Data`.
+/// Owned by the loop until it is converted to `Data`.
 struct PooledBytes {
     private let pool: BufferPool
     private var buffer: UnsafeMutableRawBufferPointer
@@ -122,9 +122,9 @@ struct PooledBytes {
         count = needed
     }
 
-    /// Has at most so many bytes written to the end, into some room that is there or made for them.
+    /// Calls a closure that writes at most `most` bytes to the end of the buffer, which grows when it is full.
     ///
-    /// - Returns: How many were written, which is what `write` returned.
+    /// - Returns: The number of bytes that `write` returned.
     mutating func append<Failure>(
         atMost most: Int,
         _ write: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -143,9 +143,9 @@ struct PooledBytes {
         buffer = larger
     }
 
-    /// Hands the bytes over; the value must not be used afterwards.
+    /// Returns the bytes; the value must not be used afterwards.
     func finish() -> Data { pool.data(buffer, count: count) }
 
-    /// Throws the bytes away; the value must not be used afterwards.
+    /// Discards the bytes; the value must not be used afterwards.
     func discard() { pool.give(buffer) }
 }

@@ -2,23 +2,23 @@ import LadeCore
 
 /// The chunks of an HTTP/1.1 body (RFC 9112 §7.1), parsed strictly.
 ///
-/// libcurl 7.88 accepts sizes with garbage after them, bare LF and data that does not end with its chunk. It hands over the
-/// raw bytes and finds the end of the body by itself; what this parser accepts, libcurl parses the same way. A value: raw
-/// bytes in, pieces of them out.
+/// libcurl 7.88 accepts sizes followed by other characters, bare LF, and data that does not end with its chunk. With
+/// its decoding off, it delivers the raw bytes and finds the end of the body itself. libcurl parses everything that
+/// this parser accepts in the same way. A value: raw bytes go in, pieces of them come out.
 struct ChunkParser: Sendable {
-    /// What comes next in the raw bytes.
+    /// The next piece of the raw bytes.
     enum Piece: Equatable {
-        /// So many bytes of the body's content, from the front; they are removed by ``ChunkParser/take(_:)``.
+        /// A number of content bytes at the front; ``ChunkParser/take(_:)`` removes them.
         case content(Int)
-        /// A line of the trailer section, with its line end; the empty line that ends the section too.
+        /// A line of the trailer section with its line end, including the empty line that ends the section.
         case trailer([UInt8])
-        /// The raw bytes are used up.
+        /// More raw bytes are needed.
         case more
-        /// The body has ended; so many bytes follow it.
+        /// The body has ended, and this number of bytes follows it.
         case end(surplus: Int)
     }
 
-    /// The most bytes of a line with a chunk's size and its extensions.
+    /// The largest number of bytes in a line with a chunk's size and extensions.
     static let longestLine = 4096
 
     private enum State {
@@ -30,7 +30,7 @@ struct ChunkParser: Sendable {
     }
 
     private var state = State.size
-    /// The beginning of a line whose end has not arrived.
+    /// The beginning of an incomplete line.
     private var line: [UInt8] = []
     private let acceptsBareLineFeed: Bool
     private let longestTrailer: Int
@@ -45,7 +45,7 @@ struct ChunkParser: Sendable {
     /// Whether the body has ended.
     var isComplete: Bool { if case .ended = state { true } else { false } }
 
-    /// Parses the front of the raw bytes, and removes from it what is no content.
+    /// Parses the front of the raw bytes, and removes bytes that are not content.
     mutating func next(_ bytes: inout UnsafeRawBufferPointer) throws(HeadVetting.Fault) -> Piece {
         while true {
             switch state {
@@ -54,7 +54,7 @@ struct ChunkParser: Sendable {
                 guard !bytes.isEmpty else { return .more }
                 return .content(Int(min(left, UInt64(bytes.count))))
             case .contentEnd:
-                // Two bytes at most: anything else is an error before a line end comes.
+                // This reads at most two bytes: any others are an error before a line end arrives.
                 guard try takeLine(&bytes, atMost: 2) else { return .more }
                 _ = try contentOfLine(isEmpty: true)
                 line.removeAll(keepingCapacity: true)
@@ -73,7 +73,7 @@ struct ChunkParser: Sendable {
         }
     }
 
-    /// Notes that bytes of the content were taken from the raw bytes.
+    /// Records that content bytes were taken from the raw bytes.
     mutating func take(_ count: Int) {
         guard case .content(let left) = state else { preconditionFailure("content was taken outside of a chunk") }
         state = left == UInt64(count) ? .contentEnd : .content(left - UInt64(count))
@@ -89,7 +89,7 @@ struct ChunkParser: Sendable {
         let end = bytes.firstIndex(of: 0x0A)
         line.append(contentsOf: bytes[..<(end.map { $0 + 1 } ?? bytes.endIndex)])
         bytes = UnsafeRawBufferPointer(rebasing: bytes[(end.map { $0 + 1 } ?? bytes.endIndex)...])
-        // What cannot become a line is refused before its end, which may never come.
+        // A sequence that cannot become a valid line is refused before its end, which may never arrive.
         guard line.count <= most, most == 2 || line.first?.isHexDigit != false else { throw malformed() }
         if most == 2, let first = line.first, first != 0x0D, first != 0x0A { throw malformed() }
         return end != nil
@@ -126,7 +126,7 @@ struct ChunkParser: Sendable {
             size = size << 4 | UInt64(digit)
             rest.removeFirst()
         }
-        // libcurl holds so many digits, and a length with a sign.
+        // libcurl allows this number of digits, and stores the size in a signed integer.
         guard rest.startIndex > content.startIndex, rest.startIndex - content.startIndex <= 16, size < 1 << 63 else {
             throw malformed()
         }
@@ -134,7 +134,7 @@ struct ChunkParser: Sendable {
         return size
     }
 
-    /// `*( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`, whose meaning is of no interest.
+    /// `*( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`; the extensions are checked and ignored.
     private func checkExtensions(_ extensions: ArraySlice<UInt8>) throws(HeadVetting.Fault) {
         var rest = extensions
         while !rest.isEmpty {

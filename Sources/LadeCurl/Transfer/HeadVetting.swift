@@ -1,29 +1,29 @@
 import LadeCore
 
-/// The header sections of one HTTP/1.1 or HTTP/2 exchange, vetted line by line as they come off the wire.
+/// Checks the header sections of one HTTP/1.1 or HTTP/2 exchange line by line as they arrive.
 ///
-/// libcurl 7.88 accepts `Http/1.1`, bare LF, folding, contradictory lengths, and `Content-Length` with chunked; the
-/// header callback shows the raw lines, so they are judged here and the connection is dropped when one is malformed.
-/// A value: lines in, findings out.
+/// libcurl 7.88 accepts `Http/1.1`, bare LF, folding, contradictory lengths, and `Content-Length` with chunked. Its
+/// header callback receives the raw lines, so they are checked here, and the connection is closed when one is
+/// malformed. A value: lines go in, findings come out.
 struct HeadVetting: Sendable {
-    /// What a line completed.
+    /// The part of a head that a line completed.
     enum Finding: Sendable {
         /// Nothing yet.
         case more
-        /// A whole interim head (RFC 9110 §15.2).
+        /// A complete interim head (RFC 9110 §15.2).
         case interim(Status, Headers)
-        /// The whole final head.
+        /// The complete final head.
         case final(Head)
     }
 
-    /// A final head and what it says about the body.
+    /// A final head and its description of the body.
     struct Head: Sendable {
         var status: Status
         var version: HTTPVersion
         var headers: Headers
         /// The value of `Content-Length`, when it frames the body.
         var contentLength: Int64?
-        /// The value of `Content-Encoding`, when there is one.
+        /// The value of `Content-Encoding`; nil without the field.
         var contentEncoding: String?
         /// Whether the body is framed in chunks.
         var isChunked: Bool
@@ -38,7 +38,7 @@ struct HeadVetting: Sendable {
     private enum Section {
         case statusLine
         case fields(Status, HTTPVersion)
-        /// The body has begun: what comes now are trailers.
+        /// The body has begun, so further lines are trailers.
         case trailers
     }
 
@@ -50,9 +50,9 @@ struct HeadVetting: Sendable {
     private var isChunked = false
     private var lastIsFraming = false
     private var contentEncoding: String?
-    /// Bytes of all heads and trailers so far.
+    /// The number of bytes in all heads and trailers so far.
     private(set) var bytes = 0
-    /// Breaches that were overlooked.
+    /// The malformations that were tolerated.
     private(set) var tolerated: [MalformedResponse] = []
 
     init(limits: TransportSettings.ResponseLimits, tolerances: TransportSettings.Tolerances) {
@@ -60,19 +60,19 @@ struct HeadVetting: Sendable {
         self.tolerances = tolerances
     }
 
-    /// Whether the next line is the first one after a status line.
+    /// Whether the next line is the first after a status line.
     var awaitsFirstField: Bool {
         if case .fields = section { fields.count == 0 } else { false }
     }
 
-    /// Takes the trailer fields out, once the body has ended.
+    /// Removes and returns the trailer fields after the end of the body.
     mutating func takeTrailers() -> Headers {
         guard case .trailers = section, fields.count > 0 else { return Headers() }
         defer { fields = HeaderBlock.Builder() }
         return Headers(checked: fields.block)
     }
 
-    /// Takes one line with its line end, as the wire library hands it over.
+    /// Checks one line with its line end, as libcurl delivers it.
     mutating func take(_ line: UnsafeBufferPointer<UInt8>) throws(Fault) -> Finding {
         bytes += line.count
         guard bytes <= limits.headBytes else { throw .tooLarge(.bytes(limits.headBytes)) }
@@ -101,7 +101,7 @@ struct HeadVetting: Sendable {
 
     // MARK: - Lines
 
-    // Rebased buffers and not slices, strings or collections: this runs for each line of each answer.
+    // Rebased buffers, and not slices, strings or collections, because this runs for each line of each answer.
     private typealias Bytes = UnsafeBufferPointer<UInt8>
 
     private mutating func contentOfLine(_ line: Bytes) throws(Fault) -> Bytes {
@@ -113,7 +113,7 @@ struct HeadVetting: Sendable {
         return content
     }
 
-    /// The status line (RFC 9112 §4), whose reason may be absent; the wire library writes one for HTTP/2 too.
+    /// The status line (RFC 9112 §4), whose reason may be absent; libcurl makes one for HTTP/2 too.
     private mutating func statusLine(_ line: Bytes) throws(Fault) -> (Status, HTTPVersion) {
         guard let space = line.firstIndex(of: 0x20),
             let version = try version(Bytes(rebasing: line[..<space]), line)
@@ -153,11 +153,11 @@ struct HeadVetting: Sendable {
         if !isTrailer { try note(Bytes(rebasing: line[..<end]), Bytes(rebasing: line[value]), line) }
     }
 
-    /// A folded line (obs-fold) is joined to the field before it by one space, when that is tolerated at all.
+    /// Joins a folded line (obs-fold) to the previous field with one space, when folding is tolerated.
     private mutating func continuation(_ line: Bytes) throws(Fault) {
         try tolerate(.foldedFields, .foldedField, line)
         let value = Bytes(rebasing: line[Self.trimmed(line, from: 0)])
-        // A framing field must not be changed by folding: what the wire library made of it is unknown.
+        // A framing field must not be folded, because libcurl may have read it differently.
         guard fields.count > 0, !lastIsFraming, value.areFieldContent else {
             throw malformed(.foldedField, line)
         }
@@ -233,7 +233,7 @@ struct HeadVetting: Sendable {
         bytes.count == text.utf8CodeUnitCount && bytes.elementsEqual(Bytes(start: text.utf8Start, count: bytes.count))
     }
 
-    /// Whether the bytes are the text, which is in lower case, in any case.
+    /// Whether the bytes equal the text, ignoring case; the text must be in lower case.
     private static func equalsIgnoringCase(_ bytes: Bytes, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
         for index in 0..<bytes.count where bytes[index].lowercasedASCII != text.utf8Start[index] { return false }
@@ -248,7 +248,7 @@ struct HeadVetting: Sendable {
         return start..<end
     }
 
-    /// A decimal number that fits, or nil.
+    /// The decimal number in the bytes; nil when it is invalid or too large.
     private static func number(_ bytes: Bytes) -> Int64? {
         guard !bytes.isEmpty else { return nil }
         var value: Int64 = 0

@@ -9,9 +9,9 @@ import LadeCore
 // MARK: - What libcurl reports
 
 extension Transfer {
-    /// One line of a head or trailer section.
+    /// Handles one line of a head or trailer section.
     ///
-    /// Returns whether the exchange goes on.
+    /// Returns whether the exchange continues.
     func received(line: UnsafeBufferPointer<UInt8>, on loop: CurlLoop) -> Bool {
         lastActivity = loop.now
         loop.receivedPieces += 1
@@ -39,14 +39,14 @@ extension Transfer {
         }
     }
 
-    /// Breaks the exchange off because of a folded line that folds no field.
+    /// Stops the exchange because of a folded line that does not follow a field.
     func refuse(foldedLine line: UnsafeRawBufferPointer) {
         let excerpt = String(decoding: line.prefix(200), as: UTF8.self)
         failure = .malformedResponse(MalformedResponse(.foldedField, excerpt: excerpt), context)
         pauses |= CURLPAUSE_RECV
     }
 
-    /// What a fault in a head, a trailer section or the chunks becomes.
+    /// The error for a fault in a head, a trailer section or the chunks.
     func headError(_ fault: HeadVetting.Fault) -> LoadingError {
         switch fault {
         case .malformed(let fault): .malformedResponse(fault, context)
@@ -72,7 +72,7 @@ extension Transfer {
         }
         switch request.delivery {
         case .buffered(let limit):
-            // A coded length says nothing about the decoded one.
+            // The coded length does not determine the decoded one.
             let announced = decoder == nil ? head.contentLength : nil
             if hasBody, let announced, announced > Int64(limit) {
                 failure = .bodyTooLarge(limit: limit, announced: announced, context)
@@ -80,13 +80,13 @@ extension Transfer {
             }
         case .streamed: startStream(head, on: loop)
         }
-        // libcurl cannot send a body with HEAD but as an upload whose answer has a body too: it would wait for one.
+        // libcurl sends a body with HEAD only as an upload, and would then wait for the body of the answer.
         let sendsBody = request.body.map { $0.length != 0 || $0.trailers != nil } ?? false
         isCompleteAtHead = request.method == .head && sendsBody
         return !isCompleteAtHead
     }
 
-    /// Sets up what finds the end of the answer, and bytes after it.
+    /// Prepares the detection of the answer's end, and of bytes after it.
     private func prepareForBody(_ head: HeadVetting.Head, _ hasBody: Bool, _ handle: EasyHandle, on loop: CurlLoop) {
         guard head.version <= .http1_1 else { return }
         if !hasBody || head.contentLength == 0 {
@@ -115,9 +115,9 @@ extension Transfer {
         settle(continuation, on: loop)
     }
 
-    /// A piece of the body.
+    /// Handles a piece of the body.
     ///
-    /// Returns what libcurl is to be told.
+    /// Returns the result for libcurl's callback.
     func received(body bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
         lastActivity = loop.now
         guard failure == nil, !isCancelled else { return 0 }
@@ -134,14 +134,14 @@ extension Transfer {
         }
         if body == nil {
             if let whole = wholeBody {
-                // Not whole after all, whatever its length said.
+                // The body is longer than its announced length.
                 body = PooledBytes(pool: loop.pool, capacity: whole.count + bytes.count)
                 whole.withUnsafeBytes { body?.append($0) }
                 wholeBody = nil
                 body?.append(bytes)
                 return bytes.count
             }
-            // What a server announces is believed up to 1 MiB; beyond that the buffer grows with what really comes.
+            // The announced length is used up to 1 MiB; beyond that, the buffer grows with the received bytes.
             let announced = Int(min(head?.contentLength ?? 0, 1 << 20))
             body = PooledBytes(pool: loop.pool, capacity: max(announced, bytes.count))
         }
@@ -164,7 +164,7 @@ extension Transfer {
         return bytes.count
     }
 
-    /// libcurl wants bytes of the request's body.
+    /// Supplies bytes of the request's body to libcurl.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, on loop: CurlLoop) -> Int {
         lastActivity = loop.now
         if case .bytes(let data) = request.body?.content {
@@ -190,17 +190,17 @@ extension Transfer {
         }
     }
 
-    /// The connection is made: no proxy answers any more.
+    /// Records that the connection is made, and that no further answer of a proxy follows.
     func endTunnelWatch() {
         if tunnelBytes > 0, case .running(let handle) = phase { handle.set(CURLOPT_NOPROGRESS, true) }
     }
 
-    /// libcurl is about to send the request over a connection.
+    /// Records that libcurl is about to send the request over a connection.
     ///
-    /// Returns whether it may.
+    /// Returns whether libcurl may send it.
     ///
-    /// libcurl repeats a request by itself, POST included, when a reused connection dies before any byte of the answer,
-    /// and after a 417. Only the first sending is let through; what happens next is decided by the loop.
+    /// libcurl itself sends a request again, POST included, when a reused connection is lost before any byte of the
+    /// answer, and after a 417. Only the first sending is allowed; the loop decides what follows.
     func mayBeSent() -> Bool {
         sendings += 1
         guard sendings == 1, case .running(let handle) = phase else { return false }

@@ -4,10 +4,11 @@ import LadeCore
 // MARK: - Bodies in chunks
 
 extension Transfer {
-    /// A piece of the body as it came off the wire, chunk framing and all.
+    /// Handles a raw piece of the body, which includes the chunk framing.
     ///
-    /// Returns what libcurl expects. When the reader is too far behind, libcurl is to keep the piece, of which a part may be
-    /// parsed already: it delivers the piece again from the beginning, and that part is then skipped.
+    /// Returns the result for libcurl's callback. When the reader is too far behind, libcurl must keep the piece, of
+    /// which a part may be parsed already. libcurl delivers the piece again from the beginning, and that part is then
+    /// skipped.
     func received(raw bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
         loop.receivedPieces += 1
         guard var parser = chunks.take() else { return received(body: bytes, on: loop) }

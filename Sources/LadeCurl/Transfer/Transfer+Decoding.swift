@@ -4,14 +4,14 @@ import LadeCore
 // MARK: - Bodies with a content coding
 
 extension Transfer {
-    /// The most that is decoded before the limits are looked at again.
+    /// The largest number of bytes that are decoded before the limits are checked again.
     private static let step = 256 << 10
 
-    /// Decodes a piece of the body, straight into the memory that is handed on.
+    /// Decodes a piece of the body directly into the memory of the answer.
     ///
-    /// Returns how much of the piece was taken, in libcurl's terms. When the reader is too far behind, libcurl is to keep
-    /// the piece, of which a part may be decoded already: it delivers the piece again from the beginning, and that part is
-    /// then skipped.
+    /// Returns the number of handled bytes as the result for libcurl's callback. When the reader is too far behind,
+    /// libcurl must keep the piece, of which a part may be decoded already. libcurl delivers the piece again from the
+    /// beginning, and that part is then skipped.
     func received(coded bytes: UnsafeRawBufferPointer, by decoder: ContentDecoder, on loop: CurlLoop) -> Int {
         let skipped = min(decoder.skippedBytes, bytes.count)
         var rest = UnsafeRawBufferPointer(rebasing: bytes[skipped...])
@@ -42,12 +42,13 @@ extension Transfer {
         on loop: CurlLoop
     ) throws(CodingFault) -> Bool {
         if body == nil {
-            // Text shrinks to a quarter or so. What a server announces is believed up to 1 MiB.
+            // Coded text is about a quarter of its decoded size. The announced length is used up to 256 KiB, which is 1
+            // MiB decoded.
             let announced = Int(min(head?.contentLength ?? 0, 256 << 10))
             body = PooledBytes(pool: loop.pool, capacity: max(4 * announced, 4 * rest.count))
         }
         while true {
-            // One byte above the limit shows that there is more than is wanted.
+            // One byte above the limit is enough to detect that the body is too large.
             let left = limit - Int(bodyBytes)
             let most = left < Self.step ? left + 1 : Self.step
             var room = 0
@@ -85,7 +86,7 @@ extension Transfer {
         }
     }
 
-    /// Whether the body grows too much; only bytes that were received count, and not what the head announces.
+    /// Whether the decoded body is too large for the bytes received; the announced length does not count.
     private func isBomb(_ decoder: ContentDecoder, _ waiting: Int, _ limits: TransportSettings.ResponseLimits) -> Bool {
         let most = decoder.mostBytes
         guard most > Int64(limits.decompressionFloor),
@@ -101,10 +102,10 @@ extension Transfer {
         return .malformedResponse(MalformedResponse(.contentCoding), context)
     }
 
-    /// What is wrong with a body whose framing has ended well: a coded one must be at the end of its coding too.
+    /// The error of a body that its framing completes and its coding does not; nil when both are complete.
     ///
-    /// A body without a byte is an empty one where its length says so, and for a redirect, which often names a coding for
-    /// the body that it does not have.
+    /// An empty body is complete when its length is 0, and for a redirect, which often names a coding without having a
+    /// body.
     var codingShortfall: LoadingError? {
         guard let decoder, let head, !decoder.isComplete else { return nil }
         if decoder.consumedBytes == 0, head.contentLength == 0 || head.status.statusClass == .redirection { return nil }
@@ -113,6 +114,6 @@ extension Transfer {
         return .incompleteBody(received: decoder.consumedBytes, expected: nil, context)
     }
 
-    /// Whether the body is handed on decoded.
+    /// Whether the body is passed on decoded.
     var isDecoded: Bool { decoder?.isDecoding ?? false }
 }

@@ -7,12 +7,12 @@ import CCurl
 import LadeCore
 import Synchronization
 
-/// One exchange, from its submission to its single ending.
+/// One exchange, from its submission to its ending.
 ///
-/// Created in the caller's task, then owned by the loop: nothing but its thread, on which libcurl's callbacks run too,
-/// touches the variables. That is the proof behind `@unchecked Sendable`.
+/// A transfer is created in the caller's task and then owned by the loop. Only the loop thread, which also runs
+/// libcurl's callbacks, accesses its variables. This justifies `@unchecked Sendable`.
 final class Transfer: @unchecked Sendable {
-    /// What of the transport's settings an exchange goes by: plain numbers, for every exchange copies them.
+    /// The transport's settings for an exchange: plain values, because every exchange copies them.
     struct Rules {
         let allowsLocalAddresses: Bool
         let decodesContent: Bool
@@ -27,15 +27,15 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// The time-outs in nanoseconds, the greatest value for none.
+    /// The time-outs in nanoseconds; the greatest value means none.
     struct Limits {
         let connect: Int64
         let idle: Int64
         let whole: Int64
-        /// What the call has left when the exchange is made, the wait for a connection included.
+        /// The time that the call has left when the exchange is made, including the wait for a connection.
         let deadline: Int64
 
-        /// Whether libcurl's own connect time-out could come first.
+        /// Whether libcurl's own connect time-out could expire first.
         var connectsPatiently: Bool { min(connect, deadline, whole) >= 300_000_000_000 }
 
         init(_ timeouts: Request.Timeouts, _ call: Call) {
@@ -46,17 +46,17 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// What is known about the end of a connection that ends a body.
+    /// The end of TLS on a connection whose end also ends the body.
     enum Ending {
-        /// The body has an end of its own, or TLS has no part in it.
+        /// The framing ends the body, or the connection does not use TLS.
         case irrelevant
-        /// No close_notify has come.
+        /// close_notify has not been received.
         case unannounced
         /// The server has sent close_notify.
         case announced
     }
 
-    /// Where the exchange stands.
+    /// The phase of the exchange.
     enum Phase {
         /// Not submitted yet.
         case new
@@ -64,14 +64,14 @@ final class Transfer: @unchecked Sendable {
         case waiting(Admission<Transfer>.Place)
         /// With libcurl.
         case running(EasyHandle)
-        /// Over; nothing more happens to it.
+        /// Ended; the transfer does not change any more.
         case finished
     }
 
     let request: Request
     let call: Call
     let address: String
-    /// Where in the address scheme, host and port stand.
+    /// The positions of scheme, host and port in the address.
     let parts: AddressParts
     let isSecure: Bool
     let isStreamed: Bool
@@ -79,60 +79,59 @@ final class Transfer: @unchecked Sendable {
     let hasBody: Bool
     let limits: Limits
 
-    // One thread at a time uses these, and no access is open while a callback runs: the run-time exclusivity checks, 4,000
-    // instructions a call, are left out.
+    // One thread at a time uses these variables, and no access is open while a callback runs. Therefore the exclusivity
+    // checks, which cost 4,000 instructions per call, are left out.
     @exclusivity(unchecked) var phase = Phase.new
-    /// Who waits for the outcome, which is stored before it is resumed.
+    /// The task that waits for the outcome, which is stored before the task is resumed.
     @exclusivity(unchecked) var continuation: Waiter?
     @exclusivity(unchecked) var outcome: Result<Response, LoadingError>?
-    /// Whether the outcome is stored: what the loop wrote before is the waiting task's to read, on whatever way it was
-    /// resumed.
+    /// Whether the outcome is stored: it orders the writes of the loop before the reads of the waiting task.
     private let isSettled = Atomic(false)
     /// How the waiting task is to be resumed.
     let lane: Delivery.Lane
     var isCancelled = false
-    /// The number of its host in the admission; set when it is submitted.
+    /// The number of the host in the admission; set on submission.
     var hostNumber = 0
-    /// What tells its host from every other one; set when it is submitted.
+    /// The unique identity of the host; set on submission.
     var hostIdentity = 0
-    /// Position in the loop's list of running transfers.
+    /// The position in the loop's list of running transfers.
     var index = 0
 
-    /// The socket over which it is sent; nil before libcurl has chosen one.
+    /// The socket that carries the exchange; nil until libcurl has chosen one.
     @exclusivity(unchecked) var socket: Poller.Use?
 
-    // Clocks, in nanoseconds of the loop.
+    // Times of the loop's clock, in nanoseconds.
     var submitted: Int64 = 0
     var waitStarted: Int64 = 0
     var started: Int64 = 0
     var connectStarted: Int64?
     @exclusivity(unchecked) var lastActivity: Int64 = 0
 
-    // The sending.
+    // The request.
     var pipe: UploadPipe?
     var pump: Task<Void, Never>?
     var sentBytes = 0
     var pauses: Int32 = 0
-    /// How often libcurl was about to send the request.
+    /// How many times libcurl was about to send the request.
     @exclusivity(unchecked) var sendings = 0
-    /// How many bytes of the proxy's answer to CONNECT libcurl has read.
+    /// The number of bytes of the proxy's answer to CONNECT that libcurl has read.
     @exclusivity(unchecked) var tunnelBytes = 0
-    /// Whether libcurl resolves, connects or sends for it: it is not in libcurl's queue.
+    /// Whether libcurl resolves, connects or sends for the transfer, which is then not in libcurl's queue.
     @exclusivity(unchecked) var isMoving = false
-    /// Whether the sinks were notified of its start.
+    /// Whether the sinks were notified of the start.
     var isAnnounced = false
-    /// Whether it needs a new connection, as the one before was lost.
+    /// Whether the exchange needs a new connection, because the previous one was lost.
     var needsFreshConnection = false
     var wasReused = false
-    /// Whether bytes waited on the connection that was chosen for the request, which then was not sent.
+    /// Whether unexpected bytes were pending on the chosen connection, so that the request was not sent.
     var needsOtherConnection = false
-    /// Whether the request went out over HTTP/2.
+    /// Whether the request was sent over HTTP/2.
     var isHTTP2 = false
-    /// The socket that it went out on, when that is known.
+    /// The socket that the request was sent on; nil when it is not known.
     var sentOn: Int32?
-    /// Whether libcurl takes the answer for complete and the loop does not yet; see ``CurlLoop/proveStreams()``.
+    /// Whether libcurl reports the answer as complete and the loop has not checked it; see ``CurlLoop/proveStreams()``.
     var isUnproven = false
-    /// Whether the server has said that it will end the connection.
+    /// Whether the server has announced that it will end the connection.
     var wasEndingConnection = false
     var wasRepeated = false
 
@@ -144,17 +143,17 @@ final class Transfer: @unchecked Sendable {
     @exclusivity(unchecked) var wholeBody: Data?
     @exclusivity(unchecked) var bodyBytes: Int64 = 0
     @exclusivity(unchecked) var stream: BodyStream?
-    /// What takes the codings off the body, when it has some.
+    /// The decoder of the content codings; nil for a body without codings.
     @exclusivity(unchecked) var decoder: ContentDecoder?
-    /// What takes the chunks off the body, when it has some.
+    /// The parser of the chunks; nil for a body without chunks.
     @exclusivity(unchecked) var chunks: ChunkParser?
-    /// Bytes at the start of the next raw piece of the body that are parsed already; see ``received(raw:on:)``.
+    /// The number of bytes at the start of the next raw piece that are parsed already; see ``received(raw:on:)``.
     @exclusivity(unchecked) var skippedRawBytes = 0
-    /// Whether the answer is complete, although the exchange is broken off.
+    /// Whether the answer is complete after its head, although libcurl would continue.
     @exclusivity(unchecked) var isCompleteAtHead = false
-    /// How TLS ended, for a body that ends with its connection.
+    /// The end of TLS, for a body that ends with its connection.
     @exclusivity(unchecked) var ending = Ending.irrelevant
-    /// Why a callback broke the exchange off; goes before what libcurl says.
+    /// The error that a callback stopped the exchange with; takes precedence over libcurl's result.
     @exclusivity(unchecked) var failure: LoadingError?
 
     init(
@@ -178,14 +177,14 @@ final class Transfer: @unchecked Sendable {
         hasBody = request.hasBody
         limits = Limits(request.timeouts, call)
         isStreamed = request.delivery == .streamed
-        // A range of coded bytes cannot be decoded, and who asks for codings wants to see them.
+        // A range of coded bytes cannot be decoded. A caller that requests codings receives the coded bytes.
         isDecoding =
             rules.decodesContent && !request.headers.contains("Accept-Encoding")
             && !request.headers.contains("Range")
         vetting = HeadVetting(limits: rules.limits, tolerances: rules.tolerances)
     }
 
-    /// Scheme, host, port and what is dialled instead, in lower case: what shares connections and limits.
+    /// The scheme, host, port and destination in lower case: transfers with the same key share connections and limits.
     var hostKey: String {
         let standardPort = parts.scheme == .https ? 443 : 80
         let isStandard = parts.port == nil || parts.port == standardPort
@@ -206,23 +205,23 @@ final class Transfer: @unchecked Sendable {
         return key
     }
 
-    /// The host of the address, in lower case and without the brackets of an IPv6 literal.
+    /// The host of the address in lower case, without the brackets of an IPv6 literal.
     var host: String { request.url.host(percentEncoded: true)?.lowercased() ?? "" }
 
-    /// How much of the answer arrived, for errors.
+    /// How much of the answer has arrived, for errors.
     var progress: AnswerProgress {
         if head != nil { return .body(received: bodyBytes) }
         return vetting.bytes > 0 ? .head : .nothing
     }
 
-    /// Whether it is streamed over a connection of its own.
+    /// Whether the transfer uses a connection alone or shares it.
     ///
-    /// An answer over HTTP/1.1 has one in any case; one over HTTP/2 without TLS shares its connection.
+    /// A streamed answer has a connection of its own. An answer over HTTP/2 without TLS shares its connection.
     var kind: Admission<Transfer>.Kind {
         isStreamed && (isSecure || request.version != .http2PriorKnowledge) ? .exclusive : .shared
     }
 
-    /// The proxy of the settings, unless the request goes past it.
+    /// The proxy of the settings; nil when the request does not use it.
     func proxy(of settings: TransportSettings) -> ProxySettings.Proxy? {
         guard case .proxy(let proxy) = settings.proxy else { return nil }
         if case .unixSocket = request.destination { return nil }
@@ -234,12 +233,12 @@ final class Transfer: @unchecked Sendable {
         return isExcepted ? nil : proxy
     }
 
-    /// That the deadline of the call has passed.
+    /// The error when the deadline of the call has passed.
     var deadlineExceeded: LoadingError {
         .deadlineExceeded(call.deadlineReport(at: call.time.now), context)
     }
 
-    /// What is known about the exchange, for errors.
+    /// The context of the exchange for errors.
     var context: ErrorContext {
         var context = ErrorContext(request)
         context.attempts = call.attempt
@@ -250,7 +249,7 @@ final class Transfer: @unchecked Sendable {
         return context
     }
 
-    /// Whether the transport may send the request again when a reused connection turned out to be dead.
+    /// Whether the transport may send the request again when a reused connection was lost.
     var isRepeatable: Bool {
         guard request.method.isIdempotent else { return false }
         guard hasBody else { return true }
@@ -260,7 +259,7 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// The outcome, taken by the caller's task after it was resumed.
+    /// Returns the outcome to the caller's task after that was resumed.
     func takeOutcome() throws(LoadingError) -> Response {
         guard isSettled.load(ordering: .acquiring), let outcome else {
             preconditionFailure("a transfer resumed its caller without an outcome")
@@ -269,7 +268,7 @@ final class Transfer: @unchecked Sendable {
         return try outcome.get()
     }
 
-    /// Forgets what one sending left behind, so that the next can start.
+    /// Resets the state of one sending before the next.
     func prepareForSending() {
         sentBytes = 0
         sendings = 0
@@ -296,7 +295,7 @@ final class Transfer: @unchecked Sendable {
 // MARK: - The ending
 
 extension Transfer {
-    /// What the exchange cost.
+    /// The measurements of the exchange.
     func metrics(_ handle: EasyHandle) -> Metrics {
         var metrics = Metrics()
         metrics.queued = started > submitted ? .nanoseconds(started - submitted) : nil
@@ -323,9 +322,9 @@ extension Transfer {
         return metrics
     }
 
-    /// Ends the exchange: exactly one answer goes to whoever waits.
+    /// Ends the exchange and delivers exactly one outcome to the waiting task.
     ///
-    /// Harmless after the end.
+    /// Has no effect after the end.
     func finish(_ error: LoadingError?, metrics: Metrics, on loop: CurlLoop) {
         if case .finished = phase { return }
         phase = .finished
@@ -333,14 +332,14 @@ extension Transfer {
         pump?.cancel()
         pump = nil
         pipe?.close()
-        // It holds this transfer, to have it go on.
+        // The pipe holds this transfer in its closure.
         pipe = nil
         if let error {
             call.record(.exchangeFailed(error, metrics))
         } else {
             call.record(.exchangeFinished(metrics))
         }
-        // Taken out, for they are of no use after this, and copies cost.
+        // Moved out, because they are not used again and copies are expensive.
         let head = head.take()
         let trailers = vetting.takeTrailers()
         if let stream = stream.take() {
@@ -370,23 +369,23 @@ extension Transfer {
         settle(continuation, on: loop)
     }
 
-    /// Has whoever waits resumed with the outcome that is stored.
+    /// Resumes the waiting task with the stored outcome.
     func settle(_ continuation: Waiter, on loop: CurlLoop) {
         isSettled.store(true, ordering: .releasing)
         loop.resume(continuation, lane)
     }
 
-    /// Settles a transfer that the loop takes no more.
+    /// Stores the error of a transfer that the loop does not accept.
     func refuse(_ error: LoadingError) {
         outcome = .failure(error)
         isSettled.store(true, ordering: .releasing)
     }
 
-    /// The answer with a head and a body.
+    /// Makes the answer from a head and a body.
     func response(_ head: HeadVetting.Head, _ body: ResponseBody) -> Response {
         var headers = head.headers
         if isDecoded {
-            // They describe the coded bytes, which are not handed on; the metrics keep what they said.
+            // These fields describe the coded bytes, which are not passed on; the metrics keep their values.
             headers.remove("Content-Encoding")
             headers.remove("Content-Length")
         }

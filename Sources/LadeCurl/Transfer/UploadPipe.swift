@@ -5,11 +5,11 @@
 #endif
 import LadeCore
 
-/// The bridge between the task that makes a request body and the loop thread that sends it.
+/// The bridge between the task that produces a request body and the loop thread that sends it.
 ///
-/// The writer waits above the high-water mark; the loop pauses the transfer when there is nothing to send.
+/// The writer waits above the high-water mark; the loop pauses the transfer when no bytes are available.
 final class UploadPipe: Sendable {
-    /// What the loop gets when it asks for bytes.
+    /// The result when the loop reads bytes.
     enum Portion: Equatable {
         case bytes(Int)
         case nothingYet
@@ -67,7 +67,7 @@ final class UploadPipe: Sendable {
 
     // MARK: - The writer's side
 
-    /// Takes a chunk, and returns when there is room for the next.
+    /// Appends a chunk, and returns when there is room for the next.
     func write(_ chunk: Data) async throws(LoadingError) {
         guard !chunk.isEmpty else { return }
         let (error, isAwaited, isFull) = state.withLock { state -> (LoadingError?, Bool, Bool) in
@@ -103,7 +103,7 @@ final class UploadPipe: Sendable {
         if Task.isCancelled || state.withLock({ $0.isClosed }) { throw .cancelled(context) }
     }
 
-    /// Says that the last chunk was written, or why there will be none.
+    /// Ends the body after the last chunk, or with an error.
     func end(_ error: (any Error)?) {
         let isAwaited = state.withLock { state -> Bool in
             state.isEnded = true
@@ -123,7 +123,7 @@ final class UploadPipe: Sendable {
 
     // MARK: - The loop's side
 
-    /// Fills a buffer with what is there.
+    /// Fills a buffer with the available bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
         let (portion, writer) = state.withLock { state -> (Portion, CheckedContinuation<Void, Never>?) in
             guard state.failure == nil else { return (.failed, nil) }
@@ -138,10 +138,10 @@ final class UploadPipe: Sendable {
         return portion
     }
 
-    /// Why there are no more bytes.
+    /// The error that ended the body.
     var failure: LoadingError? { state.withLock { $0.failure } }
 
-    /// The exchange has ended: the writer is told at its next chunk.
+    /// Ends the pipe with the exchange; the next write throws.
     func close() {
         state.withLock { state in
             state.isClosed = true
@@ -151,7 +151,7 @@ final class UploadPipe: Sendable {
     }
 }
 
-/// A body that turned out longer or shorter than its request said.
+/// The error of a body that is longer or shorter than its request declared.
 struct BodyLengthMismatch: Error, CustomStringConvertible {
     var declared: Int64
     var written: Int64
