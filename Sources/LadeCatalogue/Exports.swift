@@ -1,2 +1,2 @@
-// What the catalogue's services make is loaded with it.
+// Importing this module also imports `Lade`, whose loaders load the services.
 @_exported public import Lade

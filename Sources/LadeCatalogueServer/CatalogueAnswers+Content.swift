@@ -5,9 +5,9 @@
 #endif
 import LadeTesting
 
-// Pages that editors make of sections.
+// Editorial pages, which consist of sections.
 extension CatalogueAnswers {
-    /// What the content of a section is.
+    /// The kind of content in a section.
     enum SectionContent: String, CaseIterable {
         case medias = "MediaSection"
         case shows = "ShowSection"

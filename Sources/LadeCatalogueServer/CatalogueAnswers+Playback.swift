@@ -5,11 +5,11 @@
 #endif
 import LadeTesting
 
-// What is played: compositions, episodes, tokens of streams; and images.
+// Playback: compositions, episodes, stream tokens and images.
 extension CatalogueAnswers {
     func composition(_ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
         let text = asked.values[0]
-        // A segment's URN is that of its media with a number.
+        // A segment's URN is its media's URN followed by a number.
         let parts = text.split(separator: "-", maxSplits: 1)
         let segment = parts.count == 2 ? Int(parts[1]) : nil
         if parts.count == 2, segment.map({ (1...3).contains($0) }) != true {
@@ -60,7 +60,7 @@ extension CatalogueAnswers {
         let count = list.count(stock)
         var first = 0
         if let text = asked["maxPublishedDate"] {
-            // The first generation names a month.
+            // The first generation of services specifies a month.
             let last = try day(text.utf8.count == 7 ? Self.lastDay(ofMonth: text) : text)
             while first < count, stock.facts(list.item(first)).day > last { first += 1 }
         }
@@ -74,7 +74,7 @@ extension CatalogueAnswers {
         }
     }
 
-    /// The token for a stream, as an Akamai token looks.
+    /// The token for a stream, in the form of an Akamai token.
     func token(_ request: ServerRequest) -> ServerResponse {
         guard let acl = request.queryItem("acl"), !acl.isEmpty else {
             return .refusal(.badRequest("acl names no stream."))
@@ -85,7 +85,7 @@ extension CatalogueAnswers {
         return .document(#"{"token":{"window":30,"acl":"\#(name)","authparams":"\#(authorisation)"}}"#)
     }
 
-    /// An image of the width that is asked for, 16:9.
+    /// An image with the requested width, 16:9.
     func image(_ request: ServerRequest) -> ServerResponse {
         guard request.queryItem("imageUrl")?.isEmpty == false else {
             return .refusal(.badRequest("imageUrl is missing."))

@@ -22,10 +22,10 @@ extension CatalogueAnswers {
         let index = try channelIndex(asked.values[0], transmission)
         let latest = CatalogueDay.newest.number * 24 + 20
         let last = try asked["maxStartTime"].map { text throws(CatalogueRefusal) in try hour(text).floor } ?? latest
-        // A program that ends at this very time counts.
+        // A program that ends exactly at this time is included.
         let first =
             try asked["minEndTime"].map { text throws(CatalogueRefusal) in try hour(text).ceiling - 1 } ?? last - 47
-        // Two weeks at most, the newest first.
+        // At most two weeks of programs, newest first.
         let count = min(max(0, last - first + 1), 336)
         let lead = "\"channel\":\(stock.channel(index, asked.unit, transmission)),"
         return try page("programList", count, asked, lead: lead) {
@@ -45,7 +45,7 @@ extension CatalogueAnswers {
         return .list(
             "programGuide",
             channels.map { channel in
-                // A day of television begins at 05:00.
+                // A television day begins at 05:00.
                 let programs = (5..<29).map { hour in
                     program(day.number * 24 + hour, channel, asked.unit, isReduced: isReduced)
                 }
@@ -104,7 +104,7 @@ extension CatalogueAnswers {
 
     // MARK: - Parts
 
-    /// The hours since 1970 of a local time `yyyy-MM-ddTHH:mm:ss`: the one it lies in, and the one that begins then or later.
+    /// The hours since 1970 of a local time `yyyy-MM-ddTHH:mm:ss`, rounded down and rounded up.
     private func hour(_ text: String) throws(CatalogueRefusal) -> (floor: Int, ceiling: Int) {
         let parts = text.split(separator: "T", omittingEmptySubsequences: false)
         let clock = (parts.count == 2 ? parts[1] : "").split(separator: ":").map { Int($0) ?? -1 }
@@ -115,7 +115,7 @@ extension CatalogueAnswers {
         return (floor, clock[1] + clock[2] > 0 ? floor + 1 : floor)
     }
 
-    /// The program of an hour, counted since 1970.
+    /// The program in an hour since 1970.
     private func program(_ hour: Int, _ channel: Int, _ unit: String, isReduced: Bool = false) -> String {
         var random = SeededBits(stock.seed ^ UInt64(bitPattern: Int64(hour)) &* 0x9E37_79B9 ^ UInt64(channel) << 56)
         let dayNumber = hour >= 0 ? hour / 24 : (hour - 23) / 24

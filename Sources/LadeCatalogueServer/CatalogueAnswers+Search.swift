@@ -6,7 +6,7 @@
 import LadeTesting
 
 extension CatalogueAnswers {
-    /// The query items that settings of a search are made of.
+    /// The query items for the settings of a search.
     private static let settings: Set<Substring> = [
         "includeAggregations", "includeSuggestions", "operator", "enableFuzzySearch", "showUrns", "topicUrns",
         "mediaType",
@@ -64,7 +64,7 @@ extension CatalogueAnswers {
         }
     }
 
-    /// The search of the first generation, which gives whole results.
+    /// The search of the first generation, whose results are complete.
     func earlierSearch(_ asked: CatalogueAsked, _ kind: CatalogueKind) throws(CatalogueRefusal) -> ServerResponse {
         guard let query = asked["q"] else { throw .badRequest("q is missing.") }
         let matching = CatalogueSearch.Matching(isAny: false, isWhole: asked.unit == "swi")
@@ -112,7 +112,7 @@ extension CatalogueAnswers {
     }
 }
 
-/// What settings of a search leave.
+/// The filters of a search.
 private struct SearchFilter {
     private var shows: Set<CatalogueItem>?
     private var topics: Set<Int>?
@@ -143,7 +143,7 @@ private struct SearchFilter {
         default: throw .badRequest("mediaType is video or audio.")
         }
         if asked["subtitlesAvailable"] == "true" { kind = .video }
-        // Each second media can be downloaded, played abroad, or has a high quality.
+        // Every second media can be downloaded, can be played abroad, or has a high quality.
         for name in ["downloadAvailable", "playableAbroad"] where asked[name] == "true" { step = 2 }
         if asked["quality"] == "hd" { step = 2 }
         let shortest = try Self.number(asked["durationFromInMinutes"]) ?? 0

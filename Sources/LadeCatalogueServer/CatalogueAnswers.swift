@@ -6,12 +6,12 @@
 import LadeCore
 import LadeTesting
 
-/// Makes the answers of the services; what the services are is in ``CatalogueServices``.
+/// Makes the responses of the services in ``CatalogueServices``.
 final class CatalogueAnswers: Sendable {
     let stock: CatalogueStock
     let search: CatalogueSearch
     private let maximumPageSize: Int
-    /// How often each statistic was counted, by path; as many as ``statisticLimit``.
+    /// The counts by path, at most ``statisticLimit`` of them.
     private let statistics = Locked<[String: Int]>([:])
     private static let statisticLimit = 10_000
 
@@ -21,7 +21,7 @@ final class CatalogueAnswers: Sendable {
         search = CatalogueSearch(stock)
     }
 
-    /// The answer to a path below `integrationlayer/`.
+    /// The response for a path below `integrationlayer/`.
     func answer(_ path: ArraySlice<Substring>, _ request: ServerRequest) -> ServerResponse {
         do throws(CatalogueRefusal) {
             let (row, asked) = try CatalogueServices.find(path, request)
@@ -36,7 +36,7 @@ final class CatalogueAnswers: Sendable {
 
     // MARK: - Reading what is asked
 
-    /// The item of an identifier.
+    /// The item with an identifier.
     func item(_ uid: String, _ kinds: [CatalogueKind]) throws(CatalogueRefusal) -> CatalogueItem {
         guard let item = CatalogueItem(uid: uid, of: kinds), stock.has(item) else {
             throw .notFound("There is nothing with this identifier.")
@@ -44,7 +44,7 @@ final class CatalogueAnswers: Sendable {
         return item
     }
 
-    /// The media of a URN.
+    /// The media with a URN.
     func mediaOf(_ urn: String) throws(CatalogueRefusal) -> (unit: String, item: CatalogueItem) {
         guard let urn = CatalogueURN(urn), case .item(let item) = urn.subject, item.kind.transmission == nil,
             stock.has(item)
@@ -52,7 +52,7 @@ final class CatalogueAnswers: Sendable {
         return (urn.unit, item)
     }
 
-    /// The show of a URN.
+    /// The show with a URN.
     func showOf(_ urn: String) throws(CatalogueRefusal) -> (unit: String, item: CatalogueItem) {
         guard let urn = CatalogueURN(urn), case .item(let item) = urn.subject, item.kind.transmission != nil,
             stock.has(item)
@@ -60,7 +60,7 @@ final class CatalogueAnswers: Sendable {
         return (urn.unit, item)
     }
 
-    /// The position of a channel, from 0.
+    /// The index of a channel.
     func channelIndex(_ uid: String, _ transmission: String) throws(CatalogueRefusal) -> Int {
         let prefix = transmission == "radio" ? "radio" : "chan"
         guard uid.hasPrefix(prefix), let number = Int(uid.dropFirst(prefix.count)), (1...4).contains(number) else {
@@ -115,7 +115,7 @@ final class CatalogueAnswers: Sendable {
         }
     }
 
-    /// All medias of a short list.
+    /// All medias in a short list.
     func whole(_ list: CatalogueList, _ asked: CatalogueAsked) -> ServerResponse {
         var body = Data("{\"mediaList\":".utf8)
         body.appendArray(0..<list.count(stock)) { stock.json(list.item($0), asked.unit) }
@@ -141,7 +141,7 @@ final class CatalogueAnswers: Sendable {
     }
 
     func trending(_ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
-        // The first generation had pages of it, which `next` tells.
+        // The first generation delivered the list in pages, as `next` indicates.
         let limit = asked["pageSize"].map { Int($0) } ?? 10
         guard let limit, (0...50).contains(limit) else { throw .badRequest("pageSize is 0 to 50.") }
         if let picks = asked["maxCountEditorPicks"], (Int(picks) ?? -1) < 0 {
@@ -213,7 +213,7 @@ final class CatalogueAnswers: Sendable {
         try byURNs(asked, "showList") { $0.kind.transmission != nil }
     }
 
-    /// What is known of some URNs; those that are unknown are left out.
+    /// The items for some URNs; unknown URNs are omitted.
     private func byURNs(
         _ asked: CatalogueAsked,
         _ root: String,
@@ -230,7 +230,7 @@ final class CatalogueAnswers: Sendable {
         return .list(root, found)
     }
 
-    /// What is known of some identifiers; an error when none is known.
+    /// The items for some identifiers; an error when all are unknown.
     func byIds(
         _ asked: CatalogueAsked,
         _ kinds: [CatalogueKind],
@@ -293,18 +293,18 @@ final class CatalogueAnswers: Sendable {
 
     // MARK: - Pages
 
-    /// A page of a list, with the address of the next one.
+    /// A page of a list, with the address of the next page.
     ///
     /// - Parameters:
     ///   - root: The name of the list.
-    ///   - count: How many items there are.
-    ///   - asked: What is asked; its `pageSize` and `next` count.
-    ///   - isUnlimited: Whether all items may be asked for at once.
-    ///   - isSized: Whether a size can be asked for.
-    ///   - lead: Members before the list.
+    ///   - count: The number of items.
+    ///   - asked: The request, with its `pageSize` and `next`.
+    ///   - isUnlimited: Whether all items can be requested on one page.
+    ///   - isSized: Whether the request can set a page size.
+    ///   - lead: The members before the list.
     ///   - item: Makes an item.
     /// - Returns: The page.
-    /// - Throws: A refusal of a size that cannot be used.
+    /// - Throws: A refusal for an invalid size.
     func page(
         _ root: String,
         _ count: Int,
@@ -344,12 +344,12 @@ final class CatalogueAnswers: Sendable {
 }
 
 extension ServerResponse {
-    /// A whole JSON document.
+    /// A complete JSON document.
     static func item(_ bytes: Data) -> ServerResponse {
         .bytes(bytes, [ServerField("Content-Type", "application/json")])
     }
 
-    /// A whole JSON document.
+    /// A complete JSON document.
     static func document(_ json: String) -> ServerResponse { item(Data(json.utf8)) }
 
     /// An object with a list.
@@ -360,7 +360,7 @@ extension ServerResponse {
         return .item(body)
     }
 
-    /// A refusal in the form of the services.
+    /// A refusal in the services' format.
     static func refusal(_ refusal: CatalogueRefusal, _ fields: [ServerField] = []) -> ServerResponse {
         let body = #"{"status":{"code":\#(refusal.status),"msg":"\#(refusal.message)"}}"#
         return .json(body, status: refusal.status, fields)
@@ -381,7 +381,7 @@ extension Data {
 extension String {
     fileprivate var dropJSON: String { hasSuffix(".json") ? String(dropLast(5)) : self }
 
-    /// The text within a JSON string.
+    /// The text as the contents of a JSON string.
     var jsonEscaped: String {
         unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

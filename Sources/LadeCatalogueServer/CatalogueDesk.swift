@@ -6,20 +6,20 @@
 import LadeCore
 import LadeTesting
 
-/// Answers the requests of a ``LocalCatalogue``, on the threads of its connections.
+/// Responds to the requests for a ``LocalCatalogue``, on the threads of its connections.
 final class CatalogueDesk: Sendable {
     private struct State {
         var counts = LocalCatalogue.Counts()
-        /// When each access token ends.
+        /// The expiry of each access token.
         var tokens: [String: Instant] = [:]
         var refreshTokens: Set<String> = []
         var issued = 0
         var listRequests = 0
-        /// How often each address with a bounded fault was asked for.
+        /// The number of requests for each address with a limited fault.
         var asked: [String: Int] = [:]
         var second: Int64 = 0
         var inSecond = 0
-        /// What holds answers back, by number.
+        /// The tasks that delay responses, by number.
         var pauses: [Int: Task<Void, Never>] = [:]
         var lastPause = 0
         var isStopped = false
@@ -66,7 +66,7 @@ final class CatalogueDesk: Sendable {
         return try spoil(response, fault)
     }
 
-    /// Lets every answer go that is held back, now and later.
+    /// Ends all delays, current and future.
     func stop() {
         let pauses = state.withLock { state in
             state.isStopped = true
@@ -75,12 +75,12 @@ final class CatalogueDesk: Sendable {
         for pause in pauses { pause.cancel() }
     }
 
-    /// Blocks the connection's thread for a while of the catalogue's time.
+    /// Delays the connection's thread by a duration of the catalogue's clock.
     private func pause(_ duration: Duration) {
         let isOver = Signal()
-        // Owned by the state, for ``stop()``.
+        // Owned by the state, so that ``stop()`` can cancel it.
         let pause = Task { [time = options.time] in
-            // It throws when it is cancelled: then the answer goes at once.
+            // The sleep throws when it is cancelled; then the response is sent immediately.
             try? await time.sleep(for: duration)
             isOver.raise()
         }
@@ -96,7 +96,8 @@ final class CatalogueDesk: Sendable {
 
     // MARK: - Limits and faults
 
-    /// Counts a request in its second (draft-ietf-httpapi-ratelimit-headers, and the older fields that most clients know).
+    /// Counts a request in its second (draft-ietf-httpapi-ratelimit-headers, and the older fields that most clients
+    /// support).
     private func limit() -> (ServerResponse?, [ServerField]) {
         guard let most = options.requestsPerSecond else { return (nil, []) }
         let now = options.time.now.nanoseconds
@@ -131,7 +132,7 @@ final class CatalogueDesk: Sendable {
                     if state.asked[request.target, default: 0] > times { fault = nil }
                 }
             } else {
-                // Not at the multiples themselves: several kinds would always come together there.
+                // Faults do not fall exactly on the multiples, where several kinds would coincide.
                 for (index, kind) in LocalCatalogue.Fault.allCases.enumerated() {
                     guard let every = options.faults[kind], every > 0 else { continue }
                     let number = state.listRequests + options.earlierRequests
@@ -200,7 +201,8 @@ final class CatalogueDesk: Sendable {
         case "client_credentials": isKnown = true
         case "refresh_token":
             let old = form["refresh_token"] ?? ""
-            // Each refresh token works once (RFC 9700 §4.14.2); the first is the client's secret, for demonstrations.
+            // Each refresh token is valid once (RFC 9700 §4.14.2); the first is the client's secret, for
+            // demonstrations.
             isKnown =
                 old == LocalCatalogue.client.secret || state.withLock { $0.refreshTokens.remove(old) != nil }
         default: return .json(#"{"error":"unsupported_grant_type"}"#, status: 400, noStore)
@@ -277,7 +279,7 @@ final class CatalogueDesk: Sendable {
     }
 }
 
-/// What a path leads to.
+/// The service for a path.
 private enum Service: Equatable {
     case plain
     case image

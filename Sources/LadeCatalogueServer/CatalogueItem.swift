@@ -1,4 +1,4 @@
-/// What a list can hold.
+/// The kinds of items in lists.
 enum CatalogueKind: String, CaseIterable {
     case video
     case audio
@@ -10,7 +10,7 @@ enum CatalogueKind: String, CaseIterable {
     case radioShow
     case onlineShow
 
-    /// What identifiers begin with; those of videos are numbers alone.
+    /// The prefix of identifiers; those of videos are only numbers.
     var prefix: String {
         switch self {
         case .video: ""
@@ -25,7 +25,7 @@ enum CatalogueKind: String, CaseIterable {
         }
     }
 
-    /// The number in the first identifier.
+    /// The number of the first identifier.
     var firstNumber: Int {
         switch self {
         case .video, .audio, .clip: 100_000
@@ -53,7 +53,7 @@ enum CatalogueKind: String, CaseIterable {
     static let shows: [CatalogueKind] = [.tvShow, .radioShow, .onlineShow]
 }
 
-/// An item: what it is, and where it stands among those of its kind.
+/// An item: its kind, and its position among items of that kind.
 struct CatalogueItem: Hashable {
     var kind: CatalogueKind
     var index: Int
@@ -70,7 +70,7 @@ struct CatalogueItem: Hashable {
         self.index = index
     }
 
-    /// Reads an identifier of one of some kinds.
+    /// Parses an identifier of one of some kinds.
     init?(uid: some StringProtocol, of kinds: [CatalogueKind]) {
         for kind in kinds where uid.hasPrefix(kind.prefix) {
             let digits = uid.dropFirst(kind.prefix.count)
@@ -82,9 +82,9 @@ struct CatalogueItem: Hashable {
     }
 }
 
-/// A URN, taken apart.
+/// The components of a URN.
 struct CatalogueURN {
-    /// What it names.
+    /// What the URN identifies.
     enum Subject {
         case item(CatalogueItem)
         case topic(Int)
@@ -94,7 +94,7 @@ struct CatalogueURN {
     var unit: String
     var subject: Subject
 
-    /// Reads a URN; nil for one that names nothing that can be in the catalogue.
+    /// Parses a URN; nil when it cannot identify anything in the catalogue.
     init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count >= 4, parts[0].lowercased() == "urn" else { return nil }

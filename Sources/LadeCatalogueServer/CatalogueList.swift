@@ -1,10 +1,10 @@
-/// Items in an order, made one by one.
+/// An ordered list, whose items are made on demand.
 struct CatalogueList: Sendable {
-    /// How many there are, as the stock has them.
+    /// The number of items in a stock.
     let count: @Sendable (CatalogueStock) -> Int
     let item: @Sendable (Int) -> CatalogueItem
 
-    /// All of a kind.
+    /// All items of a kind.
     static func all(_ kind: CatalogueKind) -> CatalogueList {
         CatalogueList {
             $0.count(kind)
@@ -13,7 +13,7 @@ struct CatalogueList: Sendable {
         }
     }
 
-    /// The first of a kind.
+    /// The first items of a kind.
     static func first(_ count: Int, _ kind: CatalogueKind) -> CatalogueList {
         CatalogueList {
             min(count, $0.count(kind))
@@ -22,7 +22,7 @@ struct CatalogueList: Sendable {
         }
     }
 
-    /// Every third of a kind, as the most popular.
+    /// Every third item of a kind, as the most popular ones.
     static func popular(_ kind: CatalogueKind) -> CatalogueList {
         CatalogueList {
             ($0.count(kind) + 2) / 3
@@ -31,7 +31,7 @@ struct CatalogueList: Sendable {
         }
     }
 
-    /// Those that are given.
+    /// The given items.
     static func only(_ items: [CatalogueItem]) -> CatalogueList {
         CatalogueList { _ in
             items.count
@@ -42,7 +42,7 @@ struct CatalogueList: Sendable {
 }
 
 extension CatalogueStock {
-    /// The items of a kind from an index on, each so many.
+    /// The items of a kind from an index on, with a step.
     func list(_ kind: CatalogueKind, _ first: Int, every step: Int, most: Int = .max) -> CatalogueList {
         let rest = max(0, count(kind) - first)
         let count = min((rest + step - 1) / step, most)

@@ -4,14 +4,14 @@
     import Foundation
 #endif
 
-/// Makes pictures: stripes in two colours, as PNG without compression (ISO/IEC 15948, RFC 1950, RFC 1951 §3.2.4).
+/// Makes images with stripes in two colours, as uncompressed PNG (ISO/IEC 15948, RFC 1950, RFC 1951 §3.2.4).
 enum CataloguePicture {
     static func png(width: Int, height: Int) -> Data {
         var rows: [UInt8] = []
         let rowBytes = (width + 7) / 8
         rows.reserveCapacity((rowBytes + 1) * height)
         for row in 0..<height {
-            // No filter, then one bit a pixel.
+            // Each line has no filter and one bit per pixel.
             rows.append(0)
             rows.append(contentsOf: repeatElement(row / 16 % 2 == 0 ? 0xF0 : 0x0F, count: rowBytes))
         }

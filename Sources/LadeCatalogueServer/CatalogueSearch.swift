@@ -1,12 +1,12 @@
 import LadeCore
 
-/// Finds medias and shows by the words of their titles.
+/// Finds medias and shows by words in their titles.
 final class CatalogueSearch: Sendable {
-    /// How many videos, and how many audios, can be found: the newest.
+    /// The number of videos, and of audios, that can be found: the newest ones.
     static let reach = 50_000
 
     private struct Index {
-        /// The items with a word, in order.
+        /// The items for each word, in order.
         var items: [String: [CatalogueItem]] = [:]
     }
 
@@ -17,18 +17,18 @@ final class CatalogueSearch: Sendable {
         self.stock = stock
     }
 
-    /// How words are compared.
+    /// The rules for comparing words.
     struct Matching {
         var isAny = false
         var isWhole = false
     }
 
-    /// The words of a text, in lower case.
+    /// The words of a text in lower case.
     static func words(_ text: String) -> [String] {
         text.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
     }
 
-    /// The medias that match a query, newest first and videos before audios; all of them for a query without words.
+    /// The medias that match a query, newest first and videos before audios; all of them for a blank query.
     func medias(_ query: String, _ matching: Matching) -> [CatalogueItem] {
         let words = Self.words(query)
         guard !words.isEmpty else { return all }
@@ -69,7 +69,7 @@ final class CatalogueSearch: Sendable {
 
     private func madeIndex() -> Index {
         if let index = index.withLock({ $0 }) { return index }
-        // Two connections may make it at the same time: both make the same.
+        // Two connections may build the index at the same time, with the same result.
         var made = Index()
         for item in all {
             let facts = stock.facts(item)

@@ -1,7 +1,7 @@
 import LadeCore
 import LadeTesting
 
-/// Why a request is refused.
+/// The reason for refusing a request.
 struct CatalogueRefusal: Error {
     var status: Int
     var message: String
@@ -10,23 +10,23 @@ struct CatalogueRefusal: Error {
     static func badRequest(_ message: String) -> CatalogueRefusal { CatalogueRefusal(status: 400, message: message) }
 }
 
-/// A request for a service, taken apart.
+/// The components of a request for a service.
 struct CatalogueAsked {
     let request: ServerRequest
-    /// The business unit in the path; empty for services without one.
+    /// The business unit in the path; empty for a service without one.
     let unit: String
-    /// The decoded values of the placeholders, in order.
+    /// The decoded values of the path's placeholders, in order.
     let values: [String]
 
     subscript(_ item: String) -> String? { request.queryItem(item) }
 
-    /// The parts of a query item that is a list; none for an empty one.
+    /// The elements of a query item with a list; empty for an empty one.
     func list(_ item: String) -> [String] {
         (self[item] ?? "").split(separator: ",").map(String.init)
     }
 }
 
-/// The services of the catalogue: what their paths are, which business units have them, what they answer.
+/// The services of the catalogue, with their paths, business units and responses.
 enum CatalogueServices {
     static let allUnits: Set<String> = ["srf", "rts", "rsi", "rtr", "swi", "ssatr"]
     private static let national: Set<String> = ["srf", "rts", "rsi", "rtr"]
@@ -36,13 +36,13 @@ enum CatalogueServices {
     struct Row: Sendable {
         typealias Answer = @Sendable (CatalogueAnswers, CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse
 
-        /// The components of the path; a component `*` stands for any value, and `**` at the end for all that follow.
+        /// The components of the path; `*` stands for any component, and `**` at the end for all that follow.
         let path: [Substring]
-        /// Which business units have it; nil for a path without one.
+        /// The business units that offer the service; nil for a path without one.
         let units: Set<String>?
-        /// Which business units had it in the first generation of services, whose paths end in `.json`.
+        /// The business units that offered it in the first generation of services, whose paths end in `.json`.
         let earlierUnits: Set<String>?
-        /// Whether it is a service of the first generation only.
+        /// Whether the service exists only in the first generation.
         let isSeedEra: Bool
         let method: String
         let answer: Answer
@@ -77,9 +77,9 @@ enum CatalogueServices {
         }
     }
 
-    /// The row of a path below `integrationlayer/`, with what its placeholders stand for.
+    /// The row for a path below `integrationlayer/`, with the values of its placeholders.
     ///
-    /// - Throws: A refusal that says which part of the path names nothing.
+    /// - Throws: A refusal that names the unknown part of the path.
     static func find(
         _ path: ArraySlice<Substring>,
         _ request: ServerRequest
@@ -98,7 +98,7 @@ enum CatalogueServices {
         for row in byResource[resource] ?? [] {
             guard (row.units == nil) == unit.isEmpty, isSeedEra || !row.isSeedEra else { continue }
             guard let values = row.values(components) else { continue }
-            // Compositions have another version today.
+            // The current services have another version of compositions.
             guard (version == "2.1") == (row.path[0] == "mediaComposition" && !isSeedEra && row.units == nil) else {
                 continue
             }
@@ -323,7 +323,7 @@ enum CatalogueServices {
     }
 
     private static let ofTopicURN: Row.Answer = { answers, asked throws(CatalogueRefusal) in
-        // An unknown topic has no medias, which is no error.
+        // An unknown topic has no medias, which is not an error.
         guard let urn = CatalogueURN(asked.values[0]), case .topic(let topic) = urn.subject else {
             return try answers.page(.only([]), asked)
         }

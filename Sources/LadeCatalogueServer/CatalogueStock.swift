@@ -5,7 +5,7 @@
 #endif
 import LadeCore
 
-/// Invented shows and medias, made from a seed when they are first asked for.
+/// Invented shows and medias, generated from a seed on first use.
 final class CatalogueStock: Sendable {
     static let modules = 3
 
@@ -25,7 +25,7 @@ final class CatalogueStock: Sendable {
         self.medias = max(medias, 0)
     }
 
-    /// How many there are of a kind.
+    /// The number of items of a kind.
     func count(_ kind: CatalogueKind) -> Int {
         switch kind {
         case .video: medias
@@ -51,7 +51,7 @@ final class CatalogueStock: Sendable {
 
     // MARK: - Facts
 
-    /// What is known of a media in every list.
+    /// The properties of a media in all lists.
     struct Facts {
         var kind: String
         var place: String
@@ -65,13 +65,13 @@ final class CatalogueStock: Sendable {
         var title: String { "\(kind) : \(place) \(time)" }
     }
 
-    /// The show that a media belongs to: neighbours belong to different ones.
+    /// The show of a media; neighbouring medias belong to different shows.
     func show(of item: CatalogueItem) -> CatalogueItem {
         let kind: CatalogueKind = item.kind.isAudio ? .radioShow : .tvShow
         return CatalogueItem(kind, item.index % count(kind))
     }
 
-    /// How many videos or audios there are for each day.
+    /// The number of videos or audios per day.
     func perDay(_ kind: CatalogueKind) -> Int { max(1, count(kind) / 365) }
 
     func facts(_ item: CatalogueItem) -> Facts {
@@ -142,7 +142,7 @@ final class CatalogueStock: Sendable {
             """
     }
 
-    /// The members of a media that chapters have, too.
+    /// The members that medias and chapters have in common.
     func mediaMembers(_ item: CatalogueItem, _ unit: String) -> String {
         let facts = facts(item)
         var random = facts.bits

@@ -1,4 +1,4 @@
-/// Words that titles are made of.
+/// The words for generated titles.
 enum CatalogueWords {
     static let places = [
         "le lac", "la montagne", "la vallée", "la gare", "le vieux port", "la forêt", "le marché", "l'île", "le col",
@@ -15,7 +15,7 @@ enum CatalogueWords {
     static let tags = ["nature", "ville", "eau", "neige"]
 }
 
-/// Numbers that are the same for the same seed, on every platform (splitmix64).
+/// A sequence of numbers that depends only on the seed (splitmix64).
 struct SeededBits {
     private var state: UInt64
 
@@ -32,23 +32,23 @@ struct SeededBits {
     mutating func pick(_ words: [String]) -> String { words[next(below: words.count)] }
 }
 
-/// A day of the Gregorian calendar, as the number of days since the first of January 1970.
+/// A day in the Gregorian calendar, as the number of days since 1 January 1970.
 struct CatalogueDay: Hashable, Comparable {
-    /// The last day on which something was published: 31 December 2023.
+    /// The last day with publications: 31 December 2023.
     static let newest = CatalogueDay(number: 19_722)
 
     let number: Int
 
     init(number: Int) { self.number = number }
 
-    /// Reads `yyyy-MM-dd`; nil for anything else.
+    /// Parses `yyyy-MM-dd`; nil for any other text.
     init?(_ text: some StringProtocol) {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.map(\.count) == [4, 2, 2] else { return nil }
         let values = parts.map { part in part.reduce(0) { $0 * 10 + (Int($1) - 48) } }
         let isDigits = parts.allSatisfy { $0.allSatisfy { (48...57).contains($0) } }
         guard isDigits, (1...12).contains(values[1]), (1...31).contains(values[2]) else { return nil }
-        // Days from civil, by eras of 400 years that begin in March.
+        // The civil date is computed by eras of 400 years, which begin in March.
         let year = values[1] <= 2 ? values[0] - 1 : values[0]
         let era = (year >= 0 ? year : year - 399) / 400
         let yearOfEra = year - era * 400
@@ -60,7 +60,7 @@ struct CatalogueDay: Hashable, Comparable {
 
     static func < (lhs: CatalogueDay, rhs: CatalogueDay) -> Bool { lhs.number < rhs.number }
 
-    /// `yyyy-MM-dd`.
+    /// The day as `yyyy-MM-dd`.
     var text: String {
         let days = number + 719_468
         let era = (days >= 0 ? days : days - 146_096) / 146_097
@@ -73,7 +73,7 @@ struct CatalogueDay: Hashable, Comparable {
         return "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfYear - (153 * shifted + 2) / 5 + 1, 2))"
     }
 
-    /// An instant of the day, in Swiss winter time.
+    /// A time of the day, in Swiss winter time.
     func at(_ hour: Int, _ minute: Int = 0) -> String {
         "\(text)T\(padded(hour, 2)):\(padded(minute, 2)):00+01:00"
     }

@@ -6,14 +6,14 @@
 public import LadeCore
 public import LadeTesting
 
-/// A media catalogue on the loopback interface: invented shows and medias in pages, tokens, limits, and faults on request.
+/// A media catalogue on the loopback interface, with invented shows and medias, tokens, limits, and faults on request.
 ///
 /// ```swift
 /// let catalogue = try LocalCatalogue()
 /// catalogue.address("/integrationlayer/2.0/rts/mediaList/video/latestEpisodes?pageSize=50")
 /// ```
 ///
-/// The same seed gives the same catalogue, byte for byte. What it answers:
+/// The same seed gives the same catalogue, byte for byte. It offers these paths:
 ///
 /// | path | answer |
 /// | --- | --- |
@@ -24,81 +24,81 @@ public import LadeTesting
 /// | `/medias?offset=N&limit=M` | the same by offset |
 /// | `/oauth2/token` | POST: `client_credentials` and `refresh_token` grants (RFC 6749 §4.4, §6) |
 ///
-/// Lists of the catalogue have at most ``Options/maximumPageSize`` items, 10 without `pageSize`, and the address of the next
-/// page in `next`; some may be asked for with `pageSize=unlimited`. A service that a business unit does not have, and
-/// whatever is not known, is refused with 404, what cannot be meant with 400; the body says why. Paths that end in `.json`
-/// are those of the first generation of services. What is published is of the year 2023.
+/// A list has at most ``Options/maximumPageSize`` items on a page, 10 without `pageSize`, and the address of the next
+/// page in `next`. Some lists accept `pageSize=unlimited`. The response is 404 for an unknown path, and for a service
+/// that the business unit does not offer; it is 400 for an invalid request. The body contains the reason. Paths that
+/// end in `.json` belong to the first generation of services. All publications are dated 2023.
 ///
-/// Any address may ask for a fault: `fault=503`, `fault=429`, `fault=401`, `fault=reset`, `fault=stall`,
-/// `fault=truncate`; `fault=503:2` only the first two times it is asked for. ``Options/faults`` strews them among all
-/// answers instead. It stops when the value goes away.
+/// Any address can request a fault: `fault=503`, `fault=429`, `fault=401`, `fault=reset`, `fault=stall` or
+/// `fault=truncate`. `fault=503:2` applies only to the first two requests for the address. ``Options/faults`` instead
+/// distributes faults among all responses. The catalogue stops when the value is released.
 public final class LocalCatalogue: Sendable {
-    /// A way to answer badly.
+    /// A kind of fault.
     public enum Fault: String, Sendable, Hashable, CaseIterable {
         /// 503 with `Retry-After: 0`.
         case unavailable = "503"
         /// 429 with `Retry-After: 1`.
         case limited = "429"
-        /// 401, as if the token had expired.
+        /// 401, as for an expired token.
         case expired = "401"
-        /// The connection is reset without an answer.
+        /// The connection is reset without a response.
         case reset
-        /// The body stops half-way and the connection stays open.
+        /// The body stalls half-way and the connection stays open.
         case stall
-        /// The body stops half-way and the connection is closed.
+        /// The body is truncated half-way and the connection is closed.
         case truncate
     }
 
-    /// How the catalogue is made and behaves.
+    /// The contents and behaviour of a catalogue.
     public struct Options: Sendable {
-        /// Where it listens; a free port of 127.0.0.1 by default.
+        /// The address to listen on; a free port of 127.0.0.1 by default.
         public var endpoint = LoopbackServer.Endpoint.ipv4()
-        /// What everything is made from; 1 by default.
+        /// The seed for all contents; 1 by default.
         public var seed: UInt64 = 1
-        /// How many shows there are; 240 by default.
+        /// The number of shows; 240 by default.
         public var shows = 240
-        /// How many medias there are; 20,000 by default.
+        /// The number of medias; 20,000 by default.
         public var medias = 20_000
-        /// The most items of a page, whatever is asked for; 100 by default.
+        /// The maximum number of items on a page; 100 by default.
         public var maximumPageSize = 100
-        /// How many requests are answered in each second, all clients together; nil, the default, for no limit.
+        /// The maximum number of requests per second for all clients together; nil by default, for no limit.
         public var requestsPerSecond: Int?
-        /// Whether lists want a bearer token; not by default.
+        /// Whether lists require a bearer token; false by default.
         public var requiresToken = false
-        /// How long a token is good for; 30 s by default.
+        /// The lifetime of a token; 30 s by default.
         public var tokenLifetime = Duration.seconds(30)
-        /// How long each answer is held back; nil, the default, for not at all.
+        /// The delay of each response; nil by default, for none.
         public var latency: Duration?
-        /// Which faults are strewn among the answers, each at every so many requests for a list.
+        /// The faults to distribute among the responses, each with its interval in requests for a list.
         public var faults: [Fault: Int] = [:]
-        /// How many requests the faults take to have been made before the first; 0 by default.
+        /// The number of requests that the schedule of faults counts as already made; 0 by default.
         ///
-        /// With 0 each kind comes up once among the first requests.
+        /// With 0, each kind of fault occurs once among the first requests.
         public var earlierRequests = 0
-        /// Where seconds, the ages of tokens and the latency come from.
+        /// The clock for limits, tokens and delays.
         public var time: any TimeSource = SystemTime()
 
         /// Makes the default options.
         public init() {}
     }
 
-    /// What the catalogue has answered so far.
+    /// The counts of requests and responses so far.
     public struct Counts: Sendable, Hashable {
-        /// Requests in all.
+        /// All requests.
         public var requests = 0
-        /// Pages of lists that went out whole.
+        /// Pages of lists that were sent completely.
         public var pages = 0
-        /// Tokens that were given out.
+        /// Tokens that were issued.
         public var tokens = 0
-        /// Requests refused for want of a good token.
+        /// Requests refused because they had no valid token.
         public var unauthorised = 0
         /// Requests refused because of the limit.
         public var limited = 0
-        /// Faults, by kind.
+        /// Faults by kind.
         public var faults: [Fault: Int] = [:]
     }
 
-    /// Who may have tokens: the client identifier and its secret.
+    /// The client identifier and secret for which tokens are issued.
     public static let client = (identifier: "lade", secret: "demo-secret")
 
     private let server: LoopbackServer
@@ -107,13 +107,13 @@ public final class LocalCatalogue: Sendable {
 
     /// Starts a catalogue.
     ///
-    /// - Throws: ``SystemCallFailure`` when it cannot listen there.
+    /// - Throws: ``SystemCallFailure`` when the catalogue cannot listen on the endpoint.
     public init(_ options: Options = Options()) throws(SystemCallFailure) {
         let desk = CatalogueDesk(options)
         self.desk = desk
         var listening = LoopbackServer.Options()
         listening.endpoint = options.endpoint
-        // It serves for hours: nothing is remembered of what it received.
+        // The catalogue runs for hours, so the server records no requests.
         listening.keptRequests = 0
         listening.keptConnections = 0
         listening.keptConnectionBytes = 0
@@ -129,27 +129,27 @@ public final class LocalCatalogue: Sendable {
     /// The address of a path.
     public func address(_ target: String = "/") -> String { server.address(target) }
 
-    /// The port it listens on.
+    /// The port of the catalogue.
     public var port: UInt16 { server.port }
 
     /// The address of the token endpoint.
     public var tokenEndpoint: String { address("/oauth2/token") }
 
-    /// A host and port where connections are refused: a host that is down.
+    /// A host and port that refuse connections, as of a host that is down.
     public var deadAuthority: String { closed.authority }
 
-    /// What it has answered so far.
+    /// The counts so far.
     public var counts: Counts { desk.counts }
 
-    /// The medias as they stand in the pages of a business unit, by position.
+    /// The media at an index as JSON, as in the pages of a business unit.
     public func media(_ index: Int, businessUnit: String = "rts") -> Data {
         desk.stock.json(CatalogueItem(.video, index), businessUnit)
     }
 
-    /// Makes every token bad at once.
+    /// Invalidates all tokens immediately.
     public func expireTokens() { desk.expireTokens() }
 
-    /// Closes every connection and listens no more.
+    /// Closes all connections and stops listening.
     public func stop() {
         desk.stop()
         server.stop()

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The program `lade`: hands the command line to the table and turns what comes back into an exit status.
+/// The program `lade`: passes the command line to the table and turns the result into an exit status.
 @main
 enum Program {
     static func main() {
@@ -14,10 +14,11 @@ enum Program {
         let interruption = Interruption()
         interruption.block()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        // Ends the program, and is cancelled by the first signal. Not on the main actor, whose thread waits for signals.
+        // The task ends the program, and the first signal cancels it. It does not run on the main actor: the main
+        // thread waits for signals.
         let work = Task { @concurrent in
             let status = await perform(arguments, interruption)
-            // Work that was complete before the signal could stop it has succeeded.
+            // Work that was complete before the signal arrived has succeeded.
             exit(status == ExitCode.interrupted.rawValue ? interruption.exitStatus ?? status : status)
         }
         interruption.onSignal { work.cancel() }

@@ -4,7 +4,7 @@ import Lade
     import LadeCurl
 #endif
 
-/// Which version this is, and what it can do (CM-10).
+/// The version of the program, and its capabilities.
 enum Version {
     /// The version of the program and its libraries.
     static let number = LibraryVersion.number
@@ -18,7 +18,7 @@ enum Version {
             let codings = library.codings
             let versions = library.httpVersions
         #else
-            // The system's own client, which does not say more about itself.
+            // The system's own client reports no more about itself.
             let transport = object(("name", "URLSession"))
             let tls = JSONQuoting.string("Network.framework")
             let codings = ["gzip", "deflate", "br"]

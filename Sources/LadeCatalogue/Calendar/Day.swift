@@ -5,7 +5,7 @@
 #endif
 public import Lade
 
-/// A day of the calendar in Zurich: day, month and year, without a time.
+/// A calendar day in Zurich: day, month and year, without a time.
 ///
 /// ```swift
 /// let day = Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1)   // 2017-05-10
@@ -18,7 +18,7 @@ public struct Day: Sendable, Hashable {
     /// The year.
     public let year: Int
 
-    /// A unit that days are counted in.
+    /// A calendar unit.
     public enum Unit: Sendable, Hashable, CaseIterable {
         /// Years.
         case year
@@ -30,7 +30,7 @@ public struct Day: Sendable, Hashable {
         case day
     }
 
-    /// The distance between two days; the units that were not asked for are nil.
+    /// The distance between two days; units that were not requested are nil.
     public struct Components: Sendable, Hashable {
         /// Years.
         public var years: Int?
@@ -42,23 +42,23 @@ public struct Day: Sendable, Hashable {
         public var days: Int?
     }
 
-    /// Makes a day; what overflows is carried on, so that day 40 of January is February 9.
+    /// Makes a day; values out of range carry over, so that day 40 of January is February 9.
     ///
-    /// Numbers beyond 100 million are taken for that.
+    /// Numbers beyond 100 million are clamped.
     public init(day: Int = 1, month: Int = 1, year: Int = 1) {
         let limit = 100_000_000
         let (day, month, year) = (day.clamped(to: limit), month.clamped(to: limit), year.clamped(to: limit))
         self.init(number: Self.number(year: year, month: month, day: day))
     }
 
-    /// Makes the day of a date, as it is in Zurich.
+    /// Makes the day of a date in Zurich.
     public init(_ date: Date) {
         let seconds = date.timeIntervalSince1970.clamped(to: 1e15)
         let local = (seconds + Double(ZurichTime.offset(at: seconds))) / 86_400
         self.init(number: Int(local.rounded(.down)))
     }
 
-    /// Makes a day of a text as `2016-01-07`; nil for any other form, and for a day that does not exist.
+    /// Makes a day from a text such as `2016-01-07`; nil for any other form, and for a day that does not exist.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].utf8.count == 4, parts[1].utf8.count == 2, parts[2].utf8.count == 2,
@@ -69,9 +69,9 @@ public struct Day: Sendable, Hashable {
         guard self.day == day, self.month == month else { return nil }
     }
 
-    /// Makes the day of a text.
+    /// Makes a day from a text.
     ///
-    /// - Throws: ``CatalogueError/dayOutOfRange(_:)`` for anything but a day as `2016-01-07`.
+    /// - Throws: ``CatalogueError/dayOutOfRange(_:)`` for any text not of the form `2016-01-07`.
     public init(validating text: String) throws(CatalogueError) {
         guard let day = Day(text) else { throw .dayOutOfRange(text.escapedForDisplay(limit: 40)) }
         self = day
@@ -83,21 +83,21 @@ public struct Day: Sendable, Hashable {
     /// The beginning of the day in Zurich.
     public var date: Date {
         let midnight = Double(number) * 86_400
-        // The offset before a change of the clock, which is never at midnight.
+        // The offset before a clock change applies; clocks never change at midnight.
         return Date(timeIntervalSince1970: midnight - Double(ZurichTime.offset(atLocal: midnight)))
     }
 
-    /// The day as `2016-01-07`.
+    /// The day in the form `2016-01-07`.
     public var string: String {
         "\(year.padded(to: 4))-\(month.padded(to: 2))-\(day.padded(to: 2))"
     }
 
-    /// Whether services take it: its year has four digits at most and is not before 1.
+    /// Whether services accept the day: its year is from 1 to 9999.
     public var isInRange: Bool { (1...9_999).contains(year) }
 
-    /// The day after so many years, then months, then days.
+    /// The day after a number of years, then months, then days.
     ///
-    /// A day that a month does not have becomes the last one of it.
+    /// A day that the month does not have becomes the last day of the month.
     public func adding(days: Int = 0, months: Int = 0, years: Int = 0) -> Day {
         let limit = 100_000_000
         let afterYears = clampedToMonth(year: year + years.clamped(to: limit), month: month)
@@ -119,7 +119,7 @@ public struct Day: Sendable, Hashable {
         }
     }
 
-    /// The distance to another day, in some units: as many of the largest as fit, then of the next.
+    /// The distance to another day in some units: as many as possible of the largest unit, then of the next.
     public func components(_ units: Set<Unit>, to end: Day) -> Components {
         let sign = end < self ? -1 : 1
         var components = Components()
@@ -150,7 +150,7 @@ public struct Day: Sendable, Hashable {
     private var number: Int { Self.number(year: year, month: month, day: day) }
 
     private init(number: Int) {
-        // Years begin in March, so that the leap day is the last one.
+        // A year begins in March, so that the leap day is its last.
         let shifted = number + 719_468
         let era = shifted.floorDivided(by: 146_097)
         let dayOfEra = shifted - era * 146_097
@@ -182,7 +182,7 @@ public struct Day: Sendable, Hashable {
         start <= end ? self <= end : self >= end
     }
 
-    /// The largest number for which something holds that holds for 0 and up to some number.
+    /// The largest number that meets a condition, which holds for 0 and all numbers up to some limit.
     private static func largest(_ holds: (Int) -> Bool) -> Int {
         var step = 1
         while step < 1 << 40, holds(step) { step *= 2 }
@@ -203,9 +203,9 @@ extension Day: Comparable {
 }
 
 extension Day: Decodable {
-    /// Decodes a text as `2016-01-07`.
+    /// Decodes a text such as `2016-01-07`.
     ///
-    /// - Throws: `DecodingError` for anything else.
+    /// - Throws: `DecodingError` for any other value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let day = Day(try container.decode(String.self)) else {
@@ -216,14 +216,14 @@ extension Day: Decodable {
 }
 
 extension Day: CustomStringConvertible {
-    /// The day as `2016-01-07`.
+    /// The day in the form `2016-01-07`.
     public var description: String { string }
 }
 
 extension Calendar {
     /// The Gregorian calendar in Zurich, with the current locale.
     ///
-    /// ``Day`` does without it. Nil where the program has no time zone data, as without `Foundation` on Linux.
+    /// ``Day`` does not use it. It is nil when the program has no time zone data, as without `Foundation` on Linux.
     public static var catalogue: Calendar? {
         guard let zone = TimeZone(identifier: ZurichTime.identifier) else { return nil }
         var calendar = Calendar(identifier: .gregorian)

@@ -1,4 +1,4 @@
-/// Keeps a value by reference, so that a model that holds other models stays small.
+/// Stores a value by reference, so that a model that contains other models stays small.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
     private final class Box: Sendable {
@@ -9,10 +9,10 @@ public struct Boxed<Value: Sendable>: Sendable {
 
     private var box: Box?
 
-    /// Keeps nothing.
+    /// Stores nil.
     public init() {}
 
-    /// Keeps a value, or nothing.
+    /// Stores an optional value.
     public init(wrappedValue: Value?) {
         box = wrappedValue.map(Box.init)
     }

@@ -6,31 +6,31 @@
 import LadeJSON
 public import Lade
 
-/// Decodes the answers of the catalogue.
+/// Decodes the responses of the catalogue.
 ///
-/// Models are `Decodable` by any decoder; this one is the fastest for them, and its errors name the place.
+/// Any decoder can decode the models. This one is the fastest for them, and its errors include the path to the value.
 public struct CatalogueDecoder: BodyDecoder {
-    /// Whether texts and lists that regular answers always have may be missing.
+    /// Whether mandatory texts and lists may be missing.
     public enum Strictness: Sendable, Hashable {
-        /// They are empty then.
+        /// Missing texts and lists are empty.
         case tolerant
-        /// Each of them missing is an error: every text and list that a model declares without `?`.
+        /// Each missing text or list is an error: all those that a model declares without `?`.
         case strict
     }
 
-    /// What happens to aggregations and suggestions that cannot be decoded.
+    /// The handling of malformed aggregations and suggestions.
     public enum MalformedFacets: Sendable, Hashable {
-        /// The whole answer fails.
+        /// Decoding fails for the whole response.
         case fail
-        /// They count as absent.
+        /// They are treated as absent.
         case ignore
     }
 
     /// Whether mandatory values may be missing; tolerant by default.
     public var strictness = Strictness.tolerant
-    /// What happens to malformed aggregations and suggestions; the answer fails by default.
+    /// The handling of malformed aggregations and suggestions; decoding fails by default.
     public var malformedFacets = MalformedFacets.fail
-    /// Where the date comes from at which segments count as blocked while they are flattened.
+    /// The clock for deciding which segments are blocked when they are flattened.
     public var time: any TimeSource = SystemTime()
 
     /// Makes a decoder with the default settings.
@@ -38,7 +38,8 @@ public struct CatalogueDecoder: BodyDecoder {
 
     /// Decodes a value.
     ///
-    /// - Throws: ``MappingFault`` naming the place of what does not fit; `DecodingError` for what is no JSON.
+    /// - Throws: ``MappingFault`` for a value that does not match the model; `DecodingError` for a body that is not
+    ///   JSON.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         var decoder = FastJSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
@@ -53,13 +54,13 @@ public struct CatalogueDecoder: BodyDecoder {
     }
 }
 
-/// A part of an answer that does not fit its model.
+/// A part of a response that does not match its model.
 public struct MappingFault: Error, Sendable {
-    /// Where it is (RFC 6901), as `/mediaList/0/title`; empty for the whole answer.
+    /// The path to the value (RFC 6901), such as `/mediaList/0/title`; empty for the whole response.
     public let path: Lade.JSONPointer
-    /// What is wrong there.
+    /// What is wrong with the value.
     public let reason: String
-    /// Whether there is nothing at the place.
+    /// Whether the value is missing.
     public let isMissing: Bool
 
     init?(_ error: DecodingError) {
@@ -71,7 +72,7 @@ public struct MappingFault: Error, Sendable {
             missing = key
         case .typeMismatch(_, let found), .valueNotFound(_, let found): context = found
         case .dataCorrupted(let found):
-            // A document that is no JSON has a fault of its own, with its place in the text.
+            // The fault of a document that is not JSON already has its position in the text.
             guard found.underlyingError == nil else { return nil }
             context = found
         @unknown default: return nil
@@ -84,7 +85,7 @@ public struct MappingFault: Error, Sendable {
 }
 
 extension MappingFault: CustomStringConvertible {
-    /// One plain clause with the place.
+    /// The fault and its path as one clause.
     public var description: String {
         "\(path.description.isEmpty ? "the answer" : path.description): \(reason)"
     }

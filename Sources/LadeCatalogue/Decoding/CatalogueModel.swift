@@ -1,20 +1,20 @@
-/// What the services of the catalogue deliver.
+/// A model of the catalogue's responses.
 ///
-/// A value: what was loaded can be changed on a copy. Every key of the answer may be missing; then a property has the value
-/// that a new one has. Unknown keys are ignored, unknown words are the fallback of their enumeration, and a value of
-/// another type than its property is an error (``MappingFault``).
+/// Models are values, and copies can be changed. Every key of a response may be missing; then the property has its
+/// initial value. Unknown keys are ignored, an unknown word becomes the fallback of its enumeration, and a value of the
+/// wrong type is an error (``MappingFault``).
 public protocol CatalogueModel: Decodable, Sendable, Hashable, CustomStringConvertible {}
 
-/// A model that equals another when a key does, such as its URN.
+/// A model that is compared by a key, such as its URN.
 ///
-/// Two without a key are equal when everything in them is.
+/// Two models without a key are equal when all their properties are.
 public protocol KeyedModel: CatalogueModel {
-    /// What tells it from others of its kind; empty when it has nothing.
+    /// The key; empty when the model has none.
     var identity: String { get }
 }
 
 extension KeyedModel {
-    /// Whether both have the same key, or neither has one and everything in them is equal.
+    /// Whether both have the same key, or neither has one and all properties are equal.
     public static func == (lhs: Self, rhs: Self) -> Bool {
         let identity = lhs.identity
         guard identity == rhs.identity else { return false }
@@ -28,11 +28,11 @@ extension KeyedModel {
 }
 
 extension CatalogueModel {
-    /// The properties that have a value, one on each line, by name.
+    /// The properties that have a value, one on each line, in the order of their names.
     public var description: String { Description.text(of: self, indentation: "") }
 }
 
-/// Writes models out.
+/// Writes the descriptions of models.
 private enum Description {
     static func text(of model: any CatalogueModel, indentation: String) -> String {
         let inner = indentation + "    "
@@ -57,7 +57,7 @@ private enum Description {
     }
 }
 
-/// A value that may be absent, whatever its type.
+/// An optional value of any type.
 protocol OptionalValue {
     var wrapped: Any? { get }
 }

@@ -4,10 +4,10 @@
     import Foundation
 #endif
 
-/// The keys of a model, whose values are decoded by the tolerant rules below.
+/// The keys of a model, whose values are decoded by the rules below.
 ///
-/// A model declares its properties with their values for a missing key, and its keys as an enumeration of this protocol.
-/// Its synthesized initialiser then calls the functions below wherever a type has a rule of its own:
+/// A model declares its properties with their values for a missing key, and its keys as an enumeration that conforms to
+/// this protocol. Its synthesized initialiser then calls the functions below for each type with a rule of its own:
 ///
 /// | type | missing | null | another type |
 /// | --- | --- | --- | --- |
@@ -19,7 +19,7 @@
 /// | anything else | nil | nil | error |
 protocol JSONKey: CodingKey {}
 
-/// Why a value is missing is looked at in strict decoding alone.
+/// Strict decoding alone checks why a value is missing.
 extension CodingUserInfoKey {
     static let isStrict = make("lade.catalogue.strict")
     static let mappingDate = make("lade.catalogue.date")
@@ -31,7 +31,7 @@ extension CodingUserInfoKey {
     }
 }
 
-// The container's own functions, which the rules for a `JSONKey` build on.
+// The container's original functions, which the rules for `JSONKey` build on.
 extension KeyedDecodingContainer {
     @inline(__always)
     fileprivate func plain<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T? {
@@ -64,7 +64,7 @@ extension KeyedDecodingContainer {
         do {
             return try decodeIfPresent(Int.self, forKey: key)
         } catch {
-            // A fraction, a number beyond 64 bits, or a boolean.
+            // The value is a fraction, a number beyond 64 bits, or a Boolean.
             return try number(key).map { Int(saturating: $0) }
         }
     }
@@ -74,7 +74,7 @@ extension KeyedDecodingContainer {
         do {
             return try decodeIfPresent(Date.self, forKey: key)
         } catch {
-            // Rare: fractional seconds, a text that is no date, or a decoder with another strategy for dates.
+            // Rare cases: fractional seconds, a text that is not a date, or a decoder with another date strategy.
             return try plainText(key).flatMap { Date(catalogueText: $0) }
         }
     }
@@ -83,7 +83,7 @@ extension KeyedDecodingContainer {
         do {
             return try decodeIfPresent(URL.self, forKey: key)
         } catch {
-            // No address is missing, not malformed.
+            // An empty text counts as a missing address, not as a malformed one.
             guard try plainText(key)?.isEmpty == true else { throw error }
             return nil
         }
@@ -98,16 +98,16 @@ extension KeyedDecodingContainer {
         }
     }
 
-    /// Throws in strict decoding, because a model has no other value for the key.
+    /// Throws in strict decoding, where the key must have a value.
     fileprivate func requireTolerance(_ key: Key) throws {
-        // What gives access to the decoder's settings; called for missing values alone.
+        // This gives access to the decoder's settings; it is only called for missing values.
         guard try superDecoder().userInfo[.isStrict] != nil else { return }
         let context = DecodingError.Context(codingPath: codingPath, debugDescription: "The value is mandatory.")
         throw DecodingError.keyNotFound(key, context)
     }
 }
 
-// The synthesized initialisers of the models call these, because they are more specific than the container's own.
+// The models' synthesized initialisers call these functions, because they are more specific than the container's own.
 extension KeyedDecodingContainer where Key: JSONKey {
     @inline(__always)
     func decode(_ type: String.Type, forKey key: Key) throws -> String {
@@ -128,7 +128,7 @@ extension KeyedDecodingContainer where Key: JSONKey {
 
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try number(key) ?? 0 }
 
-    /// Milliseconds.
+    /// Decodes a duration in milliseconds.
     func decode(_ type: Duration.Type, forKey key: Key) throws -> Duration { .milliseconds(try integer(key) ?? 0) }
 
     @inline(__always)
@@ -156,7 +156,7 @@ extension KeyedDecodingContainer where Key: JSONKey {
 
     func decode(_ type: Displayable.Type, forKey key: Key) throws -> Displayable {
         guard contains(key) else { return .absent }
-        // Anything that is neither true nor false hides it.
+        // Any other value hides the part.
         guard let flag = try? bool(key) else { return .no }
         return flag ? .yes : .no
     }
@@ -190,7 +190,7 @@ extension KeyedDecodingContainer where Key: JSONKey {
     }
 }
 
-/// A list without its null elements.
+/// A list with its null elements removed.
 struct Sparse<Element: Decodable>: Decodable {
     var elements: [Element] = []
 
@@ -203,16 +203,17 @@ struct Sparse<Element: Decodable>: Decodable {
 }
 
 extension Int {
-    /// The whole part, or the nearest number there is; 0 for NaN.
+    /// Makes the integer part of a number, clamped to the range; 0 for NaN.
     fileprivate init(saturating number: Double) {
         self = Int(exactly: number.rounded(.towardZero)) ?? (number > 0 ? .max : number < 0 ? .min : 0)
     }
 }
 
 extension Date {
-    /// The date of `yyyy-MM-dd'T'HH:mm:ss` with `Z` or an offset, with or without fractional seconds; nil otherwise.
+    /// Makes a date from `yyyy-MM-dd'T'HH:mm:ss` with `Z` or an offset, with or without fractional seconds; nil
+    /// otherwise.
     init?(catalogueText text: String) {
-        // Neither says more than that the text has another form.
+        // The errors say only that the text has another form.
         let exact = try? Date.ISO8601FormatStyle().parse(text)
         guard let date = exact ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text)) else {
             return nil

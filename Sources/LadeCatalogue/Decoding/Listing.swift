@@ -1,4 +1,4 @@
-/// A model that a service lists, and the key that the list has in an answer.
+/// A model that services list, and the key of the list in a response.
 protocol ListedModel: CatalogueModel {
     static var listKey: String { get }
 }
@@ -17,13 +17,13 @@ extension SearchResultShow: ListedModel { static let listKey = "searchResultList
 
 /// A page of a list.
 public struct Listing<Item: Sendable>: Sendable {
-    /// The items; empty when the answer has no list, which is how the service ends one.
+    /// The items; empty when the response has no list, as after the last page.
     public var items: [Item] = []
-    /// How many items there are on all pages; from `total`.
+    /// The number of items on all pages; from `total`.
     public var total: Int?
-    /// What can narrow the search, with the results each would leave; from `aggregations`.
+    /// Filters for the search, with the number of results for each; from `aggregations`.
     public var aggregations: MediaAggregations?
-    /// What else to search for; from `suggestionList`.
+    /// Alternative queries; from `suggestionList`.
     public var suggestions: [SearchSuggestion]?
     /// The address of the next page; from `next`.
     public var next: String?
@@ -37,7 +37,7 @@ public struct Listing<Item: Sendable>: Sendable {
 extension Listing: Equatable where Item: Equatable {}
 
 extension Listing: Decodable where Item: Decodable {
-    /// Decodes a page of the models that the catalogue lists.
+    /// Decodes a page of the models in the catalogue.
     public init(from decoder: any Decoder) throws {
         guard let listed = Item.self as? any ListedModel.Type else {
             let reason = "\(Item.self) is not listed by the catalogue."
@@ -53,7 +53,7 @@ extension Listing: Decodable where Item: Decodable {
             suggestions = try members.decodeIfPresent([SearchSuggestion].self, forKey: MemberName("suggestionList"))
         } catch {
             guard decoder.userInfo[.toleratesFacets] != nil else { throw error }
-            // Each of the two may still be good.
+            // Each of the two may still be valid.
             aggregations = try? members.decodeIfPresent(MediaAggregations.self, forKey: MemberName("aggregations"))
             suggestions = try? members.decodeIfPresent([SearchSuggestion].self, forKey: MemberName("suggestionList"))
         }
@@ -61,19 +61,19 @@ extension Listing: Decodable where Item: Decodable {
 }
 
 extension Listing where Item == MediaSearchHit {
-    /// The URNs of the medias; load them by ``Catalogue/medias(urns:)``.
+    /// The URNs of the medias; load the medias with ``Catalogue/medias(urns:)``.
     public var urns: [String] { items.map(\.urn) }
 }
 
 extension Listing where Item == ShowSearchHit {
-    /// The URNs of the shows; load them by ``Catalogue/shows(urns:)``.
+    /// The URNs of the shows; load the shows with ``Catalogue/shows(urns:)``.
     public var urns: [String] { items.map(\.urn) }
 }
 
-/// A page of an object whose lists come in pages.
+/// A page of an object with lists in pages.
 @dynamicMemberLookup
 public struct PagedObject<Object: CatalogueModel>: Sendable, Equatable, Decodable {
-    /// The object, with the items of the page.
+    /// The object with the items of this page.
     public var object: Object
     /// The address of the next page; from `next`.
     public var next: String?
@@ -90,7 +90,7 @@ public struct PagedObject<Object: CatalogueModel>: Sendable, Equatable, Decodabl
     }
 }
 
-/// A key that no model declares.
+/// A key that is not declared by a model.
 struct MemberName: JSONKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -101,7 +101,7 @@ struct MemberName: JSONKey {
 }
 
 extension KeyedDecodingContainer where Key == MemberName {
-    /// The list at a key; nil when there is something else.
+    /// The list for a key; nil for any other value.
     fileprivate func list<Item: Decodable>(of type: Item.Type, _ key: Key) throws -> [Item]? {
         do {
             return try decodeIfPresent([Item].self, forKey: key)
@@ -110,13 +110,13 @@ extension KeyedDecodingContainer where Key == MemberName {
         }
     }
 
-    /// The number at a key; nil when there is something else, or a number below 0.
+    /// The number for a key; nil for any other value and for a negative number.
     fileprivate func count(_ key: Key) -> Int? {
-        // Something else says nothing about the list.
+        // Another value says nothing about the list.
         (try? decodeIfPresent(Int.self, forKey: key)).flatMap { $0 }.flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// The text at a key; nil when there is something else, as the next program of a channel.
+    /// The text for a key; nil for any other value, such as a channel's next program.
     fileprivate func text(_ key: Key) -> String? {
         (try? decodeIfPresent(String.self, forKey: key)).flatMap { $0 }
     }

@@ -5,12 +5,12 @@
 #endif
 
 extension Catalogue {
-    /// The address of an image in a width; nothing is sent.
+    /// The address of an image with a given width; no request is sent.
     ///
     /// - Parameters:
-    ///   - image: The image; without one the result is nil.
-    ///   - width: The width in pixels. The scale of the screen is not applied.
-    /// - Returns: The address at the service's scaler, or that of the image itself when it is a local file.
+    ///   - image: The image; the result is nil without one.
+    ///   - width: The width in pixels, independent of the screen's scale.
+    /// - Returns: An address of the scaling service, or that of the image itself for a local file.
     public func imageURL(for image: CatalogueImage?, width: CatalogueImage.Width) -> URL? {
         guard let image else { return nil }
         guard image.url.scheme?.lowercased() != "file" else { return image.url }
@@ -22,16 +22,16 @@ extension Catalogue {
         )
     }
 
-    /// The address of an image in the width that is recommended for a size; nothing is sent.
+    /// The address of an image with the recommended width for a size; no request is sent.
     public func imageURL(for image: CatalogueImage?, size: CatalogueImage.Size) -> URL? {
         guard let image else { return nil }
         return imageURL(for: image, width: CatalogueImage.recommendedWidth(for: size, image.variant))
     }
 
-    /// The format that keeps what an original has: graphics stay lossless.
+    /// The format for scaled images: graphics stay lossless.
     private static func format(of url: URL) -> String {
         let path = url.path(percentEncoded: true)
-        // The last component; a slash at the end belongs to none.
+        // A trailing slash does not end a component.
         let last = path.split(separator: "/").last ?? ""
         let graphics: [Substring] = ["png", "svg"]
         if let dot = last.lastIndex(of: "."), graphics.contains(last[last.index(after: dot)...]) { return "png" }
@@ -40,7 +40,7 @@ extension Catalogue {
 }
 
 extension URL {
-    /// Scheme, host and port.
+    /// The scheme, host and port.
     fileprivate var originText: String? {
         guard let scheme, let host = host(percentEncoded: true) else { return nil }
         let bracketed = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host

@@ -4,11 +4,11 @@
     public import Foundation
 #endif
 
-/// An image of the catalogue, of which ``Catalogue/imageURL(for:width:)`` makes an address in the size that is needed.
+/// An image of the catalogue, for which ``Catalogue/imageURL(for:width:)`` makes addresses in different sizes.
 ///
-/// Images are equal when address and variant are.
+/// Images are equal when their addresses and variants are.
 public struct CatalogueImage: Sendable, Hashable {
-    /// What an image is made for, and so its format.
+    /// The purpose of an image, which decides its aspect ratio.
     public enum Variant: Sendable, Hashable, CaseIterable {
         /// Landscape, 16:9.
         case `default`
@@ -18,7 +18,7 @@ public struct CatalogueImage: Sendable, Hashable {
         case podcast
     }
 
-    /// The sizes that layouts need.
+    /// The sizes for layouts.
     public enum Size: Sendable, Hashable, CaseIterable {
         /// A row of a list.
         case small
@@ -28,7 +28,7 @@ public struct CatalogueImage: Sendable, Hashable {
         case large
     }
 
-    /// The widths that the service scales to, in pixels.
+    /// The widths that the scaling service supports, in pixels.
     public enum Width: Int, Sendable, Hashable, CaseIterable {
         /// 240 pixels.
         case width240 = 240
@@ -42,9 +42,9 @@ public struct CatalogueImage: Sendable, Hashable {
         case width1920 = 1920
     }
 
-    /// The original.
+    /// The address of the original.
     let url: URL
-    /// What it is made for.
+    /// The purpose of the image.
     public let variant: Variant
 
     init?(_ url: URL?, variant: Variant = .default) {
@@ -53,7 +53,7 @@ public struct CatalogueImage: Sendable, Hashable {
         self.variant = variant
     }
 
-    /// What the services of the first generation scale an image to.
+    /// The dimension by which services of the first generation scale an image.
     public enum Dimension: String, Sendable, Hashable, CaseIterable {
         /// A width.
         case width
@@ -63,11 +63,11 @@ public struct CatalogueImage: Sendable, Hashable {
 
     /// The address of the image in a size, for services of the first generation.
     ///
-    /// The other side follows from the format of the image, which the service decides.
+    /// The service derives the other dimension from the image's aspect ratio.
     ///
     /// - Parameters:
-    ///   - dimension: Which side the value is of.
-    ///   - value: The size in pixels; for 0 the result is the address of the original, as it is for a local file.
+    ///   - dimension: The dimension of the value.
+    ///   - value: The size in pixels. For 0 and for a local file, the result is the address of the original.
     /// - Returns: The address.
     public func seedURL(_ dimension: Dimension, _ value: Double) -> URL {
         guard value > 0, value.isFinite, url.scheme?.lowercased() != "file" else { return url }
@@ -78,7 +78,7 @@ public struct CatalogueImage: Sendable, Hashable {
         return URL(string: "\(base)\(slash)scale/\(dimension.rawValue)/\(number)\(whole.dropFirst(base.count))") ?? url
     }
 
-    /// The width to ask for where a layout needs an image of a size.
+    /// The width to request for a size.
     public static func recommendedWidth(for size: Size, _ variant: Variant = .default) -> Width {
         switch (variant, size) {
         case (.poster, .small): .width240
@@ -88,7 +88,7 @@ public struct CatalogueImage: Sendable, Hashable {
         }
     }
 
-    /// Width and height in pixels of an image of the recommended width.
+    /// The width and height in pixels of an image with the recommended width.
     public static func recommendedSize(
         for size: Size,
         _ variant: Variant = .default

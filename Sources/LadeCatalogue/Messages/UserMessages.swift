@@ -1,21 +1,21 @@
 public import Lade
 
 extension BlockingReason {
-    /// What to tell the user about a media that cannot be played; nil when it can.
+    /// The message for a media that cannot be played; nil when it can.
     public func message(in language: MessageLanguage = .preferred) -> String? {
         guard self != .none else { return nil }
         return Self.messages.text(Self.allCases.firstIndex(of: self) ?? 0, in: language)
     }
 
-    /// What to tell the user about a segment that is skipped; nil when it is not.
+    /// The message for a skipped segment; nil when it is not skipped.
     public func skipMessage(in language: MessageLanguage = .preferred) -> String? {
         guard let message = message(in: language) else { return nil }
-        // These two say what to do, whatever was skipped.
+        // These two messages advise the user independently of what was skipped.
         guard self != .journalistic, self != .vpnOrProxy else { return message }
         return Self.messages.text(0, in: language).map { "\($0) \(message)" }
     }
 
-    // Row 0 is the notice before the message of a skipped segment; the others are in the order of the cases.
+    // Row 0 is the prefix of the message for a skipped segment; the other rows are in the order of the cases.
     private static let messages = MessageTable(
         """
         0 | Part skipped: | Abschnitt übersprungen: | Partie ignorée : | Parte saltata: | Part sursiglì:
@@ -34,7 +34,7 @@ extension BlockingReason {
 }
 
 extension YouthProtectionColor {
-    /// What to tell the user; nil without a warning.
+    /// The message for the warning; nil without one.
     public func message(in language: MessageLanguage = .preferred) -> String? {
         switch self {
         case .none: nil
@@ -43,7 +43,7 @@ extension YouthProtectionColor {
         }
     }
 
-    /// What screen readers say for the sign of the warning; nil without one.
+    /// The accessibility label of the warning's sign; nil without a warning.
     public func accessibilityLabel(in language: MessageLanguage = .preferred) -> String? {
         switch self {
         case .none: nil

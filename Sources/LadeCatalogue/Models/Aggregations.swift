@@ -1,25 +1,25 @@
-/// How many results a search would have with one more restriction.
+/// The number of results that a search would have with one additional filter.
 public struct MediaAggregations: CatalogueModel {
-    /// By media type; from `mediaTypeList`.
+    /// The results by media type; from `mediaTypeList`.
     public var mediaTypeBuckets: [MediaTypeBucket]?
-    /// By whether there are subtitles; from `subtitleAvailableList`.
+    /// The results by availability of subtitles; from `subtitleAvailableList`.
     public var subtitlesAvailableBuckets: [SubtitlesAvailableBucket]?
-    /// By whether there is a download; from `downloadAvailableList`.
+    /// The results by availability of a download; from `downloadAvailableList`.
     public var downloadAvailableBuckets: [DownloadAvailableBucket]?
-    /// By whether they play abroad; from `playableAbroadList`.
+    /// The results by availability abroad; from `playableAbroadList`.
     public var playableAbroadBuckets: [PlayableAbroadBucket]?
-    /// By quality; from `qualityList`.
+    /// The results by quality; from `qualityList`.
     public var qualityBuckets: [QualityBucket]?
-    /// By show; from `showList`.
+    /// The results by show; from `showList`.
     public var showBuckets: [ItemBucket]?
-    /// By topic; from `topicList`.
+    /// The results by topic; from `topicList`.
     public var topicBuckets: [ItemBucket]?
-    /// By duration; from `durationListInMinutes`.
+    /// The results by duration; from `durationListInMinutes`.
     public var durationInMinutesBuckets: [DurationBucket]?
-    /// By day; from `dateList`.
+    /// The results by day; from `dateList`.
     public var dateBuckets: [DateBucket]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -35,14 +35,14 @@ public struct MediaAggregations: CatalogueModel {
     }
 }
 
-/// Results of one day.
+/// The number of results for a day.
 public struct DateBucket: CatalogueModel {
     /// The day; from `date`.
     public var day: Day?
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -51,14 +51,14 @@ public struct DateBucket: CatalogueModel {
     }
 }
 
-/// Results with or without a download.
+/// The number of results with or without a download.
 public struct DownloadAvailableBucket: CatalogueModel {
     /// Whether there is a download; from `downloadAvailable`.
     public var isDownloadAvailable = false
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -67,14 +67,14 @@ public struct DownloadAvailableBucket: CatalogueModel {
     }
 }
 
-/// Results of about one duration.
+/// The number of results with a similar duration.
 public struct DurationBucket: CatalogueModel {
     /// The duration in minutes; from `duration`.
     public var minutes: Double = 0
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -83,16 +83,16 @@ public struct DurationBucket: CatalogueModel {
     }
 }
 
-/// Results of one show or topic.
+/// The number of results for a show or topic.
 public struct ItemBucket: CatalogueModel {
     /// The URN of the show or topic; from `urn`.
     public var urn = ""
     /// The title of the show or topic; from `title`.
     public var title = ""
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -100,14 +100,14 @@ public struct ItemBucket: CatalogueModel {
     }
 }
 
-/// Results of one media type.
+/// The number of results for a media type.
 public struct MediaTypeBucket: CatalogueModel {
     /// The media type; from `mediaType`.
     public var mediaType: MediaType = .none
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -115,14 +115,14 @@ public struct MediaTypeBucket: CatalogueModel {
     }
 }
 
-/// Results that play abroad, or do not.
+/// The number of results that can, or cannot, be played abroad.
 public struct PlayableAbroadBucket: CatalogueModel {
-    /// Whether they play abroad; from `playableAbroad`.
+    /// Whether the results can be played abroad; from `playableAbroad`.
     public var isPlayableAbroad = false
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -131,14 +131,14 @@ public struct PlayableAbroadBucket: CatalogueModel {
     }
 }
 
-/// Results of one quality.
+/// The number of results with a quality.
 public struct QualityBucket: CatalogueModel {
     /// The quality; from `quality`.
     public var quality: Quality = .none
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -146,14 +146,14 @@ public struct QualityBucket: CatalogueModel {
     }
 }
 
-/// Results with or without subtitles.
+/// The number of results with or without subtitles.
 public struct SubtitlesAvailableBucket: CatalogueModel {
     /// Whether there are subtitles; from `subtitlesAvailable`.
     public var areSubtitlesAvailable = false
-    /// How many results there are; from `count`.
+    /// The number of results; from `count`.
     public var count: UInt = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -162,14 +162,14 @@ public struct SubtitlesAvailableBucket: CatalogueModel {
     }
 }
 
-/// A text to search for instead.
+/// An alternative query.
 public struct SearchSuggestion: CatalogueModel {
     /// The text; from `text`.
     public var text = ""
-    /// How many results it has; from `exactMatchTotal`.
+    /// The number of exact matches; from `exactMatchTotal`.
     public var numberOfExactMatches: Int = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -178,12 +178,12 @@ public struct SearchSuggestion: CatalogueModel {
     }
 }
 
-/// What a search for medias delivers: the URN alone, for the rest of the answer is incomplete.
+/// A result of a search for medias: only the URN, because the rest of the response is incomplete.
 public struct MediaSearchHit: CatalogueModel {
     /// The URN of the media; from `urn`.
     public var urn = ""
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -191,12 +191,12 @@ public struct MediaSearchHit: CatalogueModel {
     }
 }
 
-/// What a search for shows delivers: the URN alone, for the rest of the answer is incomplete.
+/// A result of a search for shows: only the URN, because the rest of the response is incomplete.
 public struct ShowSearchHit: CatalogueModel {
     /// The URN of the show; from `urn`.
     public var urn = ""
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {

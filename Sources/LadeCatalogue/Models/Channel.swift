@@ -14,7 +14,7 @@ public struct Channel: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// How it is broadcast; from `transmission`.
+    /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
     /// The title; from `title`.
     public var title = ""
@@ -24,20 +24,20 @@ public struct Channel: KeyedModel {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
     /// The address of the image as a vector graphic; from `imageUrlRaw`.
     var rawImageURL: URL?
     /// The address of the timetable; from `timeTableUrl`.
     public var timetableURL: URL?
-    /// What is on air; only from the services for one channel; from `now`.
+    /// The current program, only in responses for one channel; from `now`.
     @Boxed public var currentProgram: Program?
-    /// What comes next; only from the services for one channel; from `next`.
+    /// The next program, only in responses for one channel; from `next`.
     @Boxed public var nextProgram: Program?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -51,17 +51,18 @@ public struct Channel: KeyedModel {
         case nextProgram = "next"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The image as a vector graphic.
     public var rawImage: CatalogueImage? { CatalogueImage(rawImageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }
 
-/// What a channel broadcasts during some time.
+/// A program on a channel.
 ///
-/// Programs of a ``ProgramComposition`` are equal when channel, titles and times are; others when everything is.
+/// Programs of a ``ProgramComposition`` are equal when their channels, titles and times are; others when all properties
+/// are.
 public struct Program: TimeBound, KeyedModel {
     /// The title; from `title`.
     public var title = ""
@@ -69,39 +70,39 @@ public struct Program: TimeBound, KeyedModel {
     public var lead: String?
     /// A longer text; from `description`.
     public var summary: String?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
     /// The subtitle; from `subtitle`.
     public var subtitle: String?
-    /// When it begins; from `startTime`.
+    /// When the program begins; from `startTime`.
     public var startDate: Date?
-    /// When it ends; from `endTime`.
+    /// When the program ends; from `endTime`.
     public var endDate: Date?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// Whether the image stands in for a missing one; from `imageIsFallbackUrl`.
+    /// Whether the image is a placeholder; from `imageIsFallbackUrl`.
     var imageIsFallback: Bool?
-    /// A page about it; from `url`.
+    /// The address of a page about the program; from `url`.
     public var url: URL?
-    /// The show it belongs to; from `show`.
+    /// The show of the program; from `show`.
     @Boxed public var show: Show?
-    /// Its parts; from `subProgramList`.
+    /// The parts of the program; from `subProgramList`.
     public var subprograms: [Program]?
-    /// The URN of its media; from `mediaUrn`.
+    /// The URN of the program's media; from `mediaUrn`.
     public var mediaURN: String?
     /// The genre; from `genre`.
     public var genre: String?
-    /// The season; from `seasonNumber`.
+    /// The number of the season; from `seasonNumber`.
     public var seasonNumber: Int?
-    /// The episode; from `episodeNumber`.
+    /// The number of the episode; from `episodeNumber`.
     public var episodeNumber: Int?
-    /// How many episodes there are; from `episodesTotal`.
+    /// The number of episodes; from `episodesTotal`.
     public var numberOfEpisodes: Int?
-    /// When it was made; from `productionYear`.
+    /// The year of production; from `productionYear`.
     public var productionYear: Int?
-    /// Where it was made; from `productionCountry`.
+    /// The country of production; from `productionCountry`.
     public var productionCountry: String?
     /// The warning for young people; from `youthProtectionColor`.
     public var youthProtectionColor: YouthProtectionColor = .none
@@ -109,11 +110,11 @@ public struct Program: TimeBound, KeyedModel {
     public var originalTitle: String?
     /// Cast and crew; from `creditList`.
     public var crewMembers: [CrewMember]?
-    /// The presenter; only in answers of the seed era; from `presenter`.
+    /// The presenter, only in responses of the first generation; from `presenter`.
     public var presenter: Presenter?
-    /// Whether it was broadcast before; from `isRepetition`.
+    /// Whether the program was broadcast before; from `isRepetition`.
     public var isRebroadcast = false
-    /// When it was broadcast before; from `repetitionDescription`.
+    /// The text about earlier broadcasts; from `repetitionDescription`.
     public var rebroadcastDescription: String?
     /// Whether there are subtitles; from `subtitlesAvailable`.
     public var hasSubtitles = false
@@ -126,7 +127,7 @@ public struct Program: TimeBound, KeyedModel {
     /// Whether the audio is in Dolby Digital; from `isDolbyDigital`.
     public var isDolbyDigital = false
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -149,25 +150,25 @@ public struct Program: TimeBound, KeyedModel {
         case hasAudioDescription = "hasVisualDescription"
     }
 
-    /// Made from channel, titles and times within a ``ProgramComposition``; empty elsewhere.
+    /// The identity made from channel, titles and times within a ``ProgramComposition``; empty elsewhere.
     var uid = ""
 
-    /// The image; nil when it only stands in for a missing one.
+    /// The image; nil when it is a placeholder.
     public var image: CatalogueImage? { imageIsFallback == true ? nil : CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }
 
-/// A member of cast or crew.
+/// A member of the cast or crew.
 public struct CrewMember: CatalogueModel {
     /// The name of the person; from `realName`.
     public var name = ""
-    /// What the person does; from `role`.
+    /// The role of the person; from `role`.
     public var role: String?
     /// The name of the character; from `name`.
     public var characterName: String?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -177,22 +178,22 @@ public struct CrewMember: CatalogueModel {
     }
 }
 
-/// A presenter of the seed era.
+/// A presenter, in responses of the first generation.
 ///
 /// Presenters are equal when their names are.
 public struct Presenter: KeyedModel {
     /// The name; from `name`.
     public var name = ""
-    /// A page about the presenter; from `url`.
+    /// The address of a page about the presenter; from `url`.
     public var url: URL?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -200,8 +201,8 @@ public struct Presenter: KeyedModel {
         case imageURL = "imageUrl"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { name }
 }

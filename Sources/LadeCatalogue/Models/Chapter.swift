@@ -14,7 +14,7 @@ public struct Chapter: Subdivision {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// Video or audio; from `mediaType`.
+    /// The media type, video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
     /// The title; from `title`.
     public var title = ""
@@ -24,27 +24,27 @@ public struct Chapter: Subdivision {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
-    /// What kind of content it is; from `type`.
+    /// The kind of content; from `type`.
     public var contentType: ContentType = .none
-    /// When it was published or made; from `date`.
+    /// The date of publication or production; from `date`.
     public var date: Date?
-    /// How long it plays; from `duration`.
+    /// The duration; from `duration`.
     public var duration: Duration = .zero
-    /// When it becomes available; from `validFrom`.
+    /// When the availability begins; from `validFrom`.
     public var startDate: Date?
-    /// Until when it is available; from `validTo`.
+    /// When the availability ends; from `validTo`.
     public var endDate: Date?
-    /// Whether it plays outside Switzerland; from `playableAbroad`.
+    /// Whether it can be played outside Switzerland; from `playableAbroad`.
     public var isPlayableAbroad = false
     /// The warning for young people; from `youthProtectionColor`.
     public var youthProtectionColor: YouthProtectionColor = .none
-    /// Why the service blocks it, whatever the date; from `blockReason`.
+    /// The service's blocking reason, independent of the date; from `blockReason`.
     public var originalBlockingReason: BlockingReason = .none
-    /// What put it on the list; from `assignedBy`.
+    /// The reason why it is on the list; from `assignedBy`.
     public var source: MediaSource = .none
     /// The title for screen readers; from `mediaDescription`.
     public var accessibilityTitle: String?
@@ -52,42 +52,42 @@ public struct Chapter: Subdivision {
     public var podcastStandardDefinitionURL: URL?
     /// The download in high definition; from `podcastHdUrl`.
     public var podcastHighDefinitionURL: URL?
-    /// Further reading; from `relatedContentList`.
+    /// Pages for further reading; from `relatedContentList`.
     public var relatedContents: [RelatedContent]?
-    /// How often it was viewed, liked and shared; from `socialCountList`.
+    /// The counts of views, likes and shares; from `socialCountList`.
     public var socialCounts: [SocialCount]?
-    /// The URN of the media that it is a part of; from `fullLengthUrn`.
+    /// The URN of the media that contains it; from `fullLengthUrn`.
     public var fullLengthURN: String?
-    /// Whether it is listed; from `displayable`.
+    /// Whether it appears in lists; from `displayable`.
     var displayable: Displayable = .absent
-    /// What is posted back when the popularity is counted; from `eventData`.
+    /// The data to send back when the popularity is counted; from `eventData`.
     public var event: String?
-    /// Labels for measuring the audience; from `analyticsMetadata`.
+    /// The labels for audience measurement; from `analyticsMetadata`.
     public var analyticsLabels: [String: String]?
-    /// Labels for measuring by comScore; from `analyticsData`.
+    /// The labels for audience measurement by comScore; from `analyticsData`.
     public var comScoreAnalyticsLabels: [String: String]?
-    /// Subtitles in files of their own; from `subtitleList`.
+    /// The subtitles in separate files; from `subtitleList`.
     public var subtitles: [Subtitle]?
-    /// Width by height of the picture; from `aspectRatio`.
+    /// The aspect ratio of the picture; from `aspectRatio`.
     public var aspectRatio: AspectRatio = .undefined
-    /// Where it begins within the media at ``fullLengthURN``; from `fullLengthMarkIn`.
+    /// The position where it begins within the media at ``fullLengthURN``; from `fullLengthMarkIn`.
     public var fullLengthMarkIn: Duration = .zero
-    /// Where it ends within the media at ``fullLengthURN``; from `fullLengthMarkOut`.
+    /// The position where it ends within the media at ``fullLengthURN``; from `fullLengthMarkOut`.
     public var fullLengthMarkOut: Duration = .zero
-    /// The streams, those that cannot be played too; from `resourceList`.
+    /// The streams, including those that cannot be played; from `resourceList`.
     public var resources: [Resource]?
-    /// The segments, flattened, without reference date; from `segmentList`.
+    /// The flattened segments, without the reference date; from `segmentList`.
     var track: SegmentTrack?
     /// When the trailer before a scheduled livestream begins; from `preTrailerStart`.
     public var preTrailerStartDate: Date?
     /// When the trailer after a scheduled livestream ends; from `postTrailerStop`.
     public var postTrailerEndDate: Date?
-    /// The date of position 0; from `dvrReferenceDate`.
+    /// The date at position 0; from `dvrReferenceDate`.
     public var resourceReferenceDate: Date?
-    /// Thumbnails of the whole media in one image; from `spriteSheet`.
+    /// The thumbnails of the whole media in one image; from `spriteSheet`.
     public var spriteSheet: SpriteSheet?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -119,10 +119,10 @@ public struct Chapter: Subdivision {
         case resourceReferenceDate = "dvrReferenceDate"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// Whether it stays out of lists; from `displayable`, inverted.
+    /// Whether it is hidden from lists; from `displayable`, inverted.
     public var isHidden: Bool { displayable.isHidden }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 }

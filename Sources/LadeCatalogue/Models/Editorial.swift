@@ -4,15 +4,15 @@
     public import Foundation
 #endif
 
-/// A page that editors put together from sections.
+/// An editorial page made of sections.
 ///
-/// It lists its sections without their content. Pages are equal when their identifiers are.
+/// The page contains its sections without their content. Pages are equal when their identifiers are.
 public struct EditorialPage: KeyedModel {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// What the page is for; from `type`.
+    /// The kind of page; from `type`.
     public var type: EditorialPageType = .none
     /// The title; from `title`.
     public var title = ""
@@ -25,7 +25,7 @@ public struct EditorialPage: KeyedModel {
     /// The sections in order; from `sectionList`.
     public var sections: [EditorialSection] = []
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -36,11 +36,11 @@ public struct EditorialPage: KeyedModel {
         case sections = "sectionList"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }
 
-/// A section of a page.
+/// A section of an editorial page.
 ///
 /// Sections are equal when their identifiers are.
 public struct EditorialSection: KeyedModel {
@@ -48,22 +48,22 @@ public struct EditorialSection: KeyedModel {
     public var uid = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// What the section holds, and so which service delivers it; from `sectionType`.
+    /// The kind of content, which determines the service that delivers it; from `sectionType`.
     public var type: EditorialSectionType = .none
     /// Whether it is public; from `isPublished`.
     public var isPublished = false
     /// Whether its content depends on the user; from `hasPersonalizedContent`.
     public var isPersonalized = false
-    /// From when it is shown; from `start`.
+    /// When the section is first shown; from `start`.
     public var startDate: Date?
     /// Until when it is shown; from `end`.
     public var endDate: Date?
-    /// How it is shown; from `representation`.
+    /// The presentation of the section; from `representation`.
     public var presentation: EditorialPresentation?
     /// The kind of its medias; from `mediaType`.
     public var mediaType: EditorialMediaType = .none
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -76,18 +76,18 @@ public struct EditorialSection: KeyedModel {
         case presentation = "representation"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }
 
-/// How a section is shown.
+/// The presentation of a section.
 public struct EditorialPresentation: CatalogueModel {
     /// The arrangement; from `name`.
     public var type: EditorialPresentationType = .none
     /// The nested object; from `properties`.
     var properties: Properties?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -95,7 +95,7 @@ public struct EditorialPresentation: CatalogueModel {
         case type = "name"
     }
 
-    /// The part of the image that matters; from `properties.imageFocalPoint`.
+    /// The focal point of the image; from `properties.imageFocalPoint`.
     public var imageFocalPoint: FocalPoint? { properties?.imageFocalPoint }
     /// The title; from `properties.title`.
     public var title: String? { properties?.title }
@@ -105,11 +105,11 @@ public struct EditorialPresentation: CatalogueModel {
     public var label: String? { properties?.label }
     /// The image; from `properties.imageUrl`.
     public var image: CatalogueImage? { CatalogueImage(properties?.imageURL) }
-    /// Whether there is a page with all of the content; from `properties.hasDetailPage`.
+    /// Whether there is a page with the whole content; from `properties.hasDetailPage`.
     public var hasDetailPage: Bool { properties?.hasDetailPage ?? false }
-    /// Where the section leads; from `properties.link`.
+    /// The destination of the section; from `properties.link`.
     public var link: EditorialLink? { properties?.link }
-    /// Whether one element is shown, chosen at random; from `properties.pickRandomElement`.
+    /// Whether one randomly chosen element is shown; from `properties.pickRandomElement`.
     public var isRandomized: Bool { properties?.isRandomized ?? false }
 
     /// The nested object of a presentation.
@@ -124,11 +124,11 @@ public struct EditorialPresentation: CatalogueModel {
         var label: String?
         /// The address of the image; from `imageUrl`.
         var imageURL: URL?
-        /// Whether there is a page with all of the content; from `hasDetailPage`.
+        /// Whether there is a page with the whole content; from `hasDetailPage`.
         var hasDetailPage = false
-        /// Where the section leads; from `link`.
+        /// The destination of the section; from `link`.
         var link: EditorialLink?
-        /// Whether one element is shown; from `pickRandomElement`.
+        /// Whether one randomly chosen element is shown; from `pickRandomElement`.
         var isRandomized = false
 
         init() {}
@@ -142,14 +142,14 @@ public struct EditorialPresentation: CatalogueModel {
     }
 }
 
-/// Where a section leads.
+/// The destination of a section.
 public struct EditorialLink: CatalogueModel {
-    /// What kind of page it is; from `targetType`.
+    /// The kind of page; from `targetType`.
     public var type: EditorialLinkType = .none
     /// The identifier of the page; from `target`.
     public var target: String?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {

@@ -16,26 +16,26 @@ public struct Episode: KeyedModel {
     public var lead: String?
     /// A longer text; from `description`.
     public var summary: String?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
-    /// When it was published; from `publishedDate`.
+    /// The date of publication; from `publishedDate`.
     public var date: Date?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// The URN of its media; from `fullLengthUrn`.
+    /// The URN of the episode's media; from `fullLengthUrn`.
     public var fullLengthURN: String?
-    /// Its medias; from `mediaList`.
+    /// The medias of the episode; from `mediaList`.
     public var medias: [Media]?
-    /// How often it was viewed; from `socialCount`.
+    /// The counts of views, likes and shares; from `socialCount`.
     public var socialCount: SocialCount?
     /// The season; from `seasonNumber`.
     public var seasonNumber: Int?
     /// The number of the episode; from `number`.
     public var episodeNumber: Int?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -49,15 +49,15 @@ public struct Episode: KeyedModel {
         case episodeNumber = "number"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }
 
 /// Episodes of a show.
 ///
-/// Two are equal when the URNs of their shows are.
+/// Values are equal when the URNs of their shows are.
 public struct EpisodeComposition: KeyedModel {
     /// The channel; from `channel`.
     @Boxed public var channel: Channel?
@@ -66,7 +66,7 @@ public struct EpisodeComposition: KeyedModel {
     /// The episodes; from `episodeList`.
     public var episodes: [Episode]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -74,13 +74,13 @@ public struct EpisodeComposition: KeyedModel {
         case episodes = "episodeList"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { show?.urn ?? "" }
 }
 
-/// A page about a media.
+/// A page about a media, for further reading.
 ///
-/// Two are equal when their identifiers are.
+/// Values are equal when their identifiers are.
 public struct RelatedContent: KeyedModel {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
@@ -93,7 +93,7 @@ public struct RelatedContent: KeyedModel {
     /// A longer text; from `description`.
     public var summary: String?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -102,6 +102,6 @@ public struct RelatedContent: KeyedModel {
         case summary = "description"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A video or an audio, as lists hold it.
+/// A video or an audio, as contained in lists.
 ///
 /// Medias are equal when their URNs are.
 public struct Media: MediaMetadata, KeyedModel {
@@ -14,7 +14,7 @@ public struct Media: MediaMetadata, KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// Video or audio; from `mediaType`.
+    /// The media type, video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
     /// The title; from `title`.
     public var title = ""
@@ -24,31 +24,31 @@ public struct Media: MediaMetadata, KeyedModel {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
     /// The part of the image that matters; from `imageFocalPoint`.
     public var imageFocalPoint: FocalPoint?
-    /// What kind of content it is; from `type`.
+    /// The kind of content; from `type`.
     public var contentType: ContentType = .none
-    /// When it was published or made; from `date`.
+    /// The date of publication or production; from `date`.
     public var date: Date?
-    /// How long it plays; from `duration`.
+    /// The duration; from `duration`.
     public var duration: Duration = .zero
-    /// When it becomes available; from `validFrom`.
+    /// When the availability begins; from `validFrom`.
     public var startDate: Date?
-    /// Until when it is available; from `validTo`.
+    /// When the availability ends; from `validTo`.
     public var endDate: Date?
-    /// Whether it plays outside Switzerland; from `playableAbroad`.
+    /// Whether it can be played outside Switzerland; from `playableAbroad`.
     public var isPlayableAbroad = false
-    /// How it is shown; from `presentation`.
+    /// The presentation; from `presentation`.
     public var presentation: Presentation = .none
     /// The warning for young people; from `youthProtectionColor`.
     public var youthProtectionColor: YouthProtectionColor = .none
-    /// Why the service blocks it, whatever the date; from `blockReason`.
+    /// The service's blocking reason, independent of the date; from `blockReason`.
     public var originalBlockingReason: BlockingReason = .none
-    /// What put it on the list; from `assignedBy`.
+    /// The reason why it is on the list; from `assignedBy`.
     public var source: MediaSource = .none
     /// The title for screen readers; from `mediaDescription`.
     public var accessibilityTitle: String?
@@ -56,9 +56,9 @@ public struct Media: MediaMetadata, KeyedModel {
     public var podcastStandardDefinitionURL: URL?
     /// The download in high definition; from `podcastHdUrl`.
     public var podcastHighDefinitionURL: URL?
-    /// Further reading; from `relatedContentList`.
+    /// Pages for further reading; from `relatedContentList`.
     public var relatedContents: [RelatedContent]?
-    /// How often it was viewed, liked and shared; from `socialCountList`.
+    /// The counts of views, likes and shares; from `socialCountList`.
     public var socialCounts: [SocialCount]?
     /// The audio tracks; from `audioTrackList`.
     public var audioVariants: [Variant]?
@@ -71,7 +71,7 @@ public struct Media: MediaMetadata, KeyedModel {
     /// The show it belongs to; from `show`.
     @Boxed public var show: Show?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -95,8 +95,8 @@ public struct Media: MediaMetadata, KeyedModel {
         case subtitleVariants = "subtitleInformationList"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 }

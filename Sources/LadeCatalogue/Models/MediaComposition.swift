@@ -1,4 +1,4 @@
-/// Everything that is needed to play a media: its chapters with their streams.
+/// The chapters and streams that a player needs to play a media.
 ///
 /// Compositions are equal when both URNs are.
 public struct MediaComposition: CatalogueModel {
@@ -14,12 +14,12 @@ public struct MediaComposition: CatalogueModel {
     @Boxed public var show: Show?
     /// The chapters; from `chapterList`.
     public var chapters: [Chapter] = []
-    /// Labels for measuring the audience; from `analyticsMetadata`.
+    /// The labels for audience measurement; from `analyticsMetadata`.
     public var analyticsLabels: [String: String]?
-    /// Labels for measuring by comScore; from `analyticsData`.
+    /// The labels for audience measurement by comScore; from `analyticsData`.
     public var comScoreAnalyticsLabels: [String: String]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// An event with medias of its own, such as a festival.
+/// An event with its own medias, such as a festival.
 ///
 /// Modules are equal when their identifiers are.
 public struct Module: KeyedModel {
@@ -22,7 +22,7 @@ public struct Module: KeyedModel {
     public var summary: String?
     /// The kind of module; from `moduleConfigType`.
     public var moduleType: ModuleType = .none
-    /// From when it is shown; from `publishStartTimestamp`.
+    /// When the module is first shown; from `publishStartTimestamp`.
     public var startDate: Date?
     /// Until when it is shown; from `publishEndTimestamp`.
     public var endDate: Date?
@@ -42,16 +42,16 @@ public struct Module: KeyedModel {
     public var backgroundColor: RGBColor = .black
     /// The text; from `textColor`.
     public var textColor: RGBColor?
-    /// Links; from `linkColor`.
+    /// The colour of links; from `linkColor`.
     public var linkColor: RGBColor?
     /// The title of the web site; from `microSiteTitle`.
     public var websiteTitle: String?
     /// The address of the web site; from `microSiteUrl`.
     public var websiteURL: URL?
-    /// Its parts in time; from `sectionList`.
+    /// The sections of the module; from `sectionList`.
     public var sections: [ModuleSection]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -71,17 +71,17 @@ public struct Module: KeyedModel {
         case sections = "sectionList"
     }
 
-    /// The background.
+    /// The background image.
     public var backgroundImage: CatalogueImage? { CatalogueImage(backgroundImageURL) }
-    /// The logo.
+    /// The logo image.
     public var logoImage: CatalogueImage? { CatalogueImage(logoImageURL) }
-    /// The key visual.
+    /// The key visual image.
     public var keyVisualImage: CatalogueImage? { CatalogueImage(keyVisualImageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }
 
-/// A part of a module in time.
+/// A section of a module for a period of time.
 ///
 /// Sections are equal when their identifiers are.
 public struct ModuleSection: KeyedModel {
@@ -93,12 +93,12 @@ public struct ModuleSection: KeyedModel {
     public var lead: String?
     /// A longer text; from `description`.
     public var summary: String?
-    /// From when it is shown; from `publishStartTimestamp`.
+    /// When the section is first shown; from `publishStartTimestamp`.
     public var startDate: Date?
     /// Until when it is shown; from `publishEndTimestamp`.
     public var endDate: Date?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -109,6 +109,6 @@ public struct ModuleSection: KeyedModel {
         case endDate = "publishEndTimestamp"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }

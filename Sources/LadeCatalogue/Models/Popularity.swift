@@ -1,11 +1,11 @@
-/// How often something was viewed, liked or shared.
+/// A count of views, likes or shares.
 public struct SocialCount: CatalogueModel {
-    /// What was counted; from `key`.
+    /// The kind of count; from `key`.
     public var type: SocialCountType = .none
-    /// How often; from `value`.
+    /// The count; from `value`.
     public var value: Int = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -16,7 +16,7 @@ public struct SocialCount: CatalogueModel {
 
 /// The counts of a media.
 ///
-/// Two are equal when their URNs are.
+/// Values are equal when their URNs are.
 public struct SocialCountOverview: KeyedModel {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
@@ -24,12 +24,12 @@ public struct SocialCountOverview: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// Video or audio; from `mediaType`.
+    /// The media type, video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
     /// The counts; from `socialCountList`.
     public var socialCounts: [SocialCount]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -38,13 +38,13 @@ public struct SocialCountOverview: KeyedModel {
         case socialCounts = "socialCountList"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 }
 
 /// The counts of a show.
 ///
-/// Two are equal when their URNs are.
+/// Values are equal when their URNs are.
 public struct ShowStatisticsOverview: KeyedModel {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
@@ -52,12 +52,12 @@ public struct ShowStatisticsOverview: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// How it is broadcast; from `transmission`.
+    /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
-    /// How often it was opened from search results; from `searchResultClicked`.
+    /// The number of times the show was opened from search results; from `searchResultClicked`.
     public var searchResultsViewCount: Int = 0
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -66,6 +66,6 @@ public struct ShowStatisticsOverview: KeyedModel {
         case searchResultsViewCount = "searchResultClicked"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 }

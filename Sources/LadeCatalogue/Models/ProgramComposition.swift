@@ -6,17 +6,17 @@
 
 /// The programs of a channel.
 ///
-/// Two are equal when the identifiers of their channels are.
+/// Values are equal when the identifiers of their channels are.
 public struct ProgramComposition: KeyedModel {
     /// The channel; from `channel`.
     @Boxed public var channel: Channel?
     /// The programs in the order of the service; from `programList`.
     public var programs: [Program]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
-    /// Decodes programs, and gives each of them an identity within the channel.
+    /// Decodes the programs and gives each an identity within the channel.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         channel = try members.decodeIfPresent(Channel.self, forKey: .channel)
@@ -30,12 +30,12 @@ public struct ProgramComposition: KeyedModel {
         case programs = "programList"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { channel?.uid ?? "" }
 }
 
 extension Program {
-    /// The program and its parts with identities made from channel, titles and times.
+    /// The program and its parts, with identities made from channel, titles and times.
     fileprivate func identified(in channel: String) -> Program {
         var program = self
         let dates = [startDate, endDate].map { $0.map { "\($0.ISO8601Format())" } ?? "-" }

@@ -12,13 +12,13 @@ public struct Resource: KeyedModel {
     public var url: URL?
     /// The quality; from `quality`.
     public var quality: Quality = .none
-    /// How it is shown; from `presentation`.
+    /// The presentation; from `presentation`.
     public var presentation: Presentation = .none
     /// The media type of the stream; from `mimeType`.
     public var mimeType: String?
-    /// How it is delivered; from `streaming`.
+    /// The streaming method; from `streaming`.
     public var streamingMethod: StreamingMethod = .none
-    /// Whether it is live; from `live`.
+    /// Whether the stream is live; from `live`.
     var isLive = false
     /// Whether a live stream can be rewound; from `dvr`.
     var isDVR = false
@@ -30,7 +30,7 @@ public struct Resource: KeyedModel {
     public var videoCodec: VideoCodec = .none
     /// The token that the address needs; from `tokenType`.
     public var tokenType: TokenType = .none
-    /// How far the stream is behind real time; 0 on demand; from `streamOffset`.
+    /// The delay of the stream behind real time; 0 for streams on demand; from `streamOffset`.
     public var streamOffset: Duration = .zero
     /// The ways to decrypt it; from `drmList`.
     public var drms: [DRM]?
@@ -38,12 +38,12 @@ public struct Resource: KeyedModel {
     public var subtitleVariants: [Variant]?
     /// The audio tracks; from `audioTrackList`.
     public var audioVariants: [Variant]?
-    /// Labels for measuring the audience; from `analyticsMetadata`.
+    /// The labels for audience measurement; from `analyticsMetadata`.
     public var analyticsLabels: [String: String]?
-    /// Labels for measuring by comScore; from `analyticsData`.
+    /// The labels for audience measurement by comScore; from `analyticsData`.
     public var comScoreAnalyticsLabels: [String: String]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -59,9 +59,9 @@ public struct Resource: KeyedModel {
         case comScoreAnalyticsLabels = "analyticsData"
     }
 
-    /// On demand, live, or live with rewinding; from `live` and `dvr`.
+    /// The type of the stream: on demand, live, or live with rewinding; from `live` and `dvr`.
     public var streamType: StreamType { isDVR ? .dvr : isLive ? .live : .onDemand }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { url?.absoluteString ?? "" }
 }
 
@@ -71,12 +71,12 @@ public struct Variant: CatalogueModel {
     public var locale: Locale?
     /// The language as it is shown; from `language`.
     public var language: String?
-    /// Where it is found; from `source`.
+    /// The source of the variant; from `source`.
     public var source: VariantSource = .none
-    /// What it is made for; from `type`.
+    /// The purpose of the variant; from `type`.
     public var type: VariantType = .none
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -84,22 +84,22 @@ public struct Variant: CatalogueModel {
     }
 }
 
-/// Subtitles in a file of their own.
+/// Subtitles in a separate file.
 public struct Subtitle: CatalogueModel {
     /// The locale; from `locale`.
     public var locale: Locale?
     /// The language as it is shown; from `language`.
     public var language: String?
-    /// Where they are found; from `source`.
+    /// The source of the subtitles; from `source`.
     public var source: VariantSource = .none
-    /// What they are made for; from `type`.
+    /// The purpose of the subtitles; from `type`.
     public var type: VariantType = .none
     /// The format of the file; from `format`.
     public var format: SubtitleFormat = .none
     /// The address of the file; from `url`.
     public var url: URL?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -111,12 +111,12 @@ public struct Subtitle: CatalogueModel {
 public struct DRM: CatalogueModel {
     /// The system; from `type`.
     public var type: DRMType = .none
-    /// Where licences are issued; from `licenseUrl`.
+    /// The address of the licence server; from `licenseUrl`.
     public var licenseURL: URL?
     /// The certificate of the application; from `certificateUrl`.
     public var certificateURL: URL?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -126,15 +126,15 @@ public struct DRM: CatalogueModel {
     }
 }
 
-/// Thumbnails of a media, all in one image.
+/// The thumbnails of a media, all in one image.
 public struct SpriteSheet: CatalogueModel {
     /// The URN of the media; from `urn`.
     public var urn = ""
     /// The address of the image; from `url`.
     public var url: URL?
-    /// How many rows it has; from `rows`.
+    /// The number of rows; from `rows`.
     public var rows: Int = 0
-    /// How many columns it has; from `columns`.
+    /// The number of columns; from `columns`.
     public var columns: Int = 0
     /// The width of a thumbnail in pixels; from `thumbnailWidth`.
     public var thumbnailWidth: Double = 0
@@ -143,7 +143,7 @@ public struct SpriteSheet: CatalogueModel {
     /// The time between two thumbnails; from `interval`.
     public var interval: Duration = .zero
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {

@@ -4,9 +4,9 @@
     public import Foundation
 #endif
 
-/// A result of a search for videos or audios of the seed era.
+/// A result of a search for videos or audios, in the first generation of services.
 ///
-/// Two are equal when their URNs are.
+/// Values are equal when their URNs are.
 public struct SearchResultMedia: KeyedModel {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
@@ -14,7 +14,7 @@ public struct SearchResultMedia: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// Video or audio; from `mediaType`.
+    /// The media type, video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
     /// The title; from `title`.
     public var title = ""
@@ -24,15 +24,15 @@ public struct SearchResultMedia: KeyedModel {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
-    /// When it was published; from `date`.
+    /// The date of publication; from `date`.
     public var date: Date?
-    /// How long it plays; from `duration`.
+    /// The duration; from `duration`.
     public var duration: Duration = .zero
-    /// How it is shown; from `presentation`.
+    /// The presentation; from `presentation`.
     public var presentation: Presentation = .none
     /// The episode; from `episode`.
     var episode: Reference?
@@ -41,7 +41,7 @@ public struct SearchResultMedia: KeyedModel {
     /// The identifier of the channel; from `channelId`.
     public var channelUid: String?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -61,12 +61,12 @@ public struct SearchResultMedia: KeyedModel {
     public var showUid: String? { show?.uid }
     /// The title of the show; from `show.title`.
     public var showTitle: String? { show?.title }
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 
-    /// What a result says about its episode or show.
+    /// The episode or show of a result.
     struct Reference: CatalogueModel {
         /// The identifier; from `id`.
         var uid: String?
@@ -82,9 +82,9 @@ public struct SearchResultMedia: KeyedModel {
     }
 }
 
-/// A result of a search for shows of the seed era.
+/// A result of a search for shows, in the first generation of services.
 ///
-/// Two are equal when their URNs are.
+/// Values are equal when their URNs are.
 public struct SearchResultShow: KeyedModel {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
@@ -92,7 +92,7 @@ public struct SearchResultShow: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// How it is broadcast; from `transmission`.
+    /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
     /// The title; from `title`.
     public var title = ""
@@ -102,12 +102,12 @@ public struct SearchResultShow: KeyedModel {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -117,8 +117,8 @@ public struct SearchResultShow: KeyedModel {
         case imageURL = "imageUrl"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 }

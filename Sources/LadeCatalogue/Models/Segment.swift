@@ -14,7 +14,7 @@ public struct Segment: Subdivision {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// Video or audio; from `mediaType`.
+    /// The media type, video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
     /// The title; from `title`.
     public var title = ""
@@ -24,27 +24,27 @@ public struct Segment: Subdivision {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
-    /// What kind of content it is; from `type`.
+    /// The kind of content; from `type`.
     public var contentType: ContentType = .none
-    /// When it was published or made; from `date`.
+    /// The date of publication or production; from `date`.
     public var date: Date?
-    /// How long it plays; from `duration`.
+    /// The duration; from `duration`.
     public var duration: Duration = .zero
-    /// When it becomes available; from `validFrom`.
+    /// When the availability begins; from `validFrom`.
     public var startDate: Date?
-    /// Until when it is available; from `validTo`.
+    /// When the availability ends; from `validTo`.
     public var endDate: Date?
-    /// Whether it plays outside Switzerland; from `playableAbroad`.
+    /// Whether it can be played outside Switzerland; from `playableAbroad`.
     public var isPlayableAbroad = false
     /// The warning for young people; from `youthProtectionColor`.
     public var youthProtectionColor: YouthProtectionColor = .none
-    /// Why the service blocks it, whatever the date; from `blockReason`.
+    /// The service's blocking reason, independent of the date; from `blockReason`.
     public var originalBlockingReason: BlockingReason = .none
-    /// What put it on the list; from `assignedBy`.
+    /// The reason why it is on the list; from `assignedBy`.
     public var source: MediaSource = .none
     /// The title for screen readers; from `mediaDescription`.
     public var accessibilityTitle: String?
@@ -52,28 +52,28 @@ public struct Segment: Subdivision {
     public var podcastStandardDefinitionURL: URL?
     /// The download in high definition; from `podcastHdUrl`.
     public var podcastHighDefinitionURL: URL?
-    /// Further reading; from `relatedContentList`.
+    /// Pages for further reading; from `relatedContentList`.
     public var relatedContents: [RelatedContent]?
-    /// How often it was viewed, liked and shared; from `socialCountList`.
+    /// The counts of views, likes and shares; from `socialCountList`.
     public var socialCounts: [SocialCount]?
-    /// The URN of the media that it is a part of; from `fullLengthUrn`.
+    /// The URN of the media that contains it; from `fullLengthUrn`.
     public var fullLengthURN: String?
-    /// Whether it is listed; from `displayable`.
+    /// Whether it appears in lists; from `displayable`.
     var displayable: Displayable = .absent
-    /// What is posted back when the popularity is counted; from `eventData`.
+    /// The data to send back when the popularity is counted; from `eventData`.
     public var event: String?
-    /// Labels for measuring the audience; from `analyticsMetadata`.
+    /// The labels for audience measurement; from `analyticsMetadata`.
     public var analyticsLabels: [String: String]?
-    /// Labels for measuring by comScore; from `analyticsData`.
+    /// The labels for audience measurement by comScore; from `analyticsData`.
     public var comScoreAnalyticsLabels: [String: String]?
-    /// Subtitles in files of their own; from `subtitleList`.
+    /// The subtitles in separate files; from `subtitleList`.
     public var subtitles: [Subtitle]?
-    /// Where it begins within its chapter; from `markIn`.
+    /// The position in the chapter where the segment begins; from `markIn`.
     public var markIn: Duration = .zero
-    /// Where it ends within its chapter; from `markOut`.
+    /// The position in the chapter where the segment ends; from `markOut`.
     public var markOut: Duration = .zero
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -100,16 +100,16 @@ public struct Segment: Subdivision {
         case subtitles = "subtitleList"
     }
 
-    /// The date of position 0 of the chapter, copied from it.
+    /// The date at position 0 of the chapter, copied from the chapter.
     var resourceReferenceDate: Date?
     /// The date of ``markIn``; nil when the chapter has no reference date.
     public var markInDate: Date? { resourceReferenceDate?.addingTimeInterval(markIn / .seconds(1)) }
     /// The date of ``markOut``; nil when the chapter has no reference date.
     public var markOutDate: Date? { resourceReferenceDate?.addingTimeInterval(markOut / .seconds(1)) }
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// Whether it stays out of lists; from `displayable`, inverted.
+    /// Whether it is hidden from lists; from `displayable`, inverted.
     public var isHidden: Bool { displayable.isHidden }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 }

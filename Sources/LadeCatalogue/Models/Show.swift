@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A show: what its episodes have in common.
+/// A show, which has episodes.
 ///
 /// Shows are equal when their URNs are.
 public struct Show: KeyedModel {
@@ -14,7 +14,7 @@ public struct Show: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// How it is broadcast; from `transmission`.
+    /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
     /// The title; from `title`.
     public var title = ""
@@ -22,23 +22,23 @@ public struct Show: KeyedModel {
     public var lead: String?
     /// A longer text; from `description`.
     public var summary: String?
-    /// When it is broadcast; from `broadcastInformation`.
+    /// The broadcast times; from `broadcastInformation`.
     @Boxed public var broadcastInformation: BroadcastInformation?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
-    /// Its home page; from `homepageUrl`.
+    /// The address of the show's home page; from `homepageUrl`.
     public var homepageURL: URL?
-    /// Where to subscribe to its podcast; from `podcastSubscriptionUrl`.
+    /// The address for subscribing to the podcast; from `podcastSubscriptionUrl`.
     public var podcastSubscriptionURL: URL?
     /// The feed in standard definition; from `podcastFeedSdUrl`.
     public var podcastStandardDefinitionURL: URL?
     /// The feed in high definition; from `podcastFeedHdUrl`.
     public var podcastHighDefinitionURL: URL?
-    /// The podcast at Deezer; from `podcastDeezerUrl`.
+    /// The address of the podcast at Deezer; from `podcastDeezerUrl`.
     public var podcastDeezerURL: URL?
-    /// The podcast at Spotify; from `podcastSpotifyUrl`.
+    /// The address of the podcast at Spotify; from `podcastSpotifyUrl`.
     public var podcastSpotifyURL: URL?
     /// The identifier of its main channel; from `primaryChannelId`.
     public var primaryChannelUid: String?
@@ -50,16 +50,16 @@ public struct Show: KeyedModel {
     var posterImageURL: URL?
     /// The address of the image of the podcast; from `podcastImageUrl`.
     var podcastImageURL: URL?
-    /// How many episodes there are; from `numberOfEpisodes`.
+    /// The number of episodes; from `numberOfEpisodes`.
     public var numberOfEpisodes: Int?
-    /// Its topics; from `topicList`.
+    /// The topics of the show; from `topicList`.
     public var topics: [Topic]?
-    /// Whether the poster stands in for a missing one; from `posterImageIsFallbackUrl`.
+    /// Whether the poster is a placeholder; from `posterImageIsFallbackUrl`.
     public var shouldFallbackToPosterImage: Bool?
-    /// Whether the image of the podcast stands in for a missing one; from `podcastImageIsFallbackUrl`.
+    /// Whether the image of the podcast is a placeholder; from `podcastImageIsFallbackUrl`.
     public var shouldFallbackToPodcastImage: Bool?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -83,7 +83,7 @@ public struct Show: KeyedModel {
         case shouldFallbackToPodcastImage = "podcastImageIsFallbackUrl"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The banner.
     public var bannerImage: CatalogueImage? { CatalogueImage(bannerImageURL) }
@@ -91,22 +91,22 @@ public struct Show: KeyedModel {
     public var posterImage: CatalogueImage? { CatalogueImage(posterImageURL, variant: .poster) }
     /// The image of the podcast, a square.
     public var podcastImage: CatalogueImage? { CatalogueImage(podcastImageURL, variant: .podcast) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { urn }
 }
 
-/// When a show is broadcast.
+/// The broadcast times of a show.
 public struct BroadcastInformation: CatalogueModel {
     /// The text to show; from `hintText`.
     public var message = ""
-    /// From when to show it; from `startDate`.
+    /// When the message is first shown; from `startDate`.
     public var startDate: Date?
     /// Until when to show it; from `endDate`.
     public var endDate: Date?
     /// A page about it; from `url`.
     public var url: URL?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -115,16 +115,16 @@ public struct BroadcastInformation: CatalogueModel {
     }
 }
 
-/// A show and some of its medias.
+/// A show with some of its medias.
 ///
-/// Two are equal when the URNs of their shows are.
+/// Values are equal when the URNs of their shows are.
 public struct ShowAndMedias: KeyedModel {
     /// The show; from `show`.
     @Boxed public var show: Show?
     /// The medias; from `mediaList`.
     public var medias: [Media] = []
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -132,6 +132,6 @@ public struct ShowAndMedias: KeyedModel {
         case medias = "mediaList"
     }
 
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { show?.urn ?? "" }
 }

@@ -4,22 +4,22 @@
     public import Foundation
 #endif
 
-/// A song that a radio channel plays or played.
+/// A song on a radio channel.
 public struct Song: CatalogueModel {
     /// The title; from `title`.
     public var title = ""
-    /// When it began; from `date`.
+    /// When the song began; from `date`.
     public var date: Date?
-    /// How long it plays; from `duration`.
+    /// The duration of the song; from `duration`.
     public var duration: Duration = .zero
-    /// Whether it is on air; from `isPlayingNow`.
+    /// Whether the song is currently on air; from `isPlayingNow`.
     public var isPlaying = false
     /// The artist; from `artist`.
     public var artist: Artist?
     /// The album; from `cd`.
     public var album: Album?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -36,7 +36,7 @@ public struct Artist: CatalogueModel {
     /// A page about the artist; from `url`.
     public var url: URL?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -53,7 +53,7 @@ public struct Album: CatalogueModel {
     /// The address of the large cover; from `coverUrlLarge`.
     var largeCoverImageURL: URL?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -62,8 +62,8 @@ public struct Album: CatalogueModel {
         case largeCoverImageURL = "coverUrlLarge"
     }
 
-    /// The small cover.
+    /// The small cover image.
     public var smallCoverImage: CatalogueImage? { CatalogueImage(smallCoverImageURL) }
-    /// The large cover.
+    /// The large cover image.
     public var largeCoverImage: CatalogueImage? { CatalogueImage(largeCoverImageURL) }
 }

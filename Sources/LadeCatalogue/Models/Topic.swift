@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// A topic that shows and medias are about.
+/// A topic of shows and medias.
 ///
 /// Topics are equal when their identifiers are.
 public struct Topic: KeyedModel {
@@ -14,7 +14,7 @@ public struct Topic: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// How it is broadcast; from `transmission`.
+    /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
     /// The title; from `title`.
     public var title = ""
@@ -24,14 +24,14 @@ public struct Topic: KeyedModel {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
-    /// Narrower topics; from `subTopicList`.
+    /// The subtopics; from `subTopicList`.
     public var subtopics: [Subtopic]?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -42,13 +42,13 @@ public struct Topic: KeyedModel {
         case subtopics = "subTopicList"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }
 
-/// A narrower topic.
+/// A subtopic of a topic.
 ///
 /// Subtopics are equal when their identifiers are; a subtopic never equals a topic.
 public struct Subtopic: KeyedModel {
@@ -58,7 +58,7 @@ public struct Subtopic: KeyedModel {
     public var urn = ""
     /// The broadcaster; from `vendor`.
     public var vendor: Vendor = .none
-    /// How it is broadcast; from `transmission`.
+    /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
     /// The title; from `title`.
     public var title = ""
@@ -68,12 +68,12 @@ public struct Subtopic: KeyedModel {
     public var summary: String?
     /// The address of the image; from `imageUrl`.
     var imageURL: URL?
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     public var imageTitle: String?
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     public var imageCopyright: String?
 
-    /// Makes one without any value, for previews and tests.
+    /// Makes an empty value, for previews and tests.
     public init() {}
 
     enum CodingKeys: String, JSONKey {
@@ -83,8 +83,8 @@ public struct Subtopic: KeyedModel {
         case imageURL = "imageUrl"
     }
 
-    /// The image.
+    /// The image, for making addresses in different sizes.
     public var image: CatalogueImage? { CatalogueImage(imageURL) }
-    /// What tells it from others of its kind.
+    /// The key for comparing values.
     public var identity: String { uid }
 }

@@ -4,26 +4,26 @@
     public import Foundation
 #endif
 
-/// Whether something can be had at a date, by its dates alone.
+/// Availability at a date, based only on start and end dates.
 public enum TimeAvailability: Sendable, Hashable, CaseIterable {
-    /// It can be had.
+    /// Available at the date.
     case available
-    /// It begins later.
+    /// Available later.
     case notYetAvailable
-    /// It has ended.
+    /// No longer available.
     case notAvailableAnymore
 }
 
-/// What is available between two dates, both included.
+/// A value that is available between two dates, inclusive.
 public protocol TimeBound: Sendable {
-    /// When it begins; nil for always.
+    /// When the availability begins; nil for no limit.
     var startDate: Date? { get }
-    /// When it ends; nil for never.
+    /// When the availability ends; nil for no limit.
     var endDate: Date? { get }
 }
 
 extension TimeBound {
-    /// Whether it can be had at a date, by its dates alone.
+    /// The availability at a date, based only on start and end dates.
     public func timeAvailability(at date: Date) -> TimeAvailability {
         if let endDate, endDate < date { return .notAvailableAnymore }
         if let startDate, date < startDate { return .notYetAvailable }
@@ -31,7 +31,7 @@ extension TimeBound {
     }
 }
 
-/// What medias, chapters and segments have in common.
+/// The properties that medias, chapters and segments have in common.
 public protocol MediaMetadata: KeyedModel, TimeBound {
     /// The title; from `title`.
     var title: String { get }
@@ -45,27 +45,27 @@ public protocol MediaMetadata: KeyedModel, TimeBound {
     var urn: String { get }
     /// The broadcaster; from `vendor`.
     var vendor: Vendor { get }
-    /// Video or audio; from `mediaType`.
+    /// The media type, video or audio; from `mediaType`.
     var mediaType: MediaType { get }
-    /// What kind of content it is; from `type`.
+    /// The kind of content; from `type`.
     var contentType: ContentType { get }
-    /// Why the service blocks it, whatever the date; from `blockReason`.
+    /// The service's blocking reason, independent of the date; from `blockReason`.
     var originalBlockingReason: BlockingReason { get }
     /// The image; from `imageUrl`.
     var image: CatalogueImage? { get }
-    /// When it was published or made; from `date`.
+    /// The date of publication or production; from `date`.
     var date: Date? { get }
-    /// How long it plays; from `duration`.
+    /// The duration; from `duration`.
     var duration: Duration { get }
     /// The warning for young people; from `youthProtectionColor`.
     var youthProtectionColor: YouthProtectionColor { get }
-    /// What the image shows; from `imageTitle`.
+    /// The title of the image; from `imageTitle`.
     var imageTitle: String? { get }
-    /// Where the rights to the image lie; from `imageCopyright`.
+    /// The copyright of the image; from `imageCopyright`.
     var imageCopyright: String? { get }
-    /// What put it on the list; from `assignedBy`.
+    /// The reason why it is on the list; from `assignedBy`.
     var source: MediaSource { get }
-    /// Whether it plays outside Switzerland; from `playableAbroad`.
+    /// Whether it can be played outside Switzerland; from `playableAbroad`.
     var isPlayableAbroad: Bool { get }
     /// The download in standard definition; from `podcastSdUrl`.
     var podcastStandardDefinitionURL: URL? { get }
@@ -73,16 +73,16 @@ public protocol MediaMetadata: KeyedModel, TimeBound {
     var podcastHighDefinitionURL: URL? { get }
     /// The title for screen readers; from `mediaDescription`.
     var accessibilityTitle: String? { get }
-    /// Further reading; from `relatedContentList`.
+    /// Pages for further reading; from `relatedContentList`.
     var relatedContents: [RelatedContent]? { get }
-    /// How often it was viewed, liked and shared; from `socialCountList`.
+    /// The counts of views, likes and shares; from `socialCountList`.
     var socialCounts: [SocialCount]? { get }
 }
 
 extension MediaMetadata {
-    /// Why it cannot be played at a date; `none` when it can.
+    /// The reason why the media cannot be played at a date; `none` when it can.
     ///
-    /// What the service says goes before the dates.
+    /// The service's own reason takes precedence over the dates.
     public func blockingReason(at date: Date) -> BlockingReason {
         if originalBlockingReason != .none { return originalBlockingReason }
         if let endDate, endDate < date { return .endDate }
@@ -90,10 +90,10 @@ extension MediaMetadata {
         return .none
     }
 
-    /// Whether it can be played at a date.
+    /// Whether the media can be played at a date.
     public func isPlayable(at date: Date) -> Bool { blockingReason(at: date) == .none }
 
-    /// Whether it can be had at a date, by its dates and by what the service says about them.
+    /// The availability at a date, based on the dates and the service's blocking reason.
     public func timeAvailability(at date: Date) -> TimeAvailability {
         switch originalBlockingReason {
         case .startDate: return .notYetAvailable
@@ -110,18 +110,18 @@ extension MediaMetadata {
 ///
 /// A chapter never equals a segment: they are values of different types.
 public protocol Subdivision: MediaMetadata {
-    /// The URN of the media that it is a part of; from `fullLengthUrn`.
+    /// The URN of the media that contains it; from `fullLengthUrn`.
     var fullLengthURN: String? { get }
-    /// Whether it stays out of lists; from `displayable`, inverted.
+    /// Whether it is hidden from lists; from `displayable`, inverted.
     var isHidden: Bool { get }
-    /// What is posted back when the popularity is counted; from `eventData`.
+    /// The data to send back when the popularity is counted; from `eventData`.
     var event: String? { get }
-    /// Subtitles in files of their own; from `subtitleList`.
+    /// The subtitles in separate files; from `subtitleList`.
     var subtitles: [Subtitle]? { get }
 }
 
 extension Subdivision {
-    /// The format of subtitles to prefer: VTT, then TTML; `none` without subtitles.
+    /// The preferred format of subtitles: VTT, then TTML; `none` without subtitles.
     public var recommendedSubtitleFormat: SubtitleFormat {
         let formats = Set(subtitles?.map(\.format) ?? [])
         return [.vtt, .ttml].first { formats.contains($0) } ?? .none

@@ -1,5 +1,5 @@
 extension MediaComposition: KeyedModel {
-    /// What tells it from others: both URNs.
+    /// The key for comparing values, made of both URNs.
     public var identity: String { chapterURN.isEmpty ? "" : "\(chapterURN) \(segmentURN ?? "")" }
 
     /// The chapter to play.
@@ -11,14 +11,14 @@ extension MediaComposition: KeyedModel {
         return mainChapter?.segments?.first { $0.urn == segmentURN }
     }
 
-    /// The media that the main chapter is a part of, or its own media when it is a part of none.
+    /// The media that contains the main chapter, or the chapter's own media when there is none.
     public var fullLengthMedia: Media? {
         guard let mainChapter else { return nil }
         let full = mainChapter.fullLengthURN.flatMap { urn in chapters.first { !urn.isEmpty && $0.urn == urn } }
         return media(for: full ?? mainChapter)
     }
 
-    /// The media of a chapter; nil when the composition does not have the chapter.
+    /// The media of a chapter; nil when the chapter is not part of the composition.
     public func media(for chapter: Chapter) -> Media? {
         guard let own = own(chapter) else { return nil }
         var media = Media(own)
@@ -26,7 +26,7 @@ extension MediaComposition: KeyedModel {
         return media
     }
 
-    /// The media of a segment; nil when the composition does not have the segment.
+    /// The media of a segment; nil when the segment is not part of the composition.
     public func media(for segment: Segment) -> Media? {
         guard let (chapter, own) = own(segment) else { return nil }
         var media = Media(own)
@@ -34,7 +34,7 @@ extension MediaComposition: KeyedModel {
         return media
     }
 
-    /// The composition that plays another of its chapters; nil when it does not have the chapter.
+    /// The composition for playing another chapter; nil when the chapter is not part of the composition.
     public func composition(for chapter: Chapter) -> MediaComposition? {
         guard let own = own(chapter) else { return nil }
         var copy = self
@@ -43,7 +43,7 @@ extension MediaComposition: KeyedModel {
         return copy
     }
 
-    /// The composition that plays one of its segments; nil when it does not have the segment.
+    /// The composition for playing a segment; nil when the segment is not part of the composition.
     public func composition(for segment: Segment) -> MediaComposition? {
         guard let (chapter, own) = own(segment) else { return nil }
         var copy = self
@@ -73,7 +73,7 @@ extension MediaComposition: KeyedModel {
 }
 
 extension Media {
-    /// What a chapter or segment has in common with a media.
+    /// Makes a media from the properties that it has in common with a chapter or segment.
     fileprivate init(_ part: some Subdivision) {
         title = part.title
         lead = part.lead

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// The segments of a chapter, flattened: in order, none overlapping another.
+/// The flattened segments of a chapter: in order, without overlaps.
 struct SegmentTrack: Sendable, Hashable {
     var segments: [Segment]
 
@@ -12,15 +12,14 @@ struct SegmentTrack: Sendable, Hashable {
         self.segments = segments
     }
 
-    /// Flattens segments; which of them are blocked is decided at a date.
+    /// Flattens segments; a date decides which of them are blocked.
     init(_ raw: [Segment], at date: Date) {
         let valid = raw.enumerated().filter { $0.element.duration > .zero && $0.element.markIn < $0.element.markOut }
             .map { Candidate(segment: $0.element, position: $0.offset, date: date) }
         let marks = Set(valid.flatMap { [$0.segment.markIn, $0.segment.markOut] }).sorted()
         let byBeginning = valid.sorted { $0.segment.markIn < $1.segment.markIn }
         var next = byBeginning.startIndex
-        // A server may send as many segments as fit into an answer: looking at all of them at each mark would cost the square
-        // of their number.
+        // A response may contain very many segments. Examining all of them at each mark would take quadratic time.
         var earlier = CandidateHeap()
         segments = []
         for (start, end) in zip(marks, marks.dropFirst()) {
@@ -32,7 +31,7 @@ struct SegmentTrack: Sendable, Hashable {
             defer { for candidate in starting { earlier.insert(candidate) } }
             earlier.removeFirst { $0.segment.markOut <= start }
             let best = starting.max { $1.goesBefore($0) }
-            // Of equal rank, the one that begins here goes before one that began earlier.
+            // Of two segments with equal rank, the one that begins here precedes the one that began earlier.
             let winner =
                 switch (best, earlier.first) {
                 case (let best?, let first?): first.rank > best.rank ? first : best
@@ -53,11 +52,11 @@ struct SegmentTrack: Sendable, Hashable {
     }
 }
 
-/// A segment that may be shown where others are, too.
+/// A segment that competes with others for the same time.
 private struct Candidate {
     let segment: Segment
     let position: Int
-    /// Blocked ones go before others, then visible ones before hidden ones.
+    /// Blocked segments precede others, then visible ones precede hidden ones.
     let rank: Int
 
     init(segment: Segment, position: Int, date: Date) {
@@ -66,7 +65,7 @@ private struct Candidate {
         rank = (segment.blockingReason(at: date) == .none ? 0 : 2) + (segment.isHidden ? 0 : 1)
     }
 
-    /// Whether it goes before another that began earlier too, or with it.
+    /// Whether it precedes another segment that began at the same time or earlier.
     func goesBefore(_ other: Candidate) -> Bool {
         if rank != other.rank { return rank > other.rank }
         if segment.duration != other.segment.duration { return segment.duration < other.segment.duration }
@@ -74,7 +73,7 @@ private struct Candidate {
     }
 }
 
-/// Candidates, the one that goes before all others first.
+/// A heap of candidates; the first precedes all others.
 private struct CandidateHeap {
     private var elements: [Candidate] = []
 
@@ -89,7 +88,7 @@ private struct CandidateHeap {
         }
     }
 
-    /// Removes the first ones as long as something holds for them.
+    /// Removes the first candidates while a condition holds for them.
     mutating func removeFirst(while isOver: (Candidate) -> Bool) {
         while let first, isOver(first) {
             elements.swapAt(0, elements.count - 1)
@@ -110,7 +109,7 @@ private struct CandidateHeap {
 extension SegmentTrack: Decodable {
     init(from decoder: any Decoder) throws {
         let date = decoder.userInfo[.mappingDate] as? Date
-        // Models are decodable by any decoder; the catalogue's own says the date.
+        // Any decoder can decode the models; the catalogue's own provides the date.
         self.init(try Sparse<Segment>(from: decoder).elements, at: date ?? Date())
     }
 }

@@ -5,25 +5,25 @@
 #endif
 public import Lade
 
-/// Makes the address of a protected stream playable.
+/// Adds the token that a protected stream needs for playback.
 ///
-/// The address of a stream whose ``Resource/tokenType`` is ``TokenType/akamai`` needs a token, which is good for about 30
-/// seconds: ask for it right before playback.
+/// A stream whose ``Resource/tokenType`` is ``TokenType/akamai`` needs a token in its address. A token is valid for
+/// about 30 seconds, so request it immediately before playback.
 ///
 /// ```swift
 /// let playable = try await StreamToken.url(for: resource.url, loader: loader)
 /// ```
 public enum StreamToken {
-    /// The service that makes tokens.
+    /// The address of the token service.
     public static let serviceURL = "https://tp.srgssr.ch/akahd/token"
 
-    /// Something that a token cannot be made for.
+    /// An error of the token service.
     @nonexhaustive
     public enum Fault: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The answer has no token.
+        /// The response contains no token.
         case streamCannotBeSecured(url: String)
 
-        /// One plain clause.
+        /// The error as one clause.
         public var description: String {
             switch self {
             case .streamCannotBeSecured(let url):
@@ -32,14 +32,14 @@ public enum StreamToken {
         }
     }
 
-    /// The playable address of a stream; that of a stream which needs no token is returned as it is, and nothing is sent.
+    /// The playable address of a stream; an address that needs no token is returned unchanged, without a request.
     ///
     /// - Parameters:
     ///   - url: The address of the stream.
-    ///   - service: The address of the service that makes tokens.
-    ///   - loader: What loads the token.
-    /// - Returns: The address with the token behind the query items that it had.
-    /// - Throws: `LoadingError.decoding` with ``Fault`` for an answer without a token; otherwise what the loader throws.
+    ///   - service: The address of the token service.
+    ///   - loader: The loader for the token request.
+    /// - Returns: The address with the token appended to its query.
+    /// - Throws: `LoadingError.decoding` with ``Fault`` for a response without a token; otherwise the loader's error.
     public static func url(
         for url: URL,
         service: String = serviceURL,
@@ -49,14 +49,14 @@ public enum StreamToken {
         return try await loader.load(endpoint(for: url, service: service))
     }
 
-    /// Whether the host of a stream wants a token.
+    /// Whether the host of a stream requires a token.
     public static func needsToken(_ url: URL) -> Bool {
         url.host(percentEncoded: false)?.lowercased().contains("akamai") == true
     }
 
-    /// Makes the request for the token of a stream, whose value is the playable address.
+    /// The endpoint for the token of a stream, whose value is the playable address.
     ///
-    /// - Throws: `LoadingError.invalidRequest` for an address of the service that cannot be used.
+    /// - Throws: `LoadingError.invalidRequest` for an invalid address of the token service.
     public static func endpoint(
         for url: URL,
         service: String = serviceURL
@@ -75,7 +75,7 @@ public enum StreamToken {
         }
     }
 
-    /// What a token is good for: everything beside the stream.
+    /// The access list of the token: all files in the folder of the stream.
     static func accessList(for url: URL) -> String {
         let path = url.path(percentEncoded: false)
         let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
@@ -83,12 +83,12 @@ public enum StreamToken {
     }
 
     private struct Answer: Decodable, Sendable {
-        /// From `token.authparams`.
+        /// The parameters to append; from `token.authparams`.
         var parameters: String?
 
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: MemberName.self)
-            // Whatever else the two are, they are no token.
+            // Any other value of the two is not a token.
             let token = try? members.nestedContainer(keyedBy: MemberName.self, forKey: MemberName("token"))
             let text = try? token?.decodeIfPresent(String.self, forKey: MemberName("authparams"))
             parameters = text.flatMap { $0.isEmpty ? nil : $0 }
@@ -97,13 +97,13 @@ public enum StreamToken {
 }
 
 extension URL {
-    /// The address with the items of a query behind its own; nil when it is none then.
+    /// The address with query items appended; nil when the result is not a valid address.
     fileprivate func appendingQuery(_ query: String) -> URL? {
         let whole = absoluteString
         let fragment = whole.firstIndex(of: "#").map { whole[$0...] } ?? ""
         let base = whole.dropLast(fragment.count)
         let separator = base.contains("?") ? (base.hasSuffix("?") || base.hasSuffix("&") ? "" : "&") : "?"
-        // The token is sent byte for byte, as far as an address can hold its bytes.
+        // The token is sent unchanged, except for bytes that an address cannot contain.
         let items = query.split(separator: "&").map { item -> String in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return parts.map { $0.tokenEncoded }.joined(separator: "=")

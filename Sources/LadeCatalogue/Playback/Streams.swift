@@ -1,41 +1,41 @@
-/// How live a stream is.
+/// The type of a stream.
 public enum StreamType: Sendable, Hashable, CaseIterable {
-    /// Nothing is known.
+    /// Unknown.
     case none
     /// From beginning to end, at any time.
     case onDemand
-    /// What happens now.
+    /// Live only.
     case live
-    /// What happens now, and what has happened for a while.
+    /// Live, with rewinding.
     case dvr
 }
 
 extension Chapter {
-    /// The streaming methods that players know, the preferred ones first.
+    /// The streaming methods that players support, in order of preference.
     public static let supportedStreamingMethods: [StreamingMethod] = [
         .hls, .https, .http, .m3uPlaylist, .progressive,
     ]
 
-    /// How it is shown: as a 360° video when any of its resources is one.
+    /// The presentation: a 360° video when any of the resources is one.
     public var presentation: Presentation {
         resources?.contains { $0.presentation == .video360 } == true ? .video360 : .default
     }
 
-    /// The resources that players know, in the order of the service; nil without a list.
+    /// The resources that players support, in the order of the service; nil without a list.
     public var playableResources: [Resource]? {
         resources?.filter { Self.supportedStreamingMethods.contains($0.streamingMethod) }
     }
 
-    /// The first supported method that a resource has; `none` without one.
+    /// The first supported method of the resources; `none` without one.
     public var recommendedStreamingMethod: StreamingMethod {
         let methods = Set(resources?.map(\.streamingMethod) ?? [])
         return Self.supportedStreamingMethods.first { methods.contains($0) } ?? .none
     }
 
-    /// The resources of a method, those of the highest quality first.
+    /// The resources with a method, in descending order of quality.
     public func resources(streamingMethod method: StreamingMethod) -> [Resource] {
         let all = (resources ?? []).filter { $0.streamingMethod == method }
-        // Sorting keeps the order of equal elements only by their position.
+        // The position keeps the order of equal elements, because the sort is not guaranteed to be stable.
         return all.enumerated().sorted {
             $0.element.quality == $1.element.quality
                 ? $0.offset < $1.offset : $0.element.quality > $1.element.quality
@@ -45,9 +45,10 @@ extension Chapter {
 
     /// The segments, in order and without overlaps; from `segmentList`.
     ///
-    /// Where segments overlap, blocked ones go before others, visible ones before hidden ones, and then the one that begins
-    /// later, or is shorter. A segment that another one cuts occurs several times. Parts shorter than a second that are not
-    /// blocked are left out. Nil when the answer has no list.
+    /// Where segments overlap, blocked segments precede others, then visible ones precede hidden ones, then later ones
+    /// precede earlier ones, then shorter ones precede longer ones. A segment that is interrupted by another occurs
+    /// several times. Parts shorter than a second are omitted unless they are blocked. The value is nil when the
+    /// response has no list.
     public var segments: [Segment]? {
         get {
             track?.segments.map { segment in
@@ -60,7 +61,7 @@ extension Chapter {
     }
 }
 
-/// What has audio tracks and subtitles within its streams.
+/// A value with audio tracks and subtitles within its streams.
 public protocol VariantHolder: Sendable {
     /// The audio tracks; from `audioTrackList`.
     var audioVariants: [Variant]? { get }
@@ -69,18 +70,18 @@ public protocol VariantHolder: Sendable {
 }
 
 extension VariantHolder {
-    /// Where to take audio tracks from: HLS when any is found there, `none` otherwise.
+    /// The preferred source of audio tracks: HLS if there is any, otherwise `none`.
     public var recommendedAudioVariantSource: VariantSource { Self.recommended(audioVariants) }
 
-    /// Where to take subtitles from: HLS when any are found there, `none` otherwise.
+    /// The preferred source of subtitles: HLS if there are any, otherwise `none`.
     public var recommendedSubtitleVariantSource: VariantSource { Self.recommended(subtitleVariants) }
 
-    /// The audio tracks of a source.
+    /// The audio tracks from a source.
     public func audioVariants(source: VariantSource) -> [Variant] {
         audioVariants?.filter { $0.source == source } ?? []
     }
 
-    /// The subtitles of a source.
+    /// The subtitles from a source.
     public func subtitleVariants(source: VariantSource) -> [Variant] {
         subtitleVariants?.filter { $0.source == source } ?? []
     }
@@ -94,7 +95,7 @@ extension Media: VariantHolder {}
 extension Resource: VariantHolder {}
 
 extension Resource {
-    /// The way to decrypt it in a system; nil when there is none.
+    /// The DRM of a given type; nil when there is none.
     public func drm(_ type: DRMType) -> DRM? {
         drms?.first { $0.type == type }
     }

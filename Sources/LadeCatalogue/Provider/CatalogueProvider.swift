@@ -1,6 +1,6 @@
 public import Lade
 
-/// The catalogue with a loader of its own, for applications.
+/// The catalogue with its own loader, for applications.
 ///
 /// ```swift
 /// let provider = CatalogueProvider(try Catalogue(.production))
@@ -9,22 +9,22 @@ public import Lade
 /// let topics = try await provider.load { try $0.tvTopics(.rts) }
 /// ```
 ///
-/// There may be several at a time. When the last reference to one is released, what it loads is cancelled and nothing
-/// calls back.
+/// A program can have several providers. When the last reference to one is released, its loads are cancelled and call
+/// no closure afterwards.
 public final class CatalogueProvider: Sendable {
-    /// The services.
+    /// The services of the catalogue.
     public let catalogue: Catalogue
-    /// What loads them.
+    /// The loader for the services.
     public let loader: Loader
 
-    /// Makes a provider on a service's connections; signed out.
+    /// Makes a provider that uses the connections of a service, signed out.
     public convenience init(_ catalogue: Catalogue, service: Service) {
         self.init(catalogue, loader: service.anonymous.makeLoader())
     }
 
-    /// Makes a provider with a service of its own.
+    /// Makes a provider with its own service.
     ///
-    /// - Throws: `LoadingError.invalidSetting` for a setting that cannot be used.
+    /// - Throws: `LoadingError.invalidSetting` for an invalid setting.
     public convenience init(
         _ catalogue: Catalogue,
         settings: Service.Settings = Service.Settings()
@@ -32,7 +32,7 @@ public final class CatalogueProvider: Sendable {
         self.init(catalogue, loader: try Loader(settings))
     }
 
-    /// Makes a provider with a loader, which should not be used for anything else.
+    /// Makes a provider with a loader, which must not be used for anything else.
     public init(_ catalogue: Catalogue, loader: Loader) {
         self.catalogue = catalogue
         self.loader = loader
@@ -45,9 +45,9 @@ public final class CatalogueProvider: Sendable {
     /// The provider that the whole program shares; nil until one is set.
     public static var current: CatalogueProvider? { shared.withLock { $0 } }
 
-    /// Sets the provider that the whole program shares, which is kept until another one is set.
+    /// Sets the provider that the whole program shares, and keeps it until another one is set.
     ///
-    /// - Returns: The one before.
+    /// - Returns: The previous provider.
     @discardableResult
     public static func setCurrent(_ provider: CatalogueProvider?) -> CatalogueProvider? {
         shared.withLock { current in
@@ -58,25 +58,25 @@ public final class CatalogueProvider: Sendable {
 
     // MARK: - Loading
 
-    /// Loads what a service delivers.
+    /// Loads the value of a service.
     ///
-    /// - Parameter make: Chooses the service.
+    /// - Parameter make: Makes the endpoint.
     /// - Returns: The value.
-    /// - Throws: ``CatalogueError`` for what cannot be asked for; `LoadingError` for what could not be loaded.
+    /// - Throws: ``CatalogueError`` for an invalid request; `LoadingError` when loading fails.
     public func load<Value>(
         _ make: (Catalogue) throws -> Endpoint<Value>
     ) async throws -> Value {
         try await loader.load(make(catalogue))
     }
 
-    /// The pages that a service delivers; nothing is loaded until the sequence is walked.
+    /// The pages of a service; nothing is loaded before the iteration starts.
     ///
     /// - Parameters:
-    ///   - size: How many items a page has, from 1 to 100, or ``PageSize/unlimited``; 10 by default.
-    ///   - prefetch: How many pages are loaded beyond the one asked for; none by default.
-    ///   - make: Chooses the service.
+    ///   - size: The number of items per page, from 1 to 100, or ``PageSize/unlimited``; 10 by default.
+    ///   - prefetch: The number of pages to load ahead; none by default.
+    ///   - make: Makes the endpoint.
     /// - Returns: The sequence.
-    /// - Throws: ``CatalogueError`` for what cannot be asked for, and for another size.
+    /// - Throws: ``CatalogueError`` for an invalid request or page size.
     public func pages<Value>(
         size: Int = PageSize.default,
         prefetch: Int = 0,

@@ -1,13 +1,13 @@
 public import LadeCore
 
-/// Delivers the elements of one sequence, made by a task of its own, in the way of an operator.
+/// Makes a stream from a sequence that a separate task iterates.
 ///
 /// The task is cancelled when the stream is released or its reader is cancelled.
 private func stream<Element: Sendable>(
     _ produce: @escaping @Sendable (AsyncThrowingStream<Element, any Error>.Continuation) async throws -> Void
 ) -> AsyncThrowingStream<Element, any Error> {
     AsyncThrowingStream { continuation in
-        // Owned by the stream, by what happens on its termination.
+        // Owned by the stream, whose termination cancels it.
         let task = Task {
             do {
                 try await produce(continuation)
@@ -20,14 +20,14 @@ private func stream<Element: Sendable>(
     }
 }
 
-/// A sequence as often as a signal says, the latest run alone.
+/// Runs a sequence each time a signal has a value, and delivers only the latest run.
 ///
 /// - Parameters:
-///   - signal: Each of its values starts a new run and cancels the one before. Nil ends the output without a run, or after
-///     the first run with `immediately`.
-///   - immediately: Whether a first run starts without waiting for the signal; it does not by default.
-///   - make: Makes the sequence of a run.
-/// - Returns: What the runs deliver. A failure of a run ends it.
+///   - signal: Each value starts a new run and cancels the previous one. If nil, the output is empty, or a single run
+///     with `immediately`.
+///   - immediately: Whether the first run starts without a signal; false by default.
+///   - make: Makes the sequence for a run.
+/// - Returns: The elements of the runs. The failure of a run ends the output.
 public func publish<Base: AsyncSequence & Sendable>(
     on signal: AsyncStream<Void>?,
     immediately: Bool = false,
@@ -47,12 +47,12 @@ public func publish<Base: AsyncSequence & Sendable>(
         try await withThrowingTaskGroup(of: Void.self) { group in
             let latest = Locked<Task<Void, Never>?>(nil)
             let start: @Sendable () -> Void = {
-                // Owned by `latest`, which cancels it for the next one, and at the end of the scope.
+                // Owned by `latest`, which cancels it before the next run and at the end of the scope.
                 let task = Task {
                     do {
                         try await run()
                     } catch {
-                        // A run that was replaced fails by being cancelled, which is no failure of the output.
+                        // A replaced run fails because it was cancelled, which is not a failure of the output.
                         guard !Task.isCancelled else { return }
                         output.finish(throwing: error)
                     }
@@ -65,7 +65,7 @@ public func publish<Base: AsyncSequence & Sendable>(
             if immediately { start() }
             group.addTask {
                 for await _ in signal { start() }
-                // The last run may go on after the signal.
+                // The last run may continue after the signal has ended.
                 await latest.withLock { $0 }?.value
             }
             try await withTaskCancellationHandler {
@@ -77,10 +77,10 @@ public func publish<Base: AsyncSequence & Sendable>(
     }
 }
 
-/// The latest elements of several sequences together, each time one of them delivers, once all of them have.
+/// Combines the latest elements of several sequences, from the time when each has delivered one.
 ///
-/// - Returns: Arrays in the order of the sequences; one empty array for no sequences. It ends when all of them have ended,
-///   and with the first failure.
+/// - Returns: An array in the order of the sequences after each new element; a single empty array for no sequences. The
+///   output ends when all sequences have ended, or with the first failure.
 public func accumulateLatest<Base: AsyncSequence & Sendable>(
     _ sequences: [Base]
 ) -> AsyncThrowingStream<[Base.Element], any Error> where Base.Element: Sendable {
@@ -94,7 +94,8 @@ public func accumulateLatest<Base: AsyncSequence & Sendable>(
             for (index, sequence) in sequences.enumerated() {
                 group.addTask {
                     for try await element in sequence {
-                        // Under the lock, so that no older array follows a newer one; the stream only keeps it.
+                        // Yielding under the lock ensures that no older array follows a newer one; the stream only
+                        // buffers it.
                         latest.withLock { latest in
                             latest[index] = element
                             let all = latest.compactMap { $0 }
@@ -103,14 +104,14 @@ public func accumulateLatest<Base: AsyncSequence & Sendable>(
                     }
                 }
             }
-            // The first failure ends the others, too.
+            // The first failure also ends the other sequences.
             for try await _ in group {}
         }
     }
 }
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-    /// The sequence, walked only once a signal has a value; nothing when the signal ends before.
+    /// The sequence, iterated after the first value of a signal; empty when the signal ends without one.
     public func waiting(for signal: AsyncStream<Void>) -> AsyncThrowingStream<Element, any Error> {
         stream { output in
             for await _ in signal {
@@ -120,12 +121,12 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         }
     }
 
-    /// The first element immediately, and of the others each one that no other follows within a time.
+    /// Delivers the first element immediately, and each later one when no other follows within a time.
     ///
     /// - Parameters:
     ///   - duration: The time without another element.
-    ///   - time: Where the time comes from.
-    /// - Returns: The elements; a waiting one is delivered when the sequence ends.
+    ///   - time: The clock.
+    /// - Returns: The elements; a delayed element is delivered when the sequence ends.
     public func debouncedAfterFirst(
         _ duration: Duration,
         time: any TimeSource = SystemTime()
@@ -148,9 +149,9 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
                         continue
                     }
                     pending.withLock { $0.timer }?.cancel()
-                    // Owned by `pending`, until it fires or is replaced.
+                    // Owned by `pending`, until the timer fires or is replaced.
                     let timer = Task {
-                        // It throws when another element came.
+                        // The sleep throws when another element has arrived.
                         guard (try? await time.sleep(for: duration)) != nil, !Task.isCancelled else { return }
                         flush()
                     }

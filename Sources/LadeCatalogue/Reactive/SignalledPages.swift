@@ -2,12 +2,12 @@ public import Lade
 
 /// The pages of a list: the first immediately, and one more for each value of a signal.
 ///
-/// A failure of the first page is thrown. After a failure of a later page that page is loaded again for the next value of the
-/// signal. The sequence ends after the last page, and when the signal ends.
+/// A failure of the first page is thrown. After a failure of a later page, the next value of the signal loads that page
+/// again. The sequence ends after the last page or when the signal ends.
 public struct SignalledPages<Value: Sendable>: AsyncSequence, Sendable {
-    /// A page.
+    /// A page of the list.
     public typealias Element = Value
-    /// What is thrown for the first page.
+    /// The error for the first page.
     public typealias Failure = PageFailure
 
     let loader: Loader
@@ -15,12 +15,12 @@ public struct SignalledPages<Value: Sendable>: AsyncSequence, Sendable {
     let size: Int
     let signal: AsyncStream<Void>
 
-    /// Starts at the first page; each walk sends requests of its own, and all of them share the signal.
+    /// Starts at the first page; each iterator sends its own requests, but all of them share the signal.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(sequence: self, pages: loader.pages(of: endpoint, size: size).makeAsyncIterator())
     }
 
-    /// Walks over the pages; what is in flight is cancelled with its last copy.
+    /// Iterates over the pages; releasing its last copy cancels a request in flight.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let sequence: SignalledPages
         fileprivate var pages: PageSequence<Value>.AsyncIterator?
@@ -50,7 +50,7 @@ public struct SignalledPages<Value: Sendable>: AsyncSequence, Sendable {
                     return element.value
                 } catch {
                     guard let page = nextPage, !error.isCancellation else { throw error }
-                    // A sequence that has thrown has ended; this one goes on with the same page.
+                    // A sequence that has thrown has ended, so a new one continues with the same page.
                     pages = sequence.loader.pages(of: sequence.endpoint, size: sequence.size, from: page)
                         .makeAsyncIterator()
                 }
@@ -67,14 +67,14 @@ public struct SignalledPages<Value: Sendable>: AsyncSequence, Sendable {
 }
 
 extension CatalogueProvider {
-    /// The pages that a service delivers: the first immediately, and one more for each value of a signal.
+    /// The pages of a service: the first immediately, and one more for each value of a signal.
     ///
     /// - Parameters:
-    ///   - size: How many items a page has, from 1 to 100, or ``PageSize/unlimited``; 10 by default.
-    ///   - signal: Asks for another page; from a ``Trigger``, for example.
-    ///   - make: Chooses the service.
-    /// - Returns: The sequence; nothing is loaded until it is walked.
-    /// - Throws: ``CatalogueError`` for what cannot be asked for, and for another size.
+    ///   - size: The number of items per page, from 1 to 100, or ``PageSize/unlimited``; 10 by default.
+    ///   - signal: Requests another page; for example from a ``Trigger``.
+    ///   - make: Makes the endpoint.
+    /// - Returns: The sequence; nothing is loaded before the iteration starts.
+    /// - Throws: ``CatalogueError`` for an invalid request or page size.
     public func pages<Value>(
         size: Int = PageSize.default,
         on signal: AsyncStream<Void>,

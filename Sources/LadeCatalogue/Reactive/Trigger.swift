@@ -1,7 +1,7 @@
 import Lade
 import LadeCore
 
-/// Makes signals, and activates those of an address.
+/// Makes signals by key, and activates all signals with a key.
 ///
 /// ```swift
 /// let trigger = Trigger()
@@ -20,7 +20,7 @@ public final class Trigger: Sendable {
     }
 
     private struct SendableAddress: Hashable, @unchecked Sendable {
-        // The initialisers take Sendable values alone.
+        // The initialisers accept only `Sendable` values.
         let value: AnyHashable
     }
 
@@ -33,9 +33,10 @@ public final class Trigger: Sendable {
         for signal in state.withLock({ $0.signals }) { signal.continuation.finish() }
     }
 
-    /// Makes a signal; any number of them may have the same address.
+    /// Makes a signal; several signals can have the same key.
     ///
-    /// Activations before it is read are kept. It ends with the trigger, and never fails.
+    /// Activations are buffered until the signal is read. The signal ends when the trigger is released, and never
+    /// fails.
     public func signal(_ address: some Hashable & Sendable) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let address = Self.address(address)
@@ -50,7 +51,7 @@ public final class Trigger: Sendable {
         return stream
     }
 
-    /// Sends one value to each signal of an address.
+    /// Sends a value to each signal with a key.
     public func activate(_ address: some Hashable & Sendable) {
         let address = Self.address(address)
         for signal in state.withLock({ $0.signals }) where signal.address == address { signal.continuation.yield() }

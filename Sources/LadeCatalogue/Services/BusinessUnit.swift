@@ -1,4 +1,4 @@
-/// A broadcaster that the catalogue can be asked about.
+/// A broadcaster whose services the catalogue offers.
 public enum BusinessUnit: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// Schweizer Radio und Fernsehen.
     case srf
@@ -13,20 +13,20 @@ public enum BusinessUnit: String, Sendable, Hashable, CaseIterable, CustomString
     /// Swiss Satellite Radio.
     case ssatr
 
-    /// The identifier, as addresses have it.
+    /// The identifier in addresses.
     public var description: String { rawValue }
 
-    /// The broadcaster that models name.
+    /// The corresponding broadcaster in models.
     public var vendor: Vendor { Vendor(rawValue: rawValue.uppercased()) ?? .none }
 
-    /// The broadcasters that have services of nearly every kind.
+    /// The broadcasters that offer nearly all services.
     static let national: Set<BusinessUnit> = [.srf, .rts, .rsi, .rtr]
-    /// Those and swissinfo.
+    /// The national broadcasters and swissinfo.
     static let international: Set<BusinessUnit> = [.srf, .rts, .rsi, .rtr, .swi]
     static let all = Set(allCases)
 }
 
 extension Vendor {
-    /// The unit to ask about what a model names; nil for a broadcaster that cannot be asked about.
+    /// The business unit of the broadcaster; nil for a broadcaster without services.
     public var businessUnit: BusinessUnit? { BusinessUnit(rawValue: rawValue.lowercased()) }
 }

@@ -3,15 +3,15 @@ public import Lade
 extension Catalogue {
     /// Counts a view, a like or a share of a media.
     ///
-    /// Count a view only once something was really seen or heard.
+    /// Count a view only after the user has watched or listened.
     ///
     /// - Parameters:
-    ///   - type: What to count.
+    ///   - type: The kind of count.
     ///   - urn: The URN of the media.
-    ///   - event: The ``Subdivision/event`` of the chapter or segment, from a composition that was loaded a short while ago.
-    /// - Returns: The endpoint, whose value has the counts.
-    /// - Throws: ``CatalogueError/nothingChosen(name:)`` for no type; ``CatalogueError/malformedURN(_:)``;
-    ///   ``CatalogueError/invalidIdentifier(name:_:)`` for no event.
+    ///   - event: The ``Subdivision/event`` of the chapter or segment, from a composition that was loaded recently.
+    /// - Returns: The endpoint, whose value contains the counts.
+    /// - Throws: ``CatalogueError/nothingChosen(name:)`` without a type; ``CatalogueError/malformedURN(_:)``;
+    ///   ``CatalogueError/invalidIdentifier(name:_:)`` without an event.
     public func increaseSocialCount(
         _ type: SocialCountType,
         urn: String,
@@ -22,7 +22,7 @@ extension Catalogue {
         return try endpoint(.increaseSocialCount, nil, values).posting(event).decoding(SocialCountOverview.self)
     }
 
-    /// Counts a view, a like or a share of a chapter or segment; one without an event is counted without.
+    /// Counts a view, a like or a share of a chapter or segment, with its event if it has one.
     public func increaseSocialCount(
         _ type: SocialCountType,
         of part: some Subdivision
@@ -31,9 +31,9 @@ extension Catalogue {
         return try endpoint(.increaseSocialCount, nil, values).posting(part.event).decoding(SocialCountOverview.self)
     }
 
-    /// Counts a view, a like or a share of what a composition plays: its segment, or else its chapter.
+    /// Counts a view, a like or a share of a composition's main segment, or of its main chapter without one.
     ///
-    /// - Throws: ``CatalogueError/malformedURN(_:)`` for a composition that plays nothing.
+    /// - Throws: ``CatalogueError/malformedURN(_:)`` for a composition without a main chapter.
     public func increaseSocialCount(
         _ type: SocialCountType,
         of composition: MediaComposition
@@ -64,7 +64,7 @@ extension Endpoint {
     fileprivate func posting(_ event: String?) throws(CatalogueError) -> Endpoint {
         do {
             let endpoint = try jsonBody(EventData(eventData: event))
-            // The body says what it is, whatever the global headers say.
+            // The content type is that of the body, even if the global headers set another.
             return endpoint.header("Content-Type", "application/json")
         } catch {
             throw .request(error)
@@ -73,7 +73,7 @@ extension Endpoint {
 }
 
 extension SocialCountType {
-    /// The part of the path that counts it; it may have two components.
+    /// The end of the path for the count, of one or two components.
     fileprivate func endpoint() throws(CatalogueError) -> String {
         switch self {
         case .none: throw .nothingChosen(name: "social count type")

@@ -1,6 +1,6 @@
 public import Lade
 
-// The first generation of services, for installations that still have them.
+// The first generation of services, for installations that still offer them.
 extension Catalogue {
     // MARK: - Television
 
@@ -93,7 +93,7 @@ extension Catalogue {
         try first(.seedVideo, unit, ["ids": joinedIdentifiers([uid])])
     }
 
-    /// What is needed to play a video.
+    /// The composition for playing a video.
     public func seedVideoComposition(_ unit: BusinessUnit, uid: String, chaptersOnly: Bool = false)
         throws(CatalogueError) -> Endpoint<MediaComposition>
     {
@@ -117,7 +117,7 @@ extension Catalogue {
         try first(.seedAudio, unit, ["ids": joinedIdentifiers([uid])])
     }
 
-    /// What is needed to play an audio.
+    /// The composition for playing an audio.
     public func seedAudioComposition(_ unit: BusinessUnit, uid: String, chaptersOnly: Bool = false)
         throws(CatalogueError) -> Endpoint<MediaComposition>
     {

@@ -5,7 +5,7 @@
 #endif
 public import Lade
 
-// Which business units have a service: ``CatalogueService``.
+// ``CatalogueService`` lists the business units for each service.
 extension Catalogue {
     // MARK: - Television: channels, livestreams and programs
 
@@ -14,12 +14,12 @@ extension Catalogue {
         try list(.tvChannels, unit)
     }
 
-    /// A television channel with what is on air and what comes next.
+    /// A television channel with its current and next program.
     public func tvChannel(_ unit: BusinessUnit, uid: String) throws(CatalogueError) -> Endpoint<Channel> {
         try object(.tvChannel, unit, ["channelUid": uid])
     }
 
-    /// The programs of a television channel within some time, up to now without an end.
+    /// The programs of a television channel within a period, which ends now by default.
     public func tvLatestPrograms(
         _ unit: BusinessUnit,
         uid: String,
@@ -37,7 +37,7 @@ extension Catalogue {
         try list(.tvPrograms, unit, guide(day, channelUid, isReduced))
     }
 
-    /// The programs of a day on the channels of others.
+    /// The programs of a day on third-party channels.
     public func tvThirdPartyPrograms(
         _ unit: BusinessUnit,
         day: Day? = nil,
@@ -67,7 +67,7 @@ extension Catalogue {
 
     // MARK: - Television: medias, topics and shows
 
-    /// The medias that editors picked.
+    /// The medias selected by editors.
     public func tvEditorialMedias(_ unit: BusinessUnit) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
         try pages(.tvEditorialMedias, unit)
     }
@@ -87,12 +87,12 @@ extension Catalogue {
         try pages(.tvMostPopularMedias, unit)
     }
 
-    /// The medias that end soon.
+    /// The medias whose availability ends soon.
     public func tvSoonExpiringMedias(_ unit: BusinessUnit) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
         try pages(.tvSoonExpiringMedias, unit)
     }
 
-    /// The trending medias, 10 without a limit.
+    /// The trending medias, by default 10.
     public func tvTrendingMedias(
         _ unit: BusinessUnit,
         limit: Int? = nil,
@@ -107,7 +107,7 @@ extension Catalogue {
         try pages(.tvLatestEpisodes, unit)
     }
 
-    /// The latest episodes that are on the web first.
+    /// The latest episodes published on the web first.
     public func tvLatestWebFirstEpisodes(_ unit: BusinessUnit) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
         try pages(.tvLatestWebFirstEpisodes, unit)
     }
@@ -150,14 +150,14 @@ extension Catalogue {
         try list(.radioChannels, unit)
     }
 
-    /// A radio channel with what is on air and what comes next.
+    /// A radio channel with its current and next program.
     public func radioChannel(_ unit: BusinessUnit, uid: String, livestreamUid: String? = nil) throws(CatalogueError)
         -> Endpoint<Channel>
     {
         try object(.radioChannel, unit, present(["channelUid": uid, "livestreamId": livestreamUid]))
     }
 
-    /// The programs of a radio channel within some time, up to now without an end.
+    /// The programs of a radio channel within a period, which ends now by default.
     public func radioLatestPrograms(
         _ unit: BusinessUnit,
         uid: String,
@@ -239,14 +239,14 @@ extension Catalogue {
         try pages(.radioShowSearch, unit, ["q": checkedQuery(query)])
     }
 
-    /// The songs that a radio channel plays and played; unlimited, those of today.
+    /// The songs on a radio channel; with unlimited pages, those of today.
     public func radioSongs(_ unit: BusinessUnit, channelUid: String) throws(CatalogueError) -> PagedEndpoint<
         Listing<Song>
     > {
         try pages(.radioSongs, unit, ["channelUid": channelUid])
     }
 
-    /// The song that a radio channel plays.
+    /// The current song on a radio channel.
     public func radioCurrentSong(_ unit: BusinessUnit, channelUid: String) throws(CatalogueError) -> Endpoint<Song?> {
         try first(.radioCurrentSong, unit, ["channelUid": channelUid])
     }
@@ -273,36 +273,36 @@ extension Catalogue {
         try pages(.showSearch, unit, present(["q": checkedQuery(query), "mediaType": mediaType.item]))
     }
 
-    /// The most searched television shows, a service that does not answer any more.
+    /// The most searched television shows, from a service that no longer responds.
     public func tvMostSearchedShows(_ unit: BusinessUnit) throws(CatalogueError) -> Endpoint<[Show]> {
         try list(.tvMostSearchedShows, unit)
     }
 
-    /// The most searched radio shows, a service that does not answer any more.
+    /// The most searched radio shows, from a service that no longer responds.
     public func radioMostSearchedShows(_ unit: BusinessUnit) throws(CatalogueError) -> Endpoint<[Show]> {
         try list(.radioMostSearchedShows, unit)
     }
 
-    /// The most searched shows, a service that does not answer any more.
+    /// The most searched shows, from a service that no longer responds.
     public func mostSearchedShows(_ unit: BusinessUnit) throws(CatalogueError) -> Endpoint<[Show]> {
         try list(.mostSearchedShows, unit)
     }
 
     // MARK: - Recommendations and modules
 
-    /// The medias to see after another.
+    /// The medias recommended after another.
     public func recommendedMedias(urn: String) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
         try pages(.recommendedMedias, nil, ["urn": checked(urn)])
     }
 
-    /// The medias for a user to see after another.
+    /// The medias recommended to a user after another.
     public func recommendedMediasForUser(urn: String, userId: String) throws(CatalogueError) -> PagedEndpoint<
         Listing<Media>
     > {
         try pages(.recommendedMediasForUser, nil, ["urn": checked(urn), "userId": userId])
     }
 
-    /// The events with medias of their own.
+    /// The events with their own medias.
     public func modules(_ unit: BusinessUnit, type: ModuleType = .event) throws(CatalogueError) -> Endpoint<[Module]> {
         try list(.modules, unit, ["type": chosen(type)])
     }
@@ -318,7 +318,7 @@ extension Catalogue {
 
     // MARK: - Editorial pages
 
-    /// A page.
+    /// An editorial page.
     public func page(_ unit: BusinessUnit, uid: String, isPublished: Bool = true, at date: Date? = nil)
         throws(CatalogueError) -> Endpoint<EditorialPage>
     {
@@ -379,7 +379,7 @@ extension Catalogue {
         try pages(.sectionShows, unit, preview(present(["uid": uid, "userId": userId]), isPublished, date))
     }
 
-    /// The show of a section and its medias.
+    /// The show of a section with its medias.
     public func sectionShowAndMedias(
         _ unit: BusinessUnit,
         uid: String,
@@ -411,7 +411,7 @@ extension Catalogue {
         try pages(.topicMostPopularMedias, nil, ["urn": checked(urn)])
     }
 
-    /// What is needed to play a media: chapters with segments, or standalone ones alone.
+    /// The composition for playing a media: chapters with segments, or only standalone ones.
     public func mediaComposition(urn: String, standalone: Bool = false) throws(CatalogueError) -> Endpoint<
         MediaComposition
     > {

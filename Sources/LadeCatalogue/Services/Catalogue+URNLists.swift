@@ -1,17 +1,17 @@
 public import Lade
 
 extension Catalogue {
-    /// Some medias, in the order of their URNs; the service leaves out those that it does not know.
+    /// Some medias, in the order of their URNs; the service omits unknown ones.
     ///
-    /// The URNs of one page are sent at a time, 10 by default, so that a list may have any length. More than 50 on a page
-    /// are more than the service takes.
+    /// The URNs are sent one page at a time, 10 by default, so the list can have any length. The service accepts at
+    /// most 50 per page.
     ///
-    /// - Throws: ``CatalogueError/malformedURN(_:)`` for one that is empty or cannot be sent in a list.
+    /// - Throws: ``CatalogueError/malformedURN(_:)`` for a URN that is empty or cannot be sent in a list.
     public func medias(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
         try urnPages(.medias, urns)
     }
 
-    /// Some shows, in the order of their URNs; in the way of ``medias(urns:)``.
+    /// Some shows, in the order of their URNs, with the same rules as ``medias(urns:)``.
     public func shows(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Show>> {
         try urnPages(.shows, urns)
     }
@@ -20,7 +20,7 @@ extension Catalogue {
         _ service: CatalogueService,
         _ urns: [String]
     ) throws(CatalogueError) -> PagedEndpoint<Listing<Item>> {
-        // Each of them before the first is sent.
+        // All URNs are validated before the first request.
         _ = try joined(urns[...])
         let first = urns.prefix(PageSize.default).joined(separator: ",")
         let endpoint = try endpoint(service, nil, ["urns": first]).decoding(Listing<Item>.self)

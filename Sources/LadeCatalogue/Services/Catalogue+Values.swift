@@ -5,22 +5,22 @@
 #endif
 import Lade
 
-// Checks and formats what services take.
+// Validates and formats the values that services accept.
 extension Catalogue {
-    /// The values that are there.
+    /// The values that are not nil.
     func present(_ values: [String: String?]) -> [String: String] { values.compactMapValues { $0 } }
 
-    /// A URN to be put into a path or a list.
+    /// A valid URN for a path or a list.
     func checked(_ urn: String) throws(CatalogueError) -> String {
         let parts = urn.split(separator: ":", omittingEmptySubsequences: false)
         let isForm = parts.count >= 4 && parts[0].lowercased() == "urn" && parts.allSatisfy { !$0.isEmpty }
-        // What is neither visible nor ASCII, and what separates URNs in a list.
+        // These characters are not visible ASCII, or separate URNs in a list.
         let isClean = urn.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }
         guard isForm, isClean else { throw .malformedURN(urn.escapedForDisplay(limit: 80)) }
         return urn
     }
 
-    /// URNs as a list; the service leaves out those that it does not know.
+    /// URNs as a list; the service omits unknown ones.
     func joined(_ urns: [String], limit: Int) throws(CatalogueError) -> String {
         guard urns.count <= limit else { throw .tooMany(name: "URNs", urns.count, limit: limit) }
         return try joined(urns[...])
@@ -41,13 +41,13 @@ extension Catalogue {
         return uids.joined(separator: ",")
     }
 
-    /// A query that has something to search for.
+    /// A query that is not blank.
     func checkedQuery(_ query: String) throws(CatalogueError) -> String {
         guard query.contains(where: { !$0.isWhitespace }) else { throw .emptyQuery }
         return query
     }
 
-    /// A day, today without one.
+    /// A day, by default the current one.
     func text(_ day: Day?) throws(CatalogueError) -> String {
         try inRange(day) ?? Day.today(decoder.time).string
     }
@@ -96,7 +96,7 @@ extension Catalogue {
         return values
     }
 
-    /// The first element of a list; nil without one.
+    /// The first element of a list; nil for an empty list.
     func first<Item: ListedModel>(
         _ service: CatalogueService,
         _ unit: BusinessUnit?,
@@ -107,6 +107,6 @@ extension Catalogue {
 }
 
 extension MediaType {
-    /// The value of a query item; nil for any.
+    /// The value of the query item; nil for `none`.
     var item: String? { self == .none ? nil : rawValue.lowercased() }
 }

@@ -15,27 +15,28 @@ public import Lade
 /// }
 /// ```
 ///
-/// A value that makes requests and sends none. What a service cannot answer is a ``CatalogueError`` before anything is
-/// sent: a business unit that does not have it, a malformed URN, an empty query. ``CatalogueProvider`` adds a loader.
+/// The catalogue is a value that makes requests but sends none. It throws a ``CatalogueError`` before anything is sent,
+/// for a service that the business unit does not offer, for a malformed URN, or for an empty query.
+/// ``CatalogueProvider`` adds a loader.
 public struct Catalogue: Sendable {
     /// A public installation of the service.
     public enum Stage: String, Sendable, Hashable, CaseIterable {
-        /// What applications use.
+        /// The installation for released applications.
         case production = "https://il.srgssr.ch"
-        /// What comes next.
+        /// The installation for the next release.
         case staging = "https://il-stage.srgssr.ch"
-        /// What is being tried.
+        /// The installation for tests.
         case test = "https://il-test.srgssr.ch"
     }
 
-    /// What kind of device the answers are for.
+    /// The kind of device that receives the responses.
     public enum Vector: String, Sendable, Hashable, CaseIterable {
         /// Phones, tablets, computers, watches.
         case app = "appplay"
         /// Television sets.
         case tv = "tvplay"
 
-        /// The kind of the platform that the program is built for.
+        /// The kind of device for the current platform.
         public static var current: Vector {
             #if os(tvOS)
                 .tv
@@ -45,27 +46,27 @@ public struct Catalogue: Sendable {
         }
     }
 
-    /// The address that paths are appended to, as it was given.
+    /// The base address, unchanged.
     public let serviceURL: URL
     /// Header fields of every request.
     public var globalHeaders = Headers()
-    /// Query items of every request, such as `forceLocation`; sent in the order of their names.
+    /// Query items of every request, such as `forceLocation`, sent in the order of their names.
     public var globalParameters: [String: String] = [:]
-    /// What kind of device the answers are for; that of the platform by default.
+    /// The kind of device that receives the responses; that of the current platform by default.
     public var vector = Vector.current
-    /// Decodes the answers.
+    /// The decoder for responses.
     public var decoder = CatalogueDecoder()
-    /// Whether a service that a business unit does not have is refused before anything is sent; it is by default.
+    /// Whether a service that a business unit does not offer is an error before a request is sent; true by default.
     ///
-    /// Without the check the service says so itself, or answers: what it can do changes over the years.
+    /// Without the check the service itself responds. The services of a business unit change over the years.
     public var checksAvailability = true
 
-    /// Makes the catalogue of a public installation.
+    /// Makes the catalogue for a public installation.
     public init(_ stage: Stage = .production) throws(CatalogueError) {
         try self.init(stage.rawValue)
     }
 
-    /// Makes the catalogue at an address.
+    /// Makes the catalogue for a base address.
     ///
     /// - Throws: ``CatalogueError/serviceURL(_:reason:)`` for anything but an absolute address with http or https, and
     ///   without query and fragment.
@@ -89,9 +90,9 @@ public struct Catalogue: Sendable {
         self.serviceURL = serviceURL
     }
 
-    /// Makes the catalogue at an address.
+    /// Makes the catalogue for a base address.
     ///
-    /// - Throws: The same as ``init(_:)-(URL)``.
+    /// - Throws: The same errors as ``init(_:)-(URL)``.
     public init(_ serviceURL: String) throws(CatalogueError) {
         guard let url = URL(string: serviceURL) else {
             throw .serviceURL(serviceURL.escapedForDisplay(limit: 200), reason: "it cannot be parsed")
@@ -101,15 +102,14 @@ public struct Catalogue: Sendable {
 
     // MARK: - Requests
 
-    /// Makes the request of a service, whose value is the raw answer.
+    /// Makes the request of a service, whose value is the raw response.
     ///
     /// - Parameters:
     ///   - service: The service.
-    ///   - unit: The business unit; not needed by services without one in their path.
-    ///   - values: The values of the path's variables and of the query items, by name; what is missing of the latter is left
-    ///     out.
+    ///   - unit: The business unit; not needed for services without one in their path.
+    ///   - values: The values of path variables and query items, by name; query items without a value are omitted.
     /// - Returns: The endpoint.
-    /// - Throws: ``CatalogueError`` when the business unit does not have the service, and for a value that cannot be sent.
+    /// - Throws: ``CatalogueError`` when the business unit does not offer the service, and for an invalid value.
     public func endpoint(
         _ service: CatalogueService,
         _ unit: BusinessUnit? = nil,
@@ -134,7 +134,7 @@ public struct Catalogue: Sendable {
         } catch {
             throw .request(error)
         }
-        // A redirect of the catalogue is an error of its own: it never has any.
+        // A redirect is always an error, because the catalogue never redirects.
         endpoint.request.redirectLimit = 0
         for (name, value) in items(service, values) { endpoint = endpoint.query(name, value) }
         return endpoint
@@ -198,6 +198,6 @@ public struct Catalogue: Sendable {
 }
 
 extension Catalogue: CustomStringConvertible {
-    /// The address of the service.
+    /// The address of the catalogue.
     public var description: String { "catalogue at \(serviceURL.absoluteString)" }
 }

@@ -1,34 +1,34 @@
 public import Lade
 
-/// A request that the catalogue cannot answer; nothing was sent.
+/// A request that is invalid for the catalogue; nothing was sent.
 @nonexhaustive
 public enum CatalogueError: Error, Sendable {
-    /// A business unit does not have a service; `availableFor` lists those that do.
+    /// A business unit does not offer a service; `availableFor` lists those that do.
     case unavailable(service: String, BusinessUnit, availableFor: [BusinessUnit])
-    /// A text is no URN that a service can be asked for.
+    /// A text is not a URN that services accept.
     case malformedURN(String)
-    /// A day that is no `yyyy-MM-dd`, does not exist, or has a year with more than four digits.
+    /// A day is not of the form `yyyy-MM-dd`, does not exist, or has a year with more than four digits.
     case dayOutOfRange(String)
-    /// A page has as many items as no page can have; `allowed` says how many it can have.
+    /// The size of a page is out of range.
     case pageSize(Int, allowed: ClosedRange<Int>)
-    /// A limit of a service is beyond what the service takes.
+    /// The limit of a service is out of range.
     case limit(name: String, Int, allowed: ClosedRange<Int>)
-    /// A list has more elements than a service takes.
+    /// A list has more elements than the service accepts.
     case tooMany(name: String, Int, limit: Int)
-    /// There is nothing to search for.
+    /// A query is blank.
     case emptyQuery
-    /// An identifier is empty, or one that changes the path: `.` or `..`.
+    /// An identifier is empty or would change the path: `.` or `..`.
     case invalidIdentifier(name: String, String)
-    /// A case of an enumeration that stands for nothing cannot be asked for.
+    /// An enumeration's case stands for no choice, but a choice is required.
     case nothingChosen(name: String)
-    /// The address of the service cannot be used.
+    /// The address of the service is invalid.
     case serviceURL(String, reason: String)
     /// The request could not be made.
     case request(LoadingError)
 }
 
 extension CatalogueError: CustomStringConvertible {
-    /// One plain sentence.
+    /// The error as one sentence.
     public var description: String {
         switch self {
         case .unavailable(let service, let unit, let units):
@@ -52,6 +52,6 @@ extension CatalogueError: CustomStringConvertible {
 }
 
 extension CatalogueError: Equatable {
-    /// Whether both say the same.
+    /// Whether both errors have the same description.
     public static func == (lhs: CatalogueError, rhs: CatalogueError) -> Bool { lhs.description == rhs.description }
 }

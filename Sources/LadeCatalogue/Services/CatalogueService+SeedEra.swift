@@ -1,4 +1,4 @@
-// The services of the first generation that no service of today replaces one to one.
+// The services of the first generation without an exact replacement today.
 extension CatalogueService {
     // Television.
     /// The trending medias in pages.
@@ -126,7 +126,7 @@ extension CatalogueService {
         for: BusinessUnit.international,
         isSeedEra: true
     )
-    /// What is needed to play a video.
+    /// The composition for playing a video.
     public static let seedVideoComposition = Self(
         "seedVideoComposition",
         "2.0/{bu}/mediaComposition/video/{uid}.json",
@@ -159,7 +159,7 @@ extension CatalogueService {
         for: BusinessUnit.national,
         isSeedEra: true
     )
-    /// What is needed to play an audio.
+    /// The composition for playing an audio.
     public static let seedAudioComposition = Self(
         "seedAudioComposition",
         "2.0/{bu}/mediaComposition/audio/{uid}.json",
@@ -221,7 +221,7 @@ extension CatalogueService {
         isSeedEra: true
     )
 
-    /// The services of the first generation that no service of today replaces one to one.
+    /// The services of the first generation without an exact replacement today.
     public static let seedEra: [CatalogueService] = [
         .seedTVTrendingMedias,
         .seedTVLatestMedias,

@@ -1,15 +1,15 @@
-// Name, path, query items, paging, business units: one line for each service.
+// Each entry has the name, path, query items, paging and business units of a service.
 extension CatalogueService {
     // Television: channels, livestreams and programs.
     /// The television channels.
     public static let tvChannels = Self("tvChannels", "2.0/{bu}/channelList/tv", for: BusinessUnit.national)
-    /// A television channel with what is on air and what comes next.
+    /// A television channel with its current and next program.
     public static let tvChannel = Self(
         "tvChannel",
         "2.0/{bu}/channel/{channelUid}/tv/nowAndNext",
         for: BusinessUnit.national
     )
-    /// The programs of a television channel within some time, up to now without an end.
+    /// The programs of a television channel within a period, which ends now by default.
     public static let tvLatestPrograms = Self(
         "tvLatestPrograms",
         "2.0/{bu}/programListComposition/tv/byChannel/{channelUid}",
@@ -24,7 +24,7 @@ extension CatalogueService {
         ["channelId", "reduced"],
         for: BusinessUnit.national
     )
-    /// The programs of a day on the channels of others.
+    /// The programs of a day on third-party channels.
     public static let tvThirdPartyPrograms = Self(
         "tvThirdPartyPrograms",
         "2.0/{bu}/programGuideNonSrg/tv/byDate/{day}",
@@ -47,7 +47,7 @@ extension CatalogueService {
     )
 
     // Television: medias, topics and shows.
-    /// The medias that editors picked.
+    /// The medias selected by editors.
     public static let tvEditorialMedias = Self(
         "tvEditorialMedias",
         "2.0/{bu}/mediaList/video/editorial",
@@ -70,14 +70,14 @@ extension CatalogueService {
         paging: .pages,
         for: BusinessUnit.international
     )
-    /// The medias that end soon.
+    /// The medias whose availability ends soon.
     public static let tvSoonExpiringMedias = Self(
         "tvSoonExpiringMedias",
         "2.0/{bu}/mediaList/video/soonExpiring",
         paging: .pages,
         for: [.srf, .rts, .rsi]
     )
-    /// The trending medias, 10 without a limit.
+    /// The trending medias, by default 10.
     public static let tvTrendingMedias = Self(
         "tvTrendingMedias",
         "2.0/{bu}/mediaList/video/trending",
@@ -91,7 +91,7 @@ extension CatalogueService {
         paging: .pages,
         for: BusinessUnit.international
     )
-    /// The latest episodes that are on the web first.
+    /// The latest episodes published on the web first.
     public static let tvLatestWebFirstEpisodes = Self(
         "tvLatestWebFirstEpisodes",
         "2.0/{bu}/mediaList/video/latestEpisodes/webFirst",
@@ -133,14 +133,14 @@ extension CatalogueService {
     // Radio.
     /// The radio channels.
     public static let radioChannels = Self("radioChannels", "2.0/{bu}/channelList/radio", for: BusinessUnit.national)
-    /// A radio channel with what is on air and what comes next.
+    /// A radio channel with its current and next program.
     public static let radioChannel = Self(
         "radioChannel",
         "2.0/{bu}/channel/{channelUid}/radio/nowAndNext",
         ["livestreamId"],
         for: BusinessUnit.national
     )
-    /// The programs of a radio channel within some time, up to now without an end.
+    /// The programs of a radio channel within a period, which ends now by default.
     public static let radioLatestPrograms = Self(
         "radioLatestPrograms",
         "2.0/{bu}/programListComposition/radio/byChannel/{channelUid}",
@@ -220,14 +220,14 @@ extension CatalogueService {
         paging: .pages,
         for: BusinessUnit.national
     )
-    /// The songs that a radio channel plays and played; unlimited, those of today.
+    /// The songs on a radio channel; with unlimited pages, those of today.
     public static let radioSongs = Self(
         "radioSongs",
         "2.0/{bu}/songList/radio/byChannel/{channelUid}",
         paging: .unlimited,
         for: BusinessUnit.national
     )
-    /// The song that a radio channel plays.
+    /// The current song on a radio channel.
     public static let radioCurrentSong = Self(
         "radioCurrentSong",
         "2.0/{bu}/songList/radio/byChannel/{channelUid}",
@@ -274,19 +274,19 @@ extension CatalogueService {
         paging: .pages,
         for: BusinessUnit.international
     )
-    /// The most searched television shows, a service that does not answer any more.
+    /// The most searched television shows, from a service that no longer responds.
     public static let tvMostSearchedShows = Self(
         "tvMostSearchedShows",
         "2.0/{bu}/showList/tv/mostClickedSearchResults",
         for: []
     )
-    /// The most searched radio shows, a service that does not answer any more.
+    /// The most searched radio shows, from a service that no longer responds.
     public static let radioMostSearchedShows = Self(
         "radioMostSearchedShows",
         "2.0/{bu}/showList/radio/mostClickedSearchResults",
         for: []
     )
-    /// The most searched shows, a service that does not answer any more.
+    /// The most searched shows, from a service that no longer responds.
     public static let mostSearchedShows = Self(
         "mostSearchedShows",
         "2.0/{bu}/showList/mostClickedSearchResults",
@@ -300,7 +300,7 @@ extension CatalogueService {
         paging: .pages,
         for: BusinessUnit.national
     )
-    /// The latest videos with tags, full episodes left out.
+    /// The latest videos with tags, without full episodes.
     public static let videosWithTagsExcludingFullLength = Self(
         "videosWithTagsExcludingFullLength",
         "2.0/{bu}/mediaList/video/latestByTags/excludeFullLength",
@@ -310,19 +310,19 @@ extension CatalogueService {
     )
 
     // Recommendations and modules.
-    /// The medias to see after another.
+    /// The medias recommended after another.
     public static let recommendedMedias = Self(
         "recommendedMedias",
         "2.0/mediaList/recommended/byUrn/{urn}",
         paging: .pages
     )
-    /// The medias for a user to see after another.
+    /// The medias recommended to a user after another.
     public static let recommendedMediasForUser = Self(
         "recommendedMediasForUser",
         "2.0/mediaList/recommendedByUserId/byUrn/{urn}/{userId}",
         paging: .pages
     )
-    /// The events with medias of their own.
+    /// The events with their own medias.
     public static let modules = Self("modules", "2.0/{bu}/moduleConfigList/{type}", for: [.swi])
 
     // Popularity.
@@ -340,7 +340,7 @@ extension CatalogueService {
     )
 
     // Editorial pages.
-    /// A page.
+    /// An editorial page.
     public static let page = Self("page", "2.0/{bu}/page/{uid}", ["isPublished", "previewDate"])
     /// The landing page of a product.
     public static let landingPage = Self(
@@ -376,7 +376,7 @@ extension CatalogueService {
         ["userId", "isPublished", "previewDate"],
         paging: .unsized
     )
-    /// The show of a section and its medias.
+    /// The show of a section with its medias.
     public static let sectionShowAndMedias = Self(
         "sectionShowAndMedias",
         "2.0/{bu}/section/mediaSectionWithShow/{uid}",
@@ -401,7 +401,7 @@ extension CatalogueService {
         "2.0/mediaList/mostClicked/byTopicUrn/{urn}",
         paging: .pages
     )
-    /// What is needed to play a media: chapters with segments, or standalone ones alone.
+    /// The composition for playing a media: chapters with segments, or only standalone ones.
     public static let mediaComposition = Self("mediaComposition", "2.1/mediaComposition/byUrn/{urn}", ["onlyChapters"])
     /// A show.
     public static let show = Self("show", "2.0/show/byUrn/{urn}")
@@ -434,7 +434,7 @@ extension CatalogueService {
         paging: .pages
     )
 
-    /// The services of today.
+    /// The current services.
     public static let today: [CatalogueService] = [
         .tvChannels,
         .tvChannel,

@@ -1,38 +1,38 @@
 public import Lade
 
-/// A service of the catalogue: where it is, what it takes, which business units have it.
+/// A service of the catalogue: its path, its parameters, and the business units that offer it.
 ///
-/// The functions of ``Catalogue`` are the typed way to call one; this is for lists of them, and for tools.
+/// The functions of ``Catalogue`` are the typed way to call a service; this type is for tools that list services.
 public struct CatalogueService: Sendable, Hashable {
-    /// How the answers of a service come in pages.
+    /// How a service divides its responses into pages.
     public enum Paging: Sendable, Hashable {
-        /// Whole.
+        /// In a single response.
         case none
         /// In pages of 1 to 100 items.
         case pages
-        /// In pages, or all at once.
+        /// In pages, or in a single response.
         case unlimited
         /// In pages whose size the service chooses.
         case unsized
-        /// In pages that are cut from a list of URNs before it is sent.
+        /// In pages made by dividing a list of URNs before it is sent.
         case urns
 
         var isSized: Bool { self == .pages || self == .unlimited }
     }
 
-    /// The name, which is that of a function of ``Catalogue``.
+    /// The name, which is also that of a function of ``Catalogue``.
     public let name: String
-    /// The path below `integrationlayer/`, with its variables in braces; `bu` is the business unit.
+    /// The path below `integrationlayer/`, with variables in braces; `bu` is the business unit.
     public let path: String
-    /// The query items that it knows, in order; those with a value always have it.
+    /// The supported query items, in order; an item with a value always has that value.
     public let query: [String]
-    /// How its answers come in pages.
+    /// How responses are divided into pages.
     public let paging: Paging
-    /// The business units that have it; all of them for a service whose path has no business unit.
+    /// The business units that offer the service; all of them for a service without one in its path.
     public let units: Set<BusinessUnit>
-    /// GET, or POST for what is counted.
+    /// The method: POST for services that count, otherwise GET.
     public let method: Method
-    /// Whether the service is one of the first generation, which today's services have replaced.
+    /// Whether the service belongs to the first generation, which current services have replaced.
     public let isSeedEra: Bool
 
     init(
@@ -53,18 +53,18 @@ public struct CatalogueService: Sendable, Hashable {
         self.isSeedEra = isSeedEra
     }
 
-    /// Whether a business unit has it.
+    /// Whether a business unit offers the service.
     public func isAvailable(for unit: BusinessUnit) -> Bool { units.contains(unit) }
 
-    /// Whether its path has a business unit.
+    /// Whether the path contains a business unit.
     public var needsBusinessUnit: Bool { path.contains("{bu}") }
 
-    /// The names of the variables in its path, except the business unit.
+    /// The names of the path's variables, except the business unit.
     public var variables: [String] {
         path.split(separator: "{").dropFirst().map { String($0.prefix { $0 != "}" }) }.filter { $0 != "bu" }
     }
 
-    /// The path with its values in place, each one component.
+    /// The path with each variable replaced by a single component.
     func path(_ values: [String: String]) throws(CatalogueError) -> String {
         var result = "integrationlayer/"
         for (index, part) in path.split(separator: "{", omittingEmptySubsequences: false).enumerated() {
@@ -77,7 +77,7 @@ public struct CatalogueService: Sendable, Hashable {
             guard !value.isEmpty, value != ".", value != ".." else {
                 throw .invalidIdentifier(name: name, value)
             }
-            // What is counted has a path of its own making, of one or two components.
+            // This part of the path has one or two components and is already encoded.
             result += name == "endpoint" ? value : value.pathComponentEncoded
             result += part.dropFirst(name.count + 1)
         }
@@ -91,7 +91,7 @@ extension CatalogueService: CustomStringConvertible {
 }
 
 extension StringProtocol {
-    /// The text as one component of a path: what separates components, begins a query, or is not ASCII is encoded.
+    /// The text as one path component, with separators, query delimiters and non-ASCII characters encoded.
     var pathComponentEncoded: String { encoded(keeping: ":@,;=+$!*'()&") }
 
     /// The text as the value of a query item.

@@ -1,10 +1,10 @@
-/// Whose radio livestreams are wanted.
+/// The providers of radio livestreams to include.
 public enum ContentProviders: Sendable, Hashable, CaseIterable {
-    /// Those of the broadcaster.
+    /// The broadcaster itself.
     case `default`
-    /// Those of others, too.
+    /// The broadcaster and all other providers.
     case all
-    /// Those of Swiss Satellite Radio alone.
+    /// Swiss Satellite Radio only.
     case swissSatelliteRadio
 
     var items: [String: String] {
@@ -16,9 +16,9 @@ public enum ContentProviders: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Which videos of the live centre are wanted.
+/// The kinds of live centre videos to include.
 public enum ContentTypeFilter: String, Sendable, Hashable, CaseIterable {
-    /// All.
+    /// All videos.
     case none = ""
     /// Scheduled livestreams.
     case scheduledLivestream = "scheduled_livestream"
@@ -28,13 +28,13 @@ public enum ContentTypeFilter: String, Sendable, Hashable, CaseIterable {
     var item: String? { self == .none ? nil : rawValue }
 }
 
-/// Which medias of some shows are wanted.
+/// The medias of shows to include.
 public enum MediaFilter: Sendable, Hashable, CaseIterable {
-    /// All.
+    /// All medias.
     case none
     /// Episodes.
     case episodesOnly
-    /// All but episodes.
+    /// All medias except episodes.
     case episodesExcluded
 
     var item: String? {
@@ -46,9 +46,9 @@ public enum MediaFilter: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Which scheduled livestreams are wanted.
+/// The scheduled livestreams to include.
 public enum ScheduledLivestreamEventType: String, Sendable, Hashable, CaseIterable {
-    /// All.
+    /// All livestreams.
     case all
     /// News.
     case news
@@ -58,15 +58,15 @@ public enum ScheduledLivestreamEventType: String, Sendable, Hashable, CaseIterab
     var item: String? { self == .all ? nil : rawValue }
 }
 
-/// An application that editors put pages together for.
+/// An application with its own editorial pages.
 public struct Product: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The name, as addresses have it.
+    /// The name in addresses.
     public let name: String
 
-    /// Makes a product of its name.
+    /// Makes a product from its name.
     public init(_ name: String) { self.name = name }
 
-    /// Makes a product of its name.
+    /// Makes a product from its name.
     public init(stringLiteral name: String) { self.name = name }
 
     /// The name.

@@ -1,72 +1,72 @@
-/// What a search for medias is narrowed to, and how its results are sorted.
+/// The filters and the order of a search for medias.
 public struct MediaSearchSettings: Sendable, Hashable {
     /// How words are matched.
     public struct MatchingOptions: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: Int
 
-        /// Makes options of bits.
+        /// Makes options from bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Any of the words is enough; all must match by default.
+        /// Any word may match; by default all words must match.
         public static let any = MatchingOptions(rawValue: 1)
-        /// Words must match exactly; similar ones match by default.
+        /// Words must match exactly; by default similar words match.
         public static let exact = MatchingOptions(rawValue: 2)
     }
 
-    /// What results are sorted by.
+    /// The criterion for sorting results.
     public enum SortCriterion: String, Sendable, Hashable, CaseIterable {
-        /// How well they match.
+        /// The relevance of the match.
         case `default`
-        /// Their date.
+        /// The date.
         case date
     }
 
-    /// In which direction results are sorted.
+    /// The direction for sorting results.
     public enum SortDirection: String, Sendable, Hashable, CaseIterable {
-        /// The best or latest first.
+        /// The best or latest results first.
         case descending = "desc"
-        /// The worst or earliest first.
+        /// The worst or earliest results first.
         case ascending = "asc"
     }
 
-    /// Whether the answer says how many results further restrictions would leave; it does by default.
+    /// Whether the response contains the number of results for further filters; true by default.
     public var aggregationsEnabled = true
-    /// Whether the answer says what else to search for; not by default.
+    /// Whether the response contains alternative queries; false by default.
     public var suggestionsEnabled = false
-    /// How words are matched; all of them, or similar ones, by default.
+    /// How words are matched; by default all words, and similar ones.
     public var matchingOptions: MatchingOptions = []
     /// The shows that medias belong to; any by default.
     public var showURNs: Set<String> = []
     /// The topics that medias belong to; any by default.
     public var topicURNs: Set<String> = []
-    /// The media type; `none`, the default, for any.
+    /// The media type; `none` by default, for any.
     public var mediaType = MediaType.none
-    /// Whether there must be subtitles.
+    /// Whether results must have subtitles.
     public var subtitlesAvailable = false
-    /// Whether there must be a download.
+    /// Whether results must have a download.
     public var downloadAvailable = false
-    /// Whether medias must play abroad.
+    /// Whether results must be playable abroad.
     public var playableAbroad = false
-    /// The least quality; `none`, the default, for any.
+    /// The minimum quality; `none` by default, for any.
     public var quality = Quality.none
-    /// The least duration in minutes.
+    /// The minimum duration in minutes.
     public var minimumDurationInMinutes: Double?
-    /// The longest duration in minutes.
+    /// The maximum duration in minutes.
     public var maximumDurationInMinutes: Double?
     /// The first day of publication.
     public var fromDay: Day?
     /// The last day of publication.
     public var toDay: Day?
-    /// What results are sorted by.
+    /// The criterion for sorting results.
     public var sortCriterion = SortCriterion.default
-    /// In which direction results are sorted.
+    /// The direction for sorting results.
     public var sortDirection = SortDirection.descending
 
     /// Makes the default settings.
     public init() {}
 
-    /// The query items that the settings are sent as, in order.
+    /// The query items for the settings, in order.
     public var queryItems: [(name: String, value: String)] {
         let items: [(String, String?)] = [
             ("includeAggregations", String(aggregationsEnabled)),
@@ -79,7 +79,7 @@ public struct MediaSearchSettings: Sendable, Hashable {
             ("subtitlesAvailable", subtitlesAvailable ? "true" : nil),
             ("downloadAvailable", downloadAvailable ? "true" : nil),
             ("playableAbroad", playableAbroad ? "true" : nil),
-            // The service has no third quality.
+            // The service does not support a third quality.
             ("quality", quality == .none ? nil : quality == .sd ? "sd" : "hd"),
             ("durationFromInMinutes", minimumDurationInMinutes.map(Self.text)),
             ("durationToInMinutes", maximumDurationInMinutes.map(Self.text)),
@@ -91,22 +91,23 @@ public struct MediaSearchSettings: Sendable, Hashable {
         return items.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// A number without superfluous decimals.
+    /// A number without trailing zeros.
     private static func text(_ number: Double) -> String {
         Int(exactly: number).map(String.init) ?? String(number)
     }
 }
 
 extension Catalogue {
-    /// The URNs of the medias that match a query, and settings.
+    /// The URNs of the medias that match a query and settings.
     ///
     /// - Parameters:
-    ///   - unit: The business unit; swissinfo knows no settings.
-    ///   - query: What to search for; nil to browse by settings alone.
-    ///   - settings: What results are narrowed to; nil for nothing, which includes aggregations.
-    /// - Returns: The pages, of URNs alone: the service's results are incomplete. Load the medias by ``medias(urns:)``.
-    /// - Throws: ``CatalogueError/emptyQuery`` for a query of blanks; ``CatalogueError/malformedURN(_:)`` and
-    ///   ``CatalogueError/dayOutOfRange(_:)`` for such settings.
+    ///   - unit: The business unit; swissinfo does not support settings.
+    ///   - query: The query; nil to use only the settings.
+    ///   - settings: The filters; nil for none, which includes aggregations.
+    /// - Returns: Pages of URNs only, because the service's results are incomplete. Load the medias with
+    ///   ``medias(urns:)``.
+    /// - Throws: ``CatalogueError/emptyQuery`` for a blank query; ``CatalogueError/malformedURN(_:)`` and
+    ///   ``CatalogueError/dayOutOfRange(_:)`` for invalid settings.
     public func mediaSearch(
         _ unit: BusinessUnit,
         matching query: String?,
@@ -124,10 +125,10 @@ extension Catalogue {
         return try pages(.mediaSearchWithSettings, unit, values)
     }
 
-    /// The URNs of the shows of a transmission that match a query.
+    /// The URNs of the shows with a transmission that match a query.
     ///
-    /// - Throws: ``CatalogueError/nothingChosen(name:)`` for a transmission that shows cannot be searched by; ``none``
-    ///   stands for any.
+    /// - Throws: ``CatalogueError/nothingChosen(name:)`` for a transmission that the search does not support; `none`
+    ///   means any.
     public func showSearch(
         _ unit: BusinessUnit,
         matching query: String,
@@ -141,7 +142,7 @@ extension Catalogue {
         }
     }
 
-    /// The most searched shows of a transmission, from services that do not answer any more.
+    /// The most searched shows with a transmission, from services that no longer respond.
     public func mostSearchedShows(
         _ unit: BusinessUnit,
         transmission: Transmission
@@ -154,15 +155,15 @@ extension Catalogue {
         }
     }
 
-    /// The latest videos with all of some tags.
+    /// The latest videos with all of the given tags.
     ///
     /// - Parameters:
     ///   - unit: The business unit.
-    ///   - tags: The tags that videos must have.
-    ///   - excludedTags: The tags that videos must not have.
-    ///   - excludesFullLength: Whether full episodes are left out; not by default.
+    ///   - tags: The tags that results must have.
+    ///   - excludedTags: The tags that results must not have.
+    ///   - excludesFullLength: Whether full episodes are excluded; false by default.
     /// - Returns: The pages.
-    /// - Throws: ``CatalogueError/invalidIdentifier(name:_:)`` for a tag that is empty or has a comma.
+    /// - Throws: ``CatalogueError/invalidIdentifier(name:_:)`` for a tag that is empty or contains a comma.
     public func videosWithTags(
         _ unit: BusinessUnit,
         _ tags: [String],

@@ -1,19 +1,19 @@
 import Lade
 
-/// How many items a page of the catalogue may have.
+/// The number of items on a page of the catalogue.
 public enum PageSize {
-    /// What is asked for unless the caller says otherwise.
+    /// The default size.
     public static let `default` = 10
-    /// The most that the service delivers; what is asked for beyond is sent as this.
+    /// The maximum that the service delivers; a larger size is sent as this number.
     public static let maximum = 100
-    /// All items on one page, from the services that allow it; sent as `unlimited`.
+    /// All items on one page, for services that support it; sent as `unlimited`.
     public static let unlimited = Int.max
-    /// The most URNs that the service takes at a time.
+    /// The maximum number of URNs in one request.
     public static let maximumURNs = 50
 
-    /// Checks a size that a caller asks for.
+    /// Validates a requested size.
     ///
-    /// - Throws: ``CatalogueError/pageSize(_:allowed:)`` for anything but 1 to 100 and ``unlimited``.
+    /// - Throws: ``CatalogueError/pageSize(_:allowed:)`` for any value other than 1 to 100 and ``unlimited``.
     static func validate(_ size: Int) throws(CatalogueError) {
         guard (1...maximum).contains(size) || size == unlimited else { throw .pageSize(size, allowed: 1...maximum) }
     }

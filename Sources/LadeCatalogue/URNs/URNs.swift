@@ -1,19 +1,19 @@
-/// A name of something in the catalogue, taken apart.
+/// The components of a URN in the catalogue.
 ///
-/// Services take URNs as texts, and need none of this. URNs are equal when their texts are.
+/// Services accept URNs as texts and do not need this type. URNs are equal when their texts are.
 public protocol CatalogueURN: Sendable, Hashable, CustomStringConvertible {
-    /// The text, as it was written.
+    /// The text, unchanged.
     var text: String { get }
     /// The broadcaster.
     var vendor: Vendor { get }
-    /// The identifier, in the case it was written in.
+    /// The identifier, in its original letter case.
     var uid: String { get }
-    /// Takes a text apart; nil when it does not have the form.
+    /// Parses a text; nil when it is not a URN of this kind.
     init?(_ text: String)
 }
 
 extension CatalogueURN {
-    /// The text, as it was written.
+    /// The text, unchanged.
     public var description: String { text }
     /// Whether the texts are equal.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.text == rhs.text }
@@ -21,29 +21,29 @@ extension CatalogueURN {
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
-/// The name of a video or an audio.
+/// The URN of a video or an audio.
 ///
-/// `urn:rts:video:100001`, `urn:swisstxt:video:srf:1`, and for livestreams a word between vendor and type as in
-/// `urn:rts:livestream:video:1`.
+/// Examples are `urn:rts:video:100001` and `urn:swisstxt:video:srf:1`. The URN of a livestream has a word between
+/// vendor and type, as in `urn:rts:livestream:video:1`.
 public struct MediaURN: CatalogueURN {
-    /// The text, as it was written.
+    /// The text, unchanged.
     public let text: String
     /// The broadcaster.
     public let vendor: Vendor
-    /// Video or audio.
+    /// The media type, video or audio.
     public let mediaType: MediaType
-    /// The identifier, in the case it was written in.
+    /// The identifier, in its original letter case.
     public let uid: String
-    /// Whether it is an event of the live centre, which Swiss TXT delivers.
+    /// Whether the media is an event of the live centre, delivered by Swiss TXT.
     public let isLiveCenterEvent: Bool
 
-    /// Takes a text apart; nil when it does not have the form.
+    /// Parses a text; nil when it is not a URN of this kind.
     public init?(_ text: String) {
         guard var parts = text.urnParts else { return nil }
         let isEvent = parts.first == "swisstxt"
         if isEvent {
             guard parts.count == 4 else { return nil }
-            // The vendor comes after the type.
+            // The vendor follows the type.
             parts = [parts[2], parts[1], parts[3]]
         } else if parts.count > 1, ["ssatr", "livestream", "scheduled_livestream"].contains(parts[1]) {
             guard parts.count == 4 else { return nil }
@@ -60,18 +60,18 @@ public struct MediaURN: CatalogueURN {
     }
 }
 
-/// The name of a show, as `urn:rts:show:tv:1`.
+/// The URN of a show, such as `urn:rts:show:tv:1`.
 public struct ShowURN: CatalogueURN {
-    /// The text, as it was written.
+    /// The text, unchanged.
     public let text: String
     /// The broadcaster.
     public let vendor: Vendor
-    /// How it is broadcast.
+    /// The way of broadcasting.
     public let transmission: Transmission
-    /// The identifier, in the case it was written in.
+    /// The identifier, in its original letter case.
     public let uid: String
 
-    /// Takes a text apart; nil when it does not have the form.
+    /// Parses a text; nil when it is not a URN of this kind.
     public init?(_ text: String) {
         guard let parts = TransmissionURNParts(text, "show") else { return nil }
         self.text = text
@@ -79,18 +79,18 @@ public struct ShowURN: CatalogueURN {
     }
 }
 
-/// The name of a topic, as `urn:rts:topic:tv:1`.
+/// The URN of a topic, such as `urn:rts:topic:tv:1`.
 public struct TopicURN: CatalogueURN {
-    /// The text, as it was written.
+    /// The text, unchanged.
     public let text: String
     /// The broadcaster.
     public let vendor: Vendor
-    /// How it is broadcast.
+    /// The way of broadcasting.
     public let transmission: Transmission
-    /// The identifier, in the case it was written in.
+    /// The identifier, in its original letter case.
     public let uid: String
 
-    /// Takes a text apart; nil when it does not have the form.
+    /// Parses a text; nil when it is not a URN of this kind.
     public init?(_ text: String) {
         guard let parts = TransmissionURNParts(text, "topic") else { return nil }
         self.text = text
@@ -98,20 +98,20 @@ public struct TopicURN: CatalogueURN {
     }
 }
 
-/// The name of a module, as `urn:rts:module:event:1`, or of one of its sections, as `urn:rts:module:event:1:2`.
+/// The URN of a module, such as `urn:rts:module:event:1`, or of its section, such as `urn:rts:module:event:1:2`.
 public struct ModuleURN: CatalogueURN {
-    /// The text, as it was written.
+    /// The text, unchanged.
     public let text: String
     /// The broadcaster.
     public let vendor: Vendor
     /// The kind of module.
     public let moduleType: ModuleType
-    /// The identifier, in the case it was written in.
+    /// The identifier, in its original letter case.
     public let uid: String
     /// The identifier of the section; nil for the module itself.
     public let sectionUid: String?
 
-    /// Takes a text apart; nil when it does not have the form.
+    /// Parses a text; nil when it is not a URN of this kind.
     public init?(_ text: String) {
         guard let parts = text.urnParts, parts.count == 4 || parts.count == 5,
             let vendor = Vendor(urnVendor: parts[0]), parts[1].lowercased() == "module",
@@ -151,7 +151,7 @@ extension String {
 }
 
 extension Vendor {
-    /// The vendor of a URN; Swiss satellite radio is a word between others there, and no vendor.
+    /// Makes a vendor from a part of a URN; nil for Swiss satellite radio, which is not a vendor there.
     fileprivate init?(urnVendor part: Substring) {
         self.init(urnPart: part)
         guard self != .ssatr else { return nil }
@@ -159,7 +159,7 @@ extension Vendor {
 }
 
 extension CatalogueWord {
-    /// The word of a URN, in any letter case; nil for an unknown one.
+    /// Makes a word from a part of a URN, in any letter case; nil for an unknown one.
     fileprivate init?(urnPart: Substring) {
         guard !urnPart.isEmpty, let word = Self(rawValue: urnPart.uppercased()) else { return nil }
         self = word

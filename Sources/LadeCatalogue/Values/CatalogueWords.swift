@@ -1,29 +1,29 @@
-/// A word of the catalogue, one of a known list.
+/// A word from a fixed list of the catalogue.
 ///
-/// Raw values are the words of the service. A word that is not in the list is the ``fallback``.
+/// The raw values are the service's words. A word that is not in the list becomes the ``fallback``.
 public protocol CatalogueWord: RawRepresentable<String>, Decodable, Sendable, Hashable, CaseIterable {
-    /// What stands for a missing word.
+    /// The value for a missing word.
     static var none: Self { get }
-    /// What stands for a word that is not in the list.
+    /// The value for a word that is not in the list.
     static var fallback: Self { get }
 }
 
 extension CatalogueWord {
-    /// What stands for a word that is not in the list: nothing.
+    /// The value for a word that is not in the list.
     public static var fallback: Self { .none }
 
     /// Decodes a word.
     ///
-    /// - Throws: `DecodingError` for anything but a text.
+    /// - Throws: `DecodingError` for a value that is not a text.
     public init(from decoder: any Decoder) throws {
         let word = try decoder.singleValueContainer().decode(String.self)
         self = word.isEmpty ? .fallback : Self(rawValue: word) ?? .fallback
     }
 }
 
-/// How audio is encoded.
+/// The codec of audio.
 public enum AudioCodec: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `AAC`.
     case aac = "AAC"
@@ -38,13 +38,13 @@ public enum AudioCodec: String, CatalogueWord {
     /// `UNKNOWN`, and every word that is not in the list.
     case unknown = "UNKNOWN"
 
-    /// What stands for a word that is not in the list.
+    /// The value for a word that is not in the list.
     public static var fallback: Self { .unknown }
 }
 
-/// Why something cannot be played.
+/// The reason why something cannot be played.
 public enum BlockingReason: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `GEOBLOCK`.
     case geoblocking = "GEOBLOCK"
@@ -67,13 +67,13 @@ public enum BlockingReason: String, CatalogueWord {
     /// `UNKNOWN`, and every word that is not in the list.
     case unknown = "UNKNOWN"
 
-    /// What stands for a word that is not in the list.
+    /// The value for a word that is not in the list.
     public static var fallback: Self { .unknown }
 }
 
-/// What a link of a section leads to.
+/// The kind of a section's destination.
 public enum EditorialLinkType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `DETAIL_PAGE`.
     case detailPage = "DETAIL_PAGE"
@@ -81,9 +81,9 @@ public enum EditorialLinkType: String, CatalogueWord {
     case microPage = "MICRO_PAGE"
 }
 
-/// What an editorial page is for.
+/// The kind of an editorial page.
 public enum EditorialPageType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `LANDING_PAGE`.
     case landing = "LANDING_PAGE"
@@ -97,9 +97,9 @@ public enum EditorialPageType: String, CatalogueWord {
     case micro = "MICRO_PAGE"
 }
 
-/// How a section arranges its content.
+/// The presentation of a section's content.
 public enum EditorialPresentationType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `Swimlane`.
     case swimlane = "Swimlane"
@@ -141,9 +141,9 @@ public enum EditorialPresentationType: String, CatalogueWord {
     case trendingShowsByTopic = "TrendingShowsByTopic"
 }
 
-/// What a section holds.
+/// The kind of a section's content.
 public enum EditorialSectionType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `MediaSection`.
     case medias = "MediaSection"
@@ -157,7 +157,7 @@ public enum EditorialSectionType: String, CatalogueWord {
 
 /// The kind of medias that a section holds.
 public enum EditorialMediaType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `AUDIO`.
     case audio = "AUDIO"
@@ -165,9 +165,9 @@ public enum EditorialMediaType: String, CatalogueWord {
     case video = "VIDEO"
 }
 
-/// What kind of content a media is.
+/// The kind of a media's content.
 public enum ContentType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `EPISODE`.
     case episode = "EPISODE"
@@ -183,9 +183,9 @@ public enum ContentType: String, CatalogueWord {
     case scheduledLivestream = "SCHEDULED_LIVESTREAM"
 }
 
-/// A system for protecting streams.
+/// A digital rights management system.
 public enum DRMType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `FAIRPLAY`.
     case fairPlay = "FAIRPLAY"
@@ -195,9 +195,9 @@ public enum DRMType: String, CatalogueWord {
     case playReady = "PLAYREADY"
 }
 
-/// How a stream is packed.
+/// The container format of a stream.
 public enum MediaContainer: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `MP4`.
     case mp4 = "MP4"
@@ -206,13 +206,13 @@ public enum MediaContainer: String, CatalogueWord {
     /// `UNKNOWN`, and every word that is not in the list.
     case unknown = "UNKNOWN"
 
-    /// What stands for a word that is not in the list.
+    /// The value for a word that is not in the list.
     public static var fallback: Self { .unknown }
 }
 
-/// Video or audio.
+/// The type of a media.
 public enum MediaType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `VIDEO`.
     case video = "VIDEO"
@@ -222,15 +222,15 @@ public enum MediaType: String, CatalogueWord {
 
 /// The kind of a module.
 public enum ModuleType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `EVENT`.
     case event = "EVENT"
 }
 
-/// How a video is shown.
+/// The presentation of a video.
 public enum Presentation: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `DEFAULT`.
     case `default` = "DEFAULT"
@@ -240,7 +240,7 @@ public enum Presentation: String, CatalogueWord {
 
 /// The quality of a stream, in ascending order.
 public enum Quality: String, CatalogueWord, Comparable {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `SD`.
     case sd = "SD"
@@ -256,9 +256,9 @@ public enum Quality: String, CatalogueWord, Comparable {
     }
 }
 
-/// What is counted.
+/// The kind of a count.
 public enum SocialCountType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `srgView`.
     case view = "srgView"
@@ -274,9 +274,9 @@ public enum SocialCountType: String, CatalogueWord {
     case whatsApp = "whatsAppShare"
 }
 
-/// What put a media on a list.
+/// The reason why a media is on a list.
 public enum MediaSource: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `EDITOR`.
     case editor = "EDITOR"
@@ -286,9 +286,9 @@ public enum MediaSource: String, CatalogueWord {
     case recommendation = "RECOMMENDATION"
 }
 
-/// How a stream is delivered.
+/// The streaming method of a resource.
 public enum StreamingMethod: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `PROGRESSIVE`.
     case progressive = "PROGRESSIVE"
@@ -309,13 +309,13 @@ public enum StreamingMethod: String, CatalogueWord {
     /// `UNKNOWN`, and every word that is not in the list.
     case unknown = "UNKNOWN"
 
-    /// What stands for a word that is not in the list.
+    /// The value for a word that is not in the list.
     public static var fallback: Self { .unknown }
 }
 
-/// The format of a file with subtitles.
+/// The format of a subtitle file.
 public enum SubtitleFormat: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `TTML`.
     case ttml = "TTML"
@@ -323,17 +323,17 @@ public enum SubtitleFormat: String, CatalogueWord {
     case vtt = "VTT"
 }
 
-/// The token that the address of a stream needs.
+/// The kind of token that a stream's address needs.
 public enum TokenType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `AKAMAI`.
     case akamai = "AKAMAI"
 }
 
-/// How something is broadcast.
+/// The way of broadcasting.
 public enum Transmission: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `TV`.
     case tv = "TV"
@@ -344,13 +344,13 @@ public enum Transmission: String, CatalogueWord {
     /// `UNKNOWN`, and every word that is not in the list.
     case unknown = "UNKNOWN"
 
-    /// What stands for a word that is not in the list.
+    /// The value for a word that is not in the list.
     public static var fallback: Self { .unknown }
 }
 
-/// Where an audio track or subtitles are found.
+/// The source of an audio track or subtitles.
 public enum VariantSource: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `EXTERNAL`.
     case external = "EXTERNAL"
@@ -362,9 +362,9 @@ public enum VariantSource: String, CatalogueWord {
     case dash = "DASH"
 }
 
-/// What an audio track or subtitles are made for.
+/// The purpose of an audio track or subtitles.
 public enum VariantType: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `AUDIO_DESCRIPTION`.
     case audioDescription = "AUDIO_DESCRIPTION"
@@ -374,7 +374,7 @@ public enum VariantType: String, CatalogueWord {
 
 /// A broadcaster.
 public enum Vendor: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `RSI`.
     case rsi = "RSI"
@@ -394,9 +394,9 @@ public enum Vendor: String, CatalogueWord {
     case ssatr = "SSATR"
 }
 
-/// How video is encoded.
+/// The codec of video.
 public enum VideoCodec: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `H264`.
     case h264 = "H264"
@@ -409,13 +409,13 @@ public enum VideoCodec: String, CatalogueWord {
     /// `UNKNOWN`, and every word that is not in the list.
     case unknown = "UNKNOWN"
 
-    /// What stands for a word that is not in the list.
+    /// The value for a word that is not in the list.
     public static var fallback: Self { .unknown }
 }
 
 /// A warning for young people.
 public enum YouthProtectionColor: String, CatalogueWord {
-    /// Nothing was said.
+    /// No value.
     case none = ""
     /// `YELLOW`.
     case yellow = "YELLOW"

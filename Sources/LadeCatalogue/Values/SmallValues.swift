@@ -1,9 +1,9 @@
-/// Width by height.
+/// An aspect ratio.
 public struct AspectRatio: Sendable, Hashable, Decodable {
     /// Width divided by height; −1 when it is undefined.
     public let value: Double
 
-    /// No ratio.
+    /// The undefined ratio.
     public static let undefined = AspectRatio(value: -1)
 
     /// Whether there is a ratio.
@@ -13,7 +13,7 @@ public struct AspectRatio: Sendable, Hashable, Decodable {
         self.value = value
     }
 
-    /// Makes a ratio of a text as `16:9`; anything else is undefined.
+    /// Makes a ratio from a text such as `16:9`; any other text is undefined.
     public init(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Double($0) }
         guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0,
@@ -28,11 +28,11 @@ public struct AspectRatio: Sendable, Hashable, Decodable {
 
 /// An opaque colour.
 public struct RGBColor: Sendable, Hashable, Decodable {
-    /// The red part, from 0 to 255.
+    /// The red component, from 0 to 255.
     public var red: UInt8
-    /// The green part, from 0 to 255.
+    /// The green component, from 0 to 255.
     public var green: UInt8
-    /// The blue part, from 0 to 255.
+    /// The blue component, from 0 to 255.
     public var blue: UInt8
 
     /// Black.
@@ -45,10 +45,10 @@ public struct RGBColor: Sendable, Hashable, Decodable {
         self.blue = blue
     }
 
-    /// Makes a colour of hexadecimal digits, with or without `#`.
+    /// Makes a colour from hexadecimal digits, with or without `#`.
     ///
-    /// Three digits are the short form of six: `#1AF` is `#11AAFF`. Of more than six the last six count. What is no
-    /// number is black.
+    /// Three digits are short for six: `#1AF` is `#11AAFF`. Of more than six digits the last six count. A text that is
+    /// not a number is black.
     public init(hex: String) {
         var digits = hex.hasPrefix("#") ? String(hex.dropFirst()) : hex
         if digits.utf8.count == 3 { digits = digits.map { "\($0)\($0)" }.joined() }
@@ -71,24 +71,24 @@ public struct RGBColor: Sendable, Hashable, Decodable {
     }
 }
 
-/// The part of an image that matters, which scaling and cutting keep in sight.
+/// The most important point of an image, which scaling and cropping keep visible.
 ///
 /// Focal points are equal when both percentages are.
 public struct FocalPoint: CatalogueModel {
-    /// From the left edge in percent; from `percentageX`.
+    /// The distance from the left edge in percent; from `percentageX`.
     var percentageX = 0.0
-    /// From the top in percent; from `percentageY`.
+    /// The distance from the top in percent; from `percentageY`.
     var percentageY = 0.0
 
-    /// Makes a point of its relative position.
+    /// Makes a point from a relative position.
     public init(relativeWidth: Double, relativeHeight: Double) {
         percentageX = relativeWidth * 100
         percentageY = (1 - relativeHeight) * 100
     }
 
-    /// From the leading edge, from 0 to 1; from `percentageX`.
+    /// The position from the leading edge, from 0 to 1; from `percentageX`.
     public var relativeWidth: Double { percentageX / 100 }
-    /// From the bottom, from 0 to 1; from `percentageY`, which counts from the top.
+    /// The position from the bottom, from 0 to 1; from `percentageY`, which is measured from the top.
     public var relativeHeight: Double { 1 - percentageY / 100 }
 
     enum CodingKeys: String, JSONKey {
@@ -96,10 +96,10 @@ public struct FocalPoint: CatalogueModel {
     }
 }
 
-/// Whether a part of a media is listed.
+/// Whether a part of a media appears in lists.
 enum Displayable: Sendable, Hashable, Decodable {
     case absent, yes, no
 
-    /// Whether it stays out of lists; not without a word about it.
+    /// Whether the part is hidden from lists; false without a value.
     var isHidden: Bool { self == .no }
 }

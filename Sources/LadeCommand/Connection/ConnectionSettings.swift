@@ -1,10 +1,10 @@
 import Lade
 
-/// How the server is reached: time-outs, proxy, trust, versions.
+/// How to reach the server: time-outs, proxy, trust and HTTP versions.
 ///
-/// Every command that fetches something has these options.
+/// Every command that makes requests has these options.
 struct ConnectionSettings: Sendable {
-    /// A key that a host must have.
+    /// A public key that a host must present.
     struct Pin: Equatable, Sendable {
         var pattern: String
         var hash: String
@@ -23,7 +23,7 @@ struct ConnectionSettings: Sendable {
     var isInsecure = false
     var decodesContent = true
 
-    /// The options that fill this in.
+    /// The options that set these values.
     static let rows: [OptionRow<ConnectionSettings>] = [
         .duration("max-time", letter: "m", .connection, "How long it may take as a whole: 30s, 500ms, 2m") {
             $0.timeouts.whole = $1
@@ -131,7 +131,7 @@ struct ConnectionSettings: Sendable {
         ) { $0.decodesContent = false },
     ]
 
-    /// Checks what only the whole of the arguments can tell.
+    /// Checks rules that involve several options.
     func validate() throws(CommandError) {
         if keyFile != nil, certificateFile == nil {
             throw .usage("--key without --cert", advice: "Give the certificate that the key belongs to.")
@@ -144,16 +144,16 @@ struct ConnectionSettings: Sendable {
         }
     }
 
-    /// Puts into a request what is the request's to say.
+    /// Applies the settings that belong to a request.
     func apply(to request: inout Request) {
         request.timeouts = timeouts
         request.destination = destination
         request.version = version
     }
 
-    /// What the transport is made with.
+    /// The settings for the transport.
     ///
-    /// - Throws: A usage error for a pin that is none.
+    /// - Throws: A usage error for a malformed pin.
     func transportSettings() throws(CommandError) -> TransportSettings {
         var settings = TransportSettings()
         settings.decodesContent = decodesContent
@@ -201,7 +201,7 @@ extension ConnectionSettings.Pin {
 }
 
 extension ProxySettings.Proxy {
-    /// Reads `[http|socks5://][USER:PASSWORD@]HOST[:PORT]`; the port is 1080 unless it is given.
+    /// Reads `[http|socks5://][USER:PASSWORD@]HOST[:PORT]`; the default port is 1080.
     ///
     /// - Throws: A usage error, which does not show the password.
     init(argument text: String) throws(CommandError) {

@@ -5,20 +5,20 @@
 #endif
 import Lade
 
-/// A call as a line that makes the same request with curl; secrets are shown on request alone.
+/// A call as a curl command line that makes the same request; secrets are shown only if requested.
 struct CurlLine {
     private let settings: GetSettings
     private let call: PreparedCall
     private let showsSecrets: Bool
 
-    /// Prepares the line of a call.
+    /// Prepares the command line for a call.
     init(_ settings: GetSettings, _ call: PreparedCall) {
         self.settings = settings
         self.call = call
         showsSecrets = settings.output.showsSecrets
     }
 
-    /// The line, of printable characters alone.
+    /// The command line, in printable characters only.
     var text: String {
         let words = ["curl"] + method + [address] + headers + cookies + body + policy + connection + output
         return words.map(ShellWords.quoted).joined(separator: " ")
@@ -73,7 +73,7 @@ struct CurlLine {
 
     private var usesJSONOption: Bool { !settings.request.json.isEmpty }
 
-    /// Whether the body is given by `--data`, which is of a form unless a field says otherwise.
+    /// Whether the body is given by `--data`, whose content type is that of a form unless a field sets another.
     private var usesData: Bool { settings.request.hasItemBody && !isMultipart }
 
     private var isMultipart: Bool {

@@ -1,6 +1,6 @@
 /// Reads a curl command into the settings of `lade get`.
 enum CurlReader {
-    // What these ask for is the case anyway, or has no meaning here.
+    // These options ask for behaviour that is the default here, or have no meaning here.
     private static let ignored: Set<String> = [
         "no-progress-meter", "progress-bar", "globoff", "no-buffer", "http2", "basic", "path-as-is", "tcp-nodelay",
         "no-keepalive", "styled-output", "compressed-ssh", "ipv4", "ipv6",
@@ -10,9 +10,9 @@ enum CurlReader {
         "form": "form-part", "data-ascii": "data", "max-redirs": "max-redirects",
     ]
 
-    /// Reads a line.
+    /// Reads a command line.
     ///
-    /// - Throws: A usage error for what is no curl command, or what lade has no counterpart for.
+    /// - Throws: A usage error for a text that is not a curl command, and for an option without a counterpart in lade.
     static func read(_ line: String, into settings: inout GetSettings) throws(CommandError) {
         guard let words = ShellWords.words(line) else { throw wrong("a quote has no end") }
         if words.contains(where: { !$0.isQuoted && ["|", "||", "&", "&&", ";", ">", ">>", "<"].contains($0.text) }) {
@@ -61,7 +61,7 @@ enum CurlReader {
             }
             let content = FormPart.Content.text(String(text[text.index(after: equals)...]))
             settings.request.formParts.append(FormPart(String(text[..<equals]), content))
-        // The same name means something else here.
+        // These names have another meaning in lade.
         case "connect-to", "fail-early", "next", "config", "proto": throw unknown("--\(written)")
         default:
             let known = renamed[written] ?? written
@@ -110,7 +110,7 @@ enum CurlReader {
         return value
     }
 
-    /// curl takes an address without a scheme for http.
+    /// Adds `http`, which curl assumes for an address without a scheme.
     private static func withScheme(_ address: String) -> String {
         address.contains("://") ? address : "http://" + address
     }

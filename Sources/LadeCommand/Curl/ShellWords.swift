@@ -1,8 +1,8 @@
 import Lade
 
-/// Words as a POSIX shell reads and writes them.
+/// Splits and quotes words by the rules of a POSIX shell.
 enum ShellWords {
-    /// Splits a line into words, quotes and escapes resolved; nil for a quote without its end.
+    /// Splits a line into words and resolves quotes and escapes; nil when a quote is not closed.
     static func words(_ line: String) -> [(text: String, isQuoted: Bool)]? {
         var words: [(text: String, isQuoted: Bool)] = []
         var word: (text: String, isQuoted: Bool)?
@@ -25,7 +25,7 @@ enum ShellWords {
                 word = ((word?.text ?? "") + text, true)
             case "\\":
                 guard let next = rest.popFirst() else { return nil }
-                // A line end behind it continues the line.
+                // A backslash before a line end continues the line.
                 if !next.isNewline { word = ((word?.text ?? "") + String(next), true) }
             default: word = ((word?.text ?? "") + String(character), word?.isQuoted ?? false)
             }
@@ -78,7 +78,7 @@ enum ShellWords {
         return nil
     }
 
-    /// A text as one word, of printable characters alone.
+    /// Quotes a text as one word, in printable characters only.
     static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || "._-/:=@%+,".utf8.contains(byte)

@@ -7,7 +7,7 @@ import Lade
 import LadeCatalogueServer
 import LadeTesting
 
-/// A harvest of the local catalogue on a bad day, from the first token to the last line compared.
+/// Harvests the local catalogue under injected faults and compares the result with the catalogue.
 struct Demo: Sendable {
     let settings: DemoSettings
     let context: CommandContext
@@ -17,16 +17,16 @@ struct Demo: Sendable {
 
     private var medias: Int { settings.medias ?? (settings.isFast ? 600 : 4_000) }
 
-    /// Runs it.
+    /// Runs the demonstration.
     ///
-    /// - Returns: Success, when everything is there.
+    /// - Returns: Success when the result is complete.
     func run() async throws(CommandError) -> ExitCode {
         let (path, folder) = try destination()
         do throws(CommandError) {
             try await harvest(to: path)
             return .success
         } catch {
-            // What the user did not name goes with the run that failed.
+            // A temporary output file is removed even when the run failed.
             if let folder { try? FileManager.default.removeItem(atPath: folder) }
             throw error
         }
@@ -80,7 +80,7 @@ struct Demo: Sendable {
         options.tokenLifetime = .seconds(settings.isFast ? 3 : 5)
         options.requestsPerSecond = settings.isFast ? 40 : 16
         options.latency = .milliseconds(settings.isFast ? 5 : 25)
-        // Numbers without common factors, so that each comes alone; and none among the first.
+        // The numbers have no common factors, so the faults do not coincide. None of them falls on the first requests.
         options.earlierRequests = 7
         options.faults =
             settings.isFast
@@ -110,17 +110,17 @@ struct Demo: Sendable {
         service.retries.limit = 8
         service.retries.backoff = .fullJitter(base: .milliseconds(100), maximum: .seconds(1))
         service.deadlines.buffered = .seconds(60)
-        // What has not answered by then has stalled.
+        // A response that takes longer has stalled.
         service.deadlines.attempt = .milliseconds(settings.isFast ? 400 : 1_000)
         var marking = HostMarking()
         marking.interval = .seconds(5)
-        // The first address is a port where nobody listens.
+        // The first address is a port that refuses connections.
         let dead = HostAddress("127.0.0.1", port: Int(catalogue.deadAuthority.split(separator: ":").last ?? "") ?? 1)
         let alive = HostAddress("127.0.0.1", port: Int(catalogue.port))
         service.hosts = HostDirectory([Self.host: [dead, alive]], marking: marking)
         return try CommandError.translating { [service] () throws(LoadingError) in
             var service = service
-            // There is one client: nobody else comes back when a pause is over.
+            // There is only one client, so no other client retries when the delay ends.
             var limits = RateLimits()
             limits.releaseSpread = .milliseconds(200)
             service.rateLimiter = try RateLimiter(limits, time: service.time, random: service.random)
@@ -136,7 +136,7 @@ struct Demo: Sendable {
                 clientProof: .basic(Secret(client.secret))
             )
             oauth.allowsInsecureEndpoint = true
-            // Tokens that last for seconds are renewed every few seconds.
+            // A token that lasts for seconds is renewed every few seconds.
             oauth.refresh.limit = 1_000
             var scope = try CredentialScope(address(catalogue))
             scope.allowsInsecure = true
@@ -203,7 +203,7 @@ struct Demo: Sendable {
         return CommandError(what: error.description, advice: "Name another file with --out.", code: .localFile)
     }
 
-    /// Compares every line with what the catalogue has.
+    /// Compares every line of the output with the catalogue.
     private func verify(_ path: String, _ catalogue: LocalCatalogue) throws(CommandError) {
         var count = 0
         var differing = 0

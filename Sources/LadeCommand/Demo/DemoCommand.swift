@@ -2,7 +2,7 @@ import Lade
 import LadeCatalogueServer
 import LadeTesting
 
-/// What `lade demo` was asked for.
+/// The settings of `lade demo`.
 struct DemoSettings: CommandSettings {
     var seed: UInt64 = 1
     var medias: Int?
@@ -40,7 +40,7 @@ struct DemoSettings: CommandSettings {
 }
 
 extension Command {
-    /// `lade demo`: harvests the local catalogue while everything goes wrong.
+    /// `lade demo`: harvests the local catalogue under injected faults.
     static let demo = Command(
         "demo",
         "Show a harvest of a catalogue on this machine, on a bad day",

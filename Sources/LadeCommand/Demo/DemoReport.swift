@@ -1,15 +1,15 @@
 import Lade
 
-/// What a demonstration ends with.
+/// The report at the end of a demonstration.
 struct DemoReport: Sendable {
     var summary: Harvest.Summary
     var time: Duration
     var counts: DemoTally.Counts
-    /// How many requests the catalogue got.
+    /// How many requests the catalogue received.
     var answered: Int
     var path: String
 
-    /// The lines, without the one about the comparison.
+    /// The lines of the report, without the result of the comparison.
     var text: String {
         var text = "\nHarvested  \(summary.items) medias in \(summary.pages) pages, "
         text += "\(ProgressLine.bytes(summary.bytes)), in \(time.shortText), with \(answered) requests\n"
@@ -39,7 +39,7 @@ struct DemoReport: Sendable {
         "\(count) \(count == 1 ? one : many)"
     }
 
-    /// A heading and what belongs under it, two to a line.
+    /// A heading and its entries, two on each line.
     private static func lines(_ heading: String, _ parts: [String]) -> String {
         guard !parts.isEmpty else { return "" }
         var text = ""

@@ -1,6 +1,6 @@
 import Lade
 
-/// What is seen of a demonstration while it runs: lines that stay, and on a terminal a last one that changes.
+/// The output of a running demonstration: permanent lines and, on a terminal, a status line that changes in place.
 final class DemoScreen: Sendable {
     private struct State {
         var progress = PageProgress()
@@ -17,7 +17,7 @@ final class DemoScreen: Sendable {
     private let time: any TimeSource
     private let start: Instant
     private let total: Int
-    /// Whether a line can change in place, and have colours.
+    /// Whether lines can change in place and have colours.
     private let isLive: Bool
     private let usesColour: Bool
     // Guarded by its lock.
@@ -34,7 +34,7 @@ final class DemoScreen: Sendable {
         state = Locked(State(lastShown: start))
     }
 
-    /// Adds a line that stays, with when it happened.
+    /// Adds a permanent line with the time since the start.
     func tell(_ line: String) {
         let at = Self.seconds(start.duration(to: time.now))
         let words = line.escapedForDisplay(limit: 200)
@@ -44,7 +44,7 @@ final class DemoScreen: Sendable {
         talk.write(bar.isEmpty ? text + "\n" : "\r\u{1B}[K\(text)\n\(bar)")
     }
 
-    /// Shows how far it is: the bar on a terminal, a line every tenth of the way elsewhere.
+    /// Shows the progress: a bar on a terminal, otherwise a line for every tenth.
     func show(_ progress: PageProgress) {
         let now = time.now
         let text: String? = state.withLock { state in
@@ -64,7 +64,7 @@ final class DemoScreen: Sendable {
         if let text { talk.write(text) }
     }
 
-    /// Removes the line that changes; nothing is shown after that.
+    /// Removes the status line; nothing is shown afterwards.
     func end() {
         let wasLive = state.withLock { state in
             defer { state.isEnded = true }
@@ -84,7 +84,7 @@ final class DemoScreen: Sendable {
         return "\r\(text)\u{1B}[K"
     }
 
-    /// What the bar says beside itself.
+    /// The text beside the bar.
     static func words(_ progress: PageProgress, of total: Int) -> String {
         let share = min(100, progress.items * 100 / max(total, 1))
         return "\(share) %, \(progress.items) of \(total), \(ProgressLine.bytes(progress.bytes))"
@@ -106,7 +106,7 @@ final class DemoScreen: Sendable {
         return "\u{1B}[\(isGood ? 32 : 33)m\(words)\u{1B}[0m"
     }
 
-    /// Seconds with a tenth, in a column.
+    /// Seconds with one decimal, aligned to a column.
     static func seconds(_ duration: Duration) -> String {
         let tenths = duration.wholeNanoseconds / 100_000_000
         return "\(tenths / 10).\(tenths % 10) s".leftPadded(to: 7)

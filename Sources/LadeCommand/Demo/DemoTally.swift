@@ -1,15 +1,15 @@
 import Lade
 
-/// Counts what a harvest meets and what is done about it, and tells each of them once, in a line.
+/// Counts the faults and waits of a harvest, and reports each as a line.
 final class DemoTally: EventSink {
-    /// What was counted.
+    /// The counts so far.
     struct Counts: Sendable, Equatable {
-        /// What went wrong, by kind, in the order it first came up.
+        /// Faults by kind, in the order of their first occurrence.
         var faults: [(kind: String, count: Int)] = []
         var retries = 0
         var refreshes = 0
         var replays = 0
-        /// Waits that have ended, by kind, in the order they first came up.
+        /// Completed waits by kind, in the order of their first occurrence.
         var waits: [(kind: String, count: Int, time: Duration)] = []
 
         mutating func add(fault kind: String) {
@@ -40,12 +40,12 @@ final class DemoTally: EventSink {
 
     /// Makes a tally.
     ///
-    /// - Parameter tell: Gets a line for everything worth one, on whatever thread it happened; it must not block.
+    /// - Parameter tell: Receives the lines, on the thread of each event; it must not block.
     init(_ tell: @escaping @Sendable (String) -> Void) {
         self.tell = tell
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     var counts: Counts { state.withLock { $0 } }
 
     func record(_ event: Event, of call: Call) {
@@ -98,7 +98,7 @@ final class DemoTally: EventSink {
         }
     }
 
-    /// What a failed exchange is called; nil for what is none of the server's doing.
+    /// The name of the kind of a failed exchange; nil for a failure that the server did not cause.
     private static func kind(of error: LoadingError) -> String? {
         switch error {
         case .cancelled: nil

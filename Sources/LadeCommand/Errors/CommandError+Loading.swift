@@ -1,7 +1,7 @@
 import Lade
 
 extension CommandError {
-    /// Runs a call into the library and says in the command's words what went wrong.
+    /// Runs a call into the library and translates its error into one of the command.
     static func translating<Value>(_ body: () throws(LoadingError) -> Value) throws(CommandError) -> Value {
         do throws(LoadingError) {
             return try body()
@@ -10,9 +10,10 @@ extension CommandError {
         }
     }
 
-    /// What the library found wrong, with what can be done about it and the exit code that scripts see.
+    /// Makes the command's error for an error of the library, with advice and the exit code.
     init(_ error: LoadingError) {
-        // A body that we make ourselves fails with an error of ours, which says more than its wrapping.
+        // A body that the command makes itself fails with the command's own error, which is more precise than the error
+        // around it.
         if case .requestBodyFailed(let cause as CommandError, _) = error {
             self = cause
             return
@@ -21,7 +22,7 @@ extension CommandError {
         self.init(what: error.description, advice: advice, code: code, isQuiet: error.isCancellation)
     }
 
-    /// The one table of what each error means for the user and for scripts (CM-03, CM-04).
+    /// The only table that maps each library error to an exit code and advice.
     private static func consequence(of error: LoadingError) -> (ExitCode, advice: String) {
         switch error {
         case .cancelled: (.interrupted, "")
@@ -101,7 +102,7 @@ extension CommandError {
 }
 
 extension Status {
-    /// The exit code of a call whose final status is this one.
+    /// The exit code for a call with this final status.
     ///
     /// Codes of 600 and more are treated like 5xx (RFC 9110 §15).
     var exitCode: ExitCode {

@@ -1,4 +1,4 @@
-/// How the command ended, for scripts (CM-03).
+/// The exit codes of the program.
 enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     case usage = 1
@@ -17,7 +17,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case localFile = 14
     case interrupted = 130
 
-    /// What the code tells a script, in a few words.
+    /// The meaning of the code in a few words.
     var meaning: String {
         switch self {
         case .success: "success"

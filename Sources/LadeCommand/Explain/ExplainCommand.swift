@@ -1,6 +1,6 @@
 import Lade
 
-/// What `lade explain` was asked for: a call as `lade get` makes it.
+/// The settings of `lade explain`: those of a call of `lade get`.
 struct ExplainSettings: CallSettings {
     var request = RequestSettings()
     var session = SessionSettings()
@@ -23,7 +23,7 @@ struct ExplainSettings: CallSettings {
 }
 
 extension Command {
-    /// `lade explain`: one call, and where its time went.
+    /// `lade explain`: one call with its events and timings.
     static let explain = Command(
         "explain",
         "Make one call and tell where its time went",

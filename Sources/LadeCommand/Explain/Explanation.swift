@@ -5,14 +5,14 @@
 #endif
 import Lade
 
-/// One call whose answer is read and dropped, and whose story is told.
+/// Makes one call, discards the response, and prints the events and timings.
 struct Explanation: Sendable {
     let settings: ExplainSettings
     let context: CommandContext
 
-    /// Makes the call and writes its story, also when it fails.
+    /// Makes the call and prints its events, even when it fails.
     ///
-    /// - Returns: Success; everything else is an error, also a status that is none.
+    /// - Returns: Success; throws for a failure and for an unsuccessful status.
     func run() async throws(CommandError) -> ExitCode {
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
@@ -29,7 +29,7 @@ struct Explanation: Sendable {
             observers: [story]
         )
         let result = await outcome(of: request, account.makeLoader())
-        // The last event of a body comes from a thread of the transport's, which has ended after this.
+        // The last event of a body arrives on a transport thread, which has ended after this call.
         await account.service.shutDown()
         try call.finish(settings.session, context.console)
         let (text, hidden) = story.timeline.summary(from: settings.showsAll ? 0 : 0.01)
@@ -54,7 +54,7 @@ struct Explanation: Sendable {
             var load = ResumableLoad(request, by: loader)
             var status = try await load.head().status
             var received = 0
-            // Nothing is kept of the answer, so it may begin anew.
+            // None of the response is kept, so the body may start again.
             while let piece = try await load.next(mayBeginAnew: true) {
                 switch piece {
                 case .bytes(let chunk): received += chunk.count

@@ -1,20 +1,20 @@
 import Lade
 
-/// An address as people type it, made whole.
+/// An address as typed by the user, completed.
 ///
-/// `:8080/x` is on this machine; without a scheme it is `http` on this machine and `https` elsewhere. A user name and
-/// a password in it are taken out, for they go into a header and into no message.
+/// `:8080/x` is on this machine. Without a scheme, the scheme is `http` on this machine and `https` elsewhere. The user
+/// name and password are removed: they are sent in a header field and never appear in a message.
 struct Address: Equatable {
-    /// Everything before query and fragment, without user name and password.
+    /// The part before the query and fragment, without user name and password.
     var base: String
-    /// What stands between `?` and `#`, if there is a `?`.
+    /// The text between `?` and `#`; nil without a `?`.
     var query: String?
-    /// What stands behind `#`, if there is one.
+    /// The text after `#`; nil without one.
     var fragment: String?
     /// The user name and, after a colon, the password, percent-decoded.
     var user: String?
 
-    /// Reads an address.
+    /// Parses an address.
     init(_ text: String) {
         let whole = Self.withScheme(text)
         let beforeFragment = whole.prefix { $0 != "#" }
@@ -25,7 +25,7 @@ struct Address: Equatable {
         takeUser()
     }
 
-    /// The address as an error may show it: without user, password, query and fragment.
+    /// The address as errors show it: without user, password, query and fragment.
     var shown: String {
         guard let start = base.firstRange(of: "://"), let at = base[start.upperBound...].lastIndex(of: "@") else {
             return base
@@ -33,7 +33,7 @@ struct Address: Equatable {
         return String(base[..<start.upperBound]) + base[base.index(after: at)...]
     }
 
-    /// The address as one text.
+    /// The complete address.
     var text: String {
         base + (query.map { "?\($0)" } ?? "") + (fragment.map { "#\($0)" } ?? "")
     }
@@ -43,7 +43,7 @@ struct Address: Equatable {
         addQuery(Self.encoded(name) + "=" + Self.encoded(value))
     }
 
-    /// Adds a text to the query as it is, but for characters that no address may have.
+    /// Adds a text to the query, encoding only the characters that no address may have.
     mutating func addQuery(_ text: String) {
         guard !text.isEmpty else { return }
         let text = text.utf8.map { byte in
@@ -53,19 +53,19 @@ struct Address: Equatable {
         query = query.map { $0.isEmpty || $0.hasSuffix("&") ? $0 + text : "\($0)&\(text)" } ?? text
     }
 
-    /// Adds a file's name where the path names only a folder, or nothing.
+    /// Adds the file's name when the path is empty or ends with a slash.
     mutating func completePath(with fileName: String) {
         if let start = base.firstRange(of: "://"), !base[start.upperBound...].contains("/") { base += "/" }
         if base.hasSuffix("/") { base += Self.encoded(fileName) }
     }
 
     private static func withScheme(_ text: String) -> String {
-        // An address in the query of another has a scheme, too.
+        // The query may contain another address with its scheme.
         let scheme = text.prefix { !"/?#".contains($0) }
         if scheme.last == ":", text[scheme.endIndex...].hasPrefix("//") { return text }
         if text.lowercased().hasPrefix("data:") { return text }
         if text.hasPrefix(":") {
-            // `:/path` is the default port.
+            // `:/path` uses the default port.
             let rest = text.dropFirst()
             return "http://localhost" + (rest.first?.isNumber == true ? ":" : "") + rest
         }
@@ -108,7 +108,7 @@ struct Address: Equatable {
 }
 
 extension String {
-    /// The argument as an error may show it: what stands before an at sign, and the query of an address, may be secrets.
+    /// The argument as errors show it, without the parts that may be secret: the text before an at sign, and the query.
     var asArgument: String {
         if contains("://") { return Address(self).shown }
         return lastIndex(of: "@").map { "…" + self[$0...] } ?? self

@@ -1,15 +1,15 @@
-/// The settings of a command that makes calls: the parts that every one of them has.
+/// The settings that all commands that make calls have in common.
 protocol CallSettings: CommandSettings {
-    /// What is sent.
+    /// The request.
     var request: RequestSettings { get set }
-    /// What it has from earlier calls and from files.
+    /// The cookies, credentials and options from earlier calls and files.
     var session: SessionSettings { get }
-    /// Whether to follow, repeat, authorise and wait.
+    /// The policies: redirects, retries, credentials and waits.
     var policy: PolicySettings { get }
-    /// How it gets there.
+    /// The connection.
     var connection: ConnectionSettings { get }
 
-    /// Checks what the command has besides.
+    /// Checks the settings that only this command has.
     func validateRest() throws(CommandError)
 }
 
@@ -23,9 +23,9 @@ extension CallSettings {
         request.headers = []
     }
 
-    /// The arguments of the configuration file that come before those of the command line.
+    /// The arguments of the configuration file, which precede those of the command line.
     ///
-    /// - Throws: A local error for a file that cannot be trusted or read, a usage error for an unknown profile.
+    /// - Throws: A local error for a file that is unreadable or not private, a usage error for an unknown profile.
     func defaultArguments(for rows: [OptionInfo], in table: CommandTable) throws(CommandError) -> [String] {
         guard !session.ignoresConfiguration else { return [] }
         guard let file = Configuration.standardFile, let configuration = try Configuration(file) else {

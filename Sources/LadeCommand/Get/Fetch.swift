@@ -5,14 +5,14 @@
 #endif
 import Lade
 
-/// The calls for each of the addresses, one after the other.
+/// Fetches several addresses in sequence.
 struct FetchList: Sendable {
     let settings: GetSettings
     let context: CommandContext
 
-    /// Makes the calls; one that fails does not keep the next from being made.
+    /// Makes the calls; after a failed call the next one is still made.
     ///
-    /// - Returns: Success; the error of the first call that failed otherwise.
+    /// - Returns: Success; throws the error of the first failed call otherwise.
     func run() async throws(CommandError) -> ExitCode {
         let others = settings.request.otherAddresses
         guard !others.isEmpty else { return try await Fetch(settings: settings, context: context).run() }
@@ -26,7 +26,7 @@ struct FetchList: Sendable {
             do throws(CommandError) {
                 _ = try await Fetch(settings: settings, context: context, jar: jar).run()
             } catch {
-                // An interrupt and a reader that has left are about all of them.
+                // An interrupt and a closed output end the remaining calls too.
                 guard error.code != .interrupted, error.code != .success else { throw error }
                 if !error.isQuiet { context.console.talk.write(error.lines) }
                 first = first ?? error
@@ -38,19 +38,19 @@ struct FetchList: Sendable {
     }
 }
 
-/// One call from the request to the last byte of the answer.
+/// One call, from the request to the last byte of the response.
 struct Fetch: Sendable {
     let settings: GetSettings
     let context: CommandContext
-    /// The cookies that several calls share; nil for those of this call alone.
+    /// The cookie jar that several calls share; nil to use one for this call only.
     var jar: CookieJar?
 
     private var output: OutputSettings { settings.output }
     private var console: Console { context.console.coloured(output.colour) }
 
-    /// Makes the call and writes the answer where it belongs.
+    /// Makes the call and writes the response to its destination.
     ///
-    /// - Returns: Success; everything else is an error, also a status that is none.
+    /// - Returns: Success; throws for a failure and for an unsuccessful status.
     func run() async throws(CommandError) -> ExitCode {
         do throws(CommandError) {
             return try await fetch()
@@ -91,7 +91,7 @@ struct Fetch: Sendable {
             observers: output.writeOut == nil ? [] : [collector]
         )
         do throws(CommandError) {
-            // The loader is held until the body is written: a body ends with the loader it came by.
+            // The loader is held until the body is written: a body ends when its loader is released.
             let loader = account.makeLoader()
             defer { withExtendedLifetime(loader) {} }
             switch file {
@@ -104,7 +104,7 @@ struct Fetch: Sendable {
             await account.service.shutDown()
             facts.error = error
             if !error.isQuiet { try? writeOut(&facts, collector, since: start) }
-            // The failure is what the user is told; a session that cannot be kept besides adds nothing to it.
+            // The command reports the failure of the call. A failure to save the session is not reported in addition.
             try? call.finish(settings.session, console)
             throw error
         }
@@ -116,7 +116,7 @@ struct Fetch: Sendable {
 
     // MARK: - To a file
 
-    /// Downloads to a file, or to the name that the server gives.
+    /// Downloads to a file, named by the user or by the server.
     private func download(
         _ request: Request,
         by loader: Loader,
@@ -136,7 +136,7 @@ struct Fetch: Sendable {
                     try await loader.download(request, into: "", options: options)
                 }
         } catch .unacceptableStatus(let status, _) where output.ignoresStatus && status.code >= 400 {
-            // Its body is not wanted, and the status is none to complain of.
+            // The body is not wanted, and the status is not an error.
             return
         } catch {
             line?.withLock { $0.end() }
@@ -159,7 +159,7 @@ struct Fetch: Sendable {
             options.refused = { [console] in ServerMessage.show($0, $1, on: console) }
         }
         options.lengthLimit = output.maximumSize.map(Int64.init)
-        // A file is no place for the page of an error, unless every status is a success.
+        // The body of an error response is not written to the file, unless every status counts as success.
         options.acceptableStatuses = .codes(100..<(output.ignoresStatus ? output.failsWithoutBody ? 400 : 1_000 : 300))
         if output.includesHead || request.method == .head { options.prologue = { Data($0.head.utf8) } }
         if let line { options.onPiece = { received, total in line.withLock { $0.show(received, of: total) } } }
@@ -175,7 +175,7 @@ struct Fetch: Sendable {
         _ witness: Witness,
         _ facts: inout WriteOut.Facts
     ) async throws(CommandError) {
-        // What a device could not keep shows when it is written to; closing it adds nothing.
+        // Writing to a device reports its errors; closing it adds none.
         defer { try? device?.close() }
         var load = ResumableLoad(request, by: loader)
         let response: Response
@@ -244,7 +244,7 @@ struct Fetch: Sendable {
                 try await sink.write(chunk)
                 progress?.show(received, of: load.length)
             case .anew(let response):
-                // It is in the place of an answer that was to be kept.
+                // The body replaces a response that was to be kept.
                 try checkStatus(of: response, witness)
                 try check(load.length ?? 0, announced: load.length, response, witness)
                 try await begin(response, in: &sink)
@@ -253,7 +253,7 @@ struct Fetch: Sendable {
         }
     }
 
-    /// Writes a part of a JSON answer, once all of it has come.
+    /// Writes the selected part of a JSON response after the whole response has arrived.
     private func copy(
         _ selection: JSONSelection,
         of response: Response,
@@ -286,7 +286,7 @@ struct Fetch: Sendable {
         try await sink.finish()
     }
 
-    /// Writes what `--write-out` wants after a call.
+    /// Writes the text of `--write-out` after a call.
     private func writeOut(
         _ facts: inout WriteOut.Facts,
         _ collector: FactCollector,
@@ -297,7 +297,7 @@ struct Fetch: Sendable {
         facts.elapsed = start.duration(to: context.time.now)
         let text = format.text(facts)
         guard console.laysOut else { return try console.write(text) }
-        // What a server says in it must not control the terminal; line ends are the format's.
+        // Values from the server must not control the terminal; the line ends of the format itself are kept.
         var shown = TerminalText(.plain)
         let plain = shown.text(of: Data(text.utf8))
         try console.write(plain)
@@ -328,7 +328,7 @@ struct Fetch: Sendable {
 
     private var showsProgress: Bool { console.isTalkTerminal && !output.isSilent && !output.isVerbose }
 
-    /// The line that says how far a large body is sent; nil where it is not shown.
+    /// The progress line for sending a large body; nil when none is shown.
     private func uploadLine(of request: inout Request) -> Locked<ProgressLine>? {
         guard showsProgress, let body = request.body, body.length.map({ $0 > Self.largeBody }) ?? true else {
             return nil
@@ -337,19 +337,19 @@ struct Fetch: Sendable {
         request.body = body.reportingProgress { progress in
             line.withLock { line in
                 line.show(progress.completed, of: progress.total)
-                // What follows is the answer's.
+                // After the upload the progress line belongs to the response.
                 if progress.completed == progress.total { line.end() }
             }
         }
         return line
     }
 
-    // Smaller bodies are sent before a line could be read.
+    // A smaller body is sent before the line could be read.
     private static let largeBody: Int64 = 256 << 10
 }
 
 extension Response {
-    /// The head as HTTP/1.1 writes it; a later version has no reason phrase.
+    /// The head in the form of HTTP/1.1; responses of later versions have no reason phrase.
     var head: String {
         let isOld = version == .http1_1 || version == .http1_0
         let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()

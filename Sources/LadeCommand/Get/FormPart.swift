@@ -1,23 +1,23 @@
 /// A part of a multipart form as `--form-part` writes it: `name=text`, `name=@file` or `name=<file`.
 struct FormPart: Equatable, Sendable {
-    /// What a part has.
+    /// The content of a part.
     enum Content: Equatable, Sendable {
         /// The text of the argument.
         case text(String)
-        /// A file, sent with its name.
+        /// A file, sent with a file name.
         case file(String)
-        /// What a file has, sent as a field.
+        /// The contents of a file, sent as a plain field.
         case fieldFile(String)
     }
 
     var name: String
     var content: Content
-    /// The type of a file; unknown to the server when nil.
+    /// The content type; nil to send none.
     var contentType: String?
-    /// What the server is told the file is called; the last part of its path when nil.
+    /// The file name that is sent; nil to send the last component of the path.
     var fileName: String?
 
-    /// The file that it is read from, if any.
+    /// The path of the file that the part reads; nil for a text.
     var path: String? {
         switch content {
         case .text: nil
@@ -31,9 +31,9 @@ struct FormPart: Equatable, Sendable {
         self.content = content
     }
 
-    /// Reads an argument.
+    /// Parses an argument.
     ///
-    /// - Throws: A usage error that shows the name alone, for the text may be a secret.
+    /// - Throws: A usage error that shows only the name, because the text may be a secret.
     init(argument: String) throws(CommandError) {
         guard let equals = argument.firstIndex(of: "="), equals > argument.startIndex else {
             throw .usage("--form-part: a part has no name", advice: "Write NAME=TEXT, NAME=@FILE or NAME=<FILE.")
@@ -44,7 +44,7 @@ struct FormPart: Equatable, Sendable {
             content = .text(String(value))
             return
         }
-        // The parameters stand behind the path, which may contain semicolons itself.
+        // The parameters follow the path, which may itself contain semicolons.
         var path = value.dropFirst()
         while let semicolon = path.lastIndex(of: ";") {
             let parameter = path[path.index(after: semicolon)...]

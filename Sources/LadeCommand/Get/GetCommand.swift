@@ -1,11 +1,11 @@
-/// What `lade get` was asked for.
+/// The settings of `lade get`.
 struct GetSettings: CallSettings {
     var request = RequestSettings()
     var session = SessionSettings()
     var output = OutputSettings()
     var policy = PolicySettings()
     var connection = ConnectionSettings()
-    /// Whether the call is printed as a line for curl instead of being made.
+    /// Whether the command prints the call as a curl command line instead of making it.
     var printsCurl = false
 
     static let rows: [OptionRow<GetSettings>] =
@@ -58,12 +58,12 @@ struct GetSettings: CallSettings {
 }
 
 extension OptionRow {
-    /// The same row, without a line of its own where the help has no room for it.
+    /// The row, without a line of its own where the help page has no room for it.
     fileprivate var fittingHelp: OptionRow { ["fail", "force", "ignore-status"].contains(info.name) ? rare : self }
 }
 
 extension Command {
-    /// `lade get`: one call, its answer on the standard output or in a file.
+    /// `lade get`: makes one call and writes the response to the standard output or a file.
     static let get = Command(
         "get",
         "Fetch one address, or send something to it",

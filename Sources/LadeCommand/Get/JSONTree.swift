@@ -1,12 +1,12 @@
 import Lade
 
-/// A JSON document that is put together from items whose names are paths: `a[b]=1`, `a[list][]=2`, `[]=3`.
+/// A JSON document built from items whose names are paths: `a[b]=1`, `a[list][]=2`, `[]=3`.
 ///
-/// Members keep the order in which they came; a path that comes again has its last value in the place of the first.
+/// Members keep the order of the items. A repeated path keeps its first position and takes the last value.
 struct JSONTree {
     private indirect enum Node {
         case none
-        /// JSON already.
+        /// A value that is already JSON.
         case leaf(String)
         case object([(name: String, node: Node)])
         case array([Node])
@@ -22,7 +22,7 @@ struct JSONTree {
         case append
     }
 
-    // A larger index is a slip, and would make a list of empty places.
+    // A larger index is probably a mistake, and would create a list of empty elements.
     private static let highestIndex = 999
     private static let deepest = 100
 
@@ -31,9 +31,9 @@ struct JSONTree {
     /// Sets the value at a path.
     ///
     /// - Parameters:
-    ///   - value: JSON.
+    ///   - value: The value as JSON.
     ///   - name: The path.
-    /// - Throws: A usage error for a path that cannot be read, or that meets another kind of value.
+    /// - Throws: A usage error for a malformed path, and for one that conflicts with a value of another kind.
     mutating func set(_ value: String, at name: String) throws(CommandError) {
         let steps = try Self.steps(of: name)
         guard Self.set(value, at: steps[...], in: &root) else {
@@ -49,7 +49,7 @@ struct JSONTree {
 
     // MARK: - Paths
 
-    /// Reads a path; a backslash before a bracket takes its meaning away, and before a number makes it a name.
+    /// Parses a path; a backslash makes the next bracket literal, and makes a number a name.
     ///
     /// - Throws: A usage error that shows the path.
     static func steps(of name: String) throws(CommandError) -> [Step] {
@@ -106,7 +106,7 @@ struct JSONTree {
 
     // MARK: - Nodes
 
-    /// False when something else is in the way.
+    /// Sets the value; false when a value of another kind is in the way.
     private static func set(_ value: String, at steps: ArraySlice<Step>, in node: inout Node) -> Bool {
         guard let step = steps.first else {
             switch node {

@@ -1,30 +1,30 @@
 import Lade
 
-/// A part of a request as it is typed behind the address (`name=value`, `Header:value` …).
+/// A part of a request, typed after the address (`name=value`, `Header:value` …).
 ///
-/// The earliest separator decides, the longer one where two start at the same place. A backslash before a character
-/// that separators are made of takes its meaning away.
+/// The earliest separator counts, and the longer one of two that start at the same position. A backslash makes the next
+/// separator character literal.
 enum RequestItem: Equatable, Sendable {
     /// `name=value`: a string of the JSON body.
     case text(name: String, value: String)
     /// `name:=json`: any value of the JSON body.
     case json(name: String, value: String)
-    /// `name==value`: an item of the query.
+    /// `name==value`: a query item.
     case query(name: String, value: String)
-    /// `Name:value`, `Name;` (empty) or `Name:` (none at all): a header field.
+    /// `Name:value`, `Name;` (empty) or `Name:` (removed): a header field.
     case header(HeaderEdit)
-    /// `name@path`: a file of a form.
+    /// `name@path`: a file in a form.
     case file(name: String, path: String)
     /// `name=@path`: a string of the JSON body, from a file.
     case textFile(name: String, path: String)
     /// `name:=@path`: any value of the JSON body, from a file.
     case jsonFile(name: String, path: String)
-    /// `Name:@path`: a header field whose value is a file's line.
+    /// `Name:@path`: a header field whose value is the line in a file.
     case headerFile(name: String, path: String)
     /// `-`: the standard input is the body.
     case standardInput
 
-    /// The kinds as the help shows them.
+    /// The kinds of items, for the help.
     static let kinds: [(term: String, meaning: String)] = [
         ("name=text", "String in a JSON body (POST); with --form a form field"),
         ("name:=json", "Number, list, object ... in a JSON body"),
@@ -36,9 +36,9 @@ enum RequestItem: Equatable, Sendable {
         ("-", "Standard input as the body"),
     ]
 
-    /// Reads an item.
+    /// Parses an item.
     ///
-    /// - Throws: A usage error for a text without separator or name, or JSON that is none.
+    /// - Throws: A usage error for a text without separator or name, and for invalid JSON.
     init(_ text: String) throws(CommandError) {
         guard text != "-" else {
             self = .standardInput
@@ -80,7 +80,7 @@ enum RequestItem: Equatable, Sendable {
     }
 
     private enum Separator: String, CaseIterable {
-        // Longer before shorter, as the first that matches is taken.
+        // Longer separators come first, because the first match is taken.
         case json = ":="
         case query = "=="
         case text = "="
@@ -112,18 +112,18 @@ enum RequestItem: Equatable, Sendable {
                 return String(piece.map(\.character)) == separator.rawValue && !piece.contains { $0.isEscaped }
             }
             guard let found else { continue }
-            // A semicolon means something only as the last character.
+            // A semicolon is a separator only as the last character.
             if found == .emptyHeader, index + 1 < characters.count { continue }
             return (found, index)
         }
         return nil
     }
 
-    /// The error for an item that cannot be read; its value is not shown, for it may be a secret.
+    /// The error for a malformed item; it does not show the value, which may be a secret.
     private static func usage(_ text: String, _ fault: String) -> CommandError {
         let name = text.prefix { !":=@; \t".contains($0) }
         let separator = text[name.endIndex...].prefix { ":=@; \t".contains($0) }
-        // What has neither separator nor blank may be all secret.
+        // A text without separator and space may be a secret as a whole.
         let shown = separator.isEmpty ? String(name.prefix(2)) : String(name + separator)
         return .usage(
             "the item “\(shown)\(shown.count < text.count ? "…" : "")” \(fault)",
@@ -132,23 +132,23 @@ enum RequestItem: Equatable, Sendable {
     }
 }
 
-/// What is to happen to a header field.
+/// A change to a header field.
 enum HeaderEdit: Equatable, Sendable {
-    /// It is sent, also when empty.
+    /// Sends the field, even if it is empty.
     case set(String, String)
-    /// It is not sent, though the program would by itself.
+    /// Removes a field that the program would send by default.
     case remove(String)
 
-    /// The field's name.
+    /// The name of the field.
     var name: String {
         switch self {
         case .set(let name, _), .remove(let name): name
         }
     }
 
-    /// Reads `Name: value`, `Name:` (none) or `Name;` (empty).
+    /// Parses `Name: value`, `Name:` (removed) or `Name;` (empty).
     ///
-    /// - Throws: A usage error for a text that is none of them. The value is not shown, for it may be a secret.
+    /// - Throws: A usage error for any other text; it does not show the value, which may be a secret.
     init(line: String) throws(CommandError) {
         if let colon = line.firstIndex(of: ":") {
             let name = String(line[..<colon])

@@ -16,13 +16,13 @@ import Lade
 extension RequestSettings {
     /// Makes the request that the arguments describe.
     ///
-    /// Reads the files that are pieces of the body, and the standard input if it is one.
+    /// Reads the files of the body, and the standard input if the body includes it.
     ///
     /// - Parameters:
-    ///   - prompt: Asks for the password of a user who came without one.
-    ///   - random: Where the boundary of a form comes from.
-    /// - Returns: The request, valid.
-    /// - Throws: A usage error for an address or a field that cannot be sent, a local one for a file.
+    ///   - prompt: Asks for the password when only the user name is given.
+    ///   - random: The source of random bytes for a form's boundary.
+    /// - Returns: A valid request.
+    /// - Throws: A usage error for an invalid address or field, a local error for a file.
     func request(
         askingBy prompt: PasswordPrompt,
         random: any RandomSource = SystemRandom()
@@ -47,7 +47,7 @@ extension RequestSettings {
 
     /// The origin of the address.
     ///
-    /// - Throws: A usage error for what is no address.
+    /// - Throws: A usage error for an invalid address.
     func origin() throws(CommandError) -> Origin {
         let address = Address(self.address ?? "")
         guard let origin = URL(string: address.text).flatMap({ Origin($0) }) else {
@@ -56,7 +56,7 @@ extension RequestSettings {
         return origin
     }
 
-    /// The user, and perhaps the password, in the address.
+    /// The user name in the address, with the password if it is there.
     var addressUser: String? { Address(address ?? "").user }
 
     private func target() async throws(CommandError) -> (URL, user: String?) {
@@ -85,7 +85,7 @@ extension RequestSettings {
 // MARK: - Header fields
 
 extension RequestSettings {
-    /// What the options and the items say about header fields, in order; reads the files that are values.
+    /// The changes to header fields from options and items, in order; reads the files that hold values.
     func edits() async throws(CommandError) -> [HeaderEdit] {
         let named = [("User-Agent", userAgent), ("Referer", referer)]
         var edits = named.compactMap { name, value in value.map { HeaderEdit.set(name, $0) } } + headers
@@ -100,7 +100,7 @@ extension RequestSettings {
         return edits
     }
 
-    /// The fields that are sent: a default one only where the user says nothing of it.
+    /// The fields to send; a default field is added only when the user does not set or remove it.
     private func requestHeaders(_ edits: [HeaderEdit]) -> Headers {
         let defaults = [("User-Agent", "lade/\(Version.number)"), ("Accept", acceptsJSON ? "application/json" : "*/*")]
         var fields = Headers(
@@ -154,7 +154,7 @@ extension RequestSettings {
         return nil
     }
 
-    /// The items as one JSON document: an object, or what paths like `[]` say.
+    /// The items as one JSON document: an object, or an array for paths like `[]`.
     private func itemDocument() async throws(CommandError) -> String {
         var tree = JSONTree()
         for item in items {
@@ -175,7 +175,7 @@ extension RequestSettings {
         return tree.text
     }
 
-    /// The items as the fields of a form, names as they were typed.
+    /// The items as URL-encoded form fields, names unchanged.
     private func itemForm() async throws(CommandError) -> String {
         var address = Address("")
         address.query = nil
@@ -183,7 +183,7 @@ extension RequestSettings {
         return address.query ?? ""
     }
 
-    /// The items that are fields of a form, those from files read.
+    /// The items that are form fields, with the contents of files read.
     private func fields() async throws(CommandError) -> [RequestItem] {
         var fields: [RequestItem] = []
         for item in items {
@@ -226,10 +226,10 @@ extension RequestSettings {
         return form.body
     }
 
-    // What is longer is sent as a body of its own, from the disk.
+    // A longer file is sent as a body of its own, streamed from the disk.
     private static let textLimit = 64 << 20
 
-    /// What a file has that is the value of an item.
+    /// The contents of a file that is the value of an item.
     private static func text(ofFile path: String, of name: String) async throws(CommandError) -> String {
         let bytes = try await InputReader(path).all(atMost: textLimit)
         guard let bytes, let text = String(validating: bytes, as: UTF8.self) else {
@@ -273,7 +273,7 @@ extension RequestSettings {
         }
     }
 
-    /// A whole file, sent from the disk; a pipe is sent as it is read, once.
+    /// A body from a whole file; a pipe is sent while it is read, once.
     private static func body(ofFile path: String, contentType: String?) throws(CommandError) -> RequestBody {
         if path != "-", InputReader.isRegularFile(path) {
             return try CommandError.translating { () throws(LoadingError) in
@@ -289,7 +289,7 @@ extension RequestSettings {
 }
 
 extension String {
-    /// The text without the line ends that editors add.
+    /// The text without the line ends that editors add at its end.
     fileprivate var trimmedOfLineEnds: String {
         var text = self[...]
         while text.last?.isNewline == true { text.removeLast() }

@@ -5,18 +5,18 @@
 #endif
 import Lade
 
-/// What is to be asked for: the address, its items, and the options that say the same as curl's.
+/// The request of a command: the address, its items, and the options that correspond to curl's.
 struct RequestSettings: Sendable {
     /// A piece of the body.
     indirect enum Piece: Equatable, Sendable {
-        /// What the argument says.
+        /// The text of the argument.
         case text(String)
-        /// A file's bytes, or those of the standard input for `-`.
+        /// The bytes of a file, or of the standard input for `-`.
         case file(String, strippingLineEnds: Bool)
-        /// A name that is sent as it is, and a piece that is percent-encoded.
+        /// A name that is sent unchanged, and a piece that is percent-encoded.
         case encoded(name: String, Piece)
 
-        /// Whether it is read from the standard input.
+        /// Whether the piece reads the standard input.
         var readsStandardInput: Bool {
             switch self {
             case .text: false
@@ -25,7 +25,7 @@ struct RequestSettings: Sendable {
             }
         }
 
-        /// Reads the argument of `--data-urlencode`: `text`, `=text`, `name=text`, `@file` or `name@file`.
+        /// Parses the argument of `--data-urlencode`: `text`, `=text`, `name=text`, `@file` or `name@file`.
         init(encoding argument: String) {
             guard let index = argument.firstIndex(where: { "=@".contains($0) }) else {
                 self = .encoded(name: "", .text(argument))
@@ -38,23 +38,23 @@ struct RequestSettings: Sendable {
     }
 
     var address: String?
-    /// Further addresses, each fetched with the same items and options.
+    /// Further addresses, each requested with the same items and options.
     var otherAddresses: [String] = []
     var items: [RequestItem] = []
     var method: String?
     var isHead = false
     var headers: [HeaderEdit] = []
-    /// Fields of a configuration or a session; a field that is given takes their place.
+    /// Fields of a configuration or a session; the user's fields override them.
     var defaultHeaders: [HeaderEdit] = []
     /// Pieces of `--data`, joined by `&`.
     var data: [Piece] = []
-    /// Pieces of `--json`, joined by nothing.
+    /// Pieces of `--json`, concatenated.
     var json: [Piece] = []
-    /// Whether `--data` goes into the query.
+    /// Whether `--data` is sent in the query.
     var sendsDataInQuery = false
-    /// Whether items make a form instead of JSON.
+    /// Whether the items make a form instead of JSON.
     var isForm = false
-    /// Parts of `--form-part`, sent with those of the items.
+    /// Parts of `--form-part`, sent together with those of the items.
     var formParts: [FormPart] = []
     var uploadPath: String?
     var readsStandardInput = false
@@ -62,7 +62,7 @@ struct RequestSettings: Sendable {
     var userAgent: String?
     var referer: String?
 
-    /// The options that fill this in.
+    /// The options that set these values.
     static let rows: [OptionRow<RequestSettings>] = [
         .value("url", "URL", .request, "A further address to fetch", isCommon: false) {
             settings,
@@ -194,7 +194,7 @@ struct RequestSettings: Sendable {
         },
     ]
 
-    /// Takes the address, then the items.
+    /// Takes the address first, then the items.
     mutating func addOperand(_ operand: String) throws(CommandError) {
         guard address != nil else {
             address = operand
@@ -236,13 +236,13 @@ struct RequestSettings: Sendable {
         }
     }
 
-    /// Checks that there is one address.
+    /// Checks that there is exactly one address.
     func checkSingleAddress() throws(CommandError) {
         guard let other = otherAddresses.first else { return }
         throw .usage("more than one address: \(other.asArgument)", advice: "Give one address at a time.")
     }
 
-    /// Whether items make a body.
+    /// Whether the items make a body.
     var hasItemBody: Bool {
         items.contains { item in
             switch item {

@@ -1,13 +1,13 @@
-/// What completes the command line in a shell, made from the table (CM-08).
+/// Shell completions for the command line, made from the table.
 struct Completions {
-    /// The shells there are completions for.
+    /// The supported shells.
     enum Shell: String, CaseIterable, Sendable {
         case bash
         case zsh
         case fish
     }
 
-    /// The table that is completed.
+    /// The table of the commands to complete.
     let table: CommandTable
 
     /// The script for a shell.
@@ -33,7 +33,7 @@ struct Completions {
         (option.letter.map { ["-\($0)"] } ?? []) + ["--\(option.name)"]
     }
 
-    /// A text as one word of the shell.
+    /// Quotes a text as one word of the shell.
     private static func quoted(_ text: String) -> String {
         var result = "'"
         for character in text { result += character == "'" ? "'\\''" : String(character) }
@@ -44,7 +44,7 @@ struct Completions {
 // MARK: - bash
 
 extension Completions {
-    // An empty reply falls through to the names of files (`-o default`), which is what a value of a file wants.
+    // An empty reply falls back to file names (`-o default`), which suits options that take a file.
     private var bash: String {
         let program = table.program
         var lines = [
@@ -115,7 +115,7 @@ extension Completions {
             lines += [zshOperands(of: command) + " ;;"]
         }
         lines += ["    esac", "}"]
-        // Loaded by name from the function path, or sourced.
+        // The file is loaded by name from the function path, or sourced.
         lines += ["if [ \"$funcstack[1]\" = \"_\(program)\" ]; then", "    _\(program) \"$@\"", "else"]
         lines += ["    compdef _\(program) \(program)", "fi"]
         return lines.joined(separator: "\n") + "\n"
@@ -126,7 +126,7 @@ extension Completions {
         let value = option.metavar.map { ":\(Self.zshEscaped($0)):\(zshAction(option.completion))" } ?? ""
         let text = Self.quoted("[\(Self.zshEscaped(option.summary))]\(value)")
         let long = "--\(option.name)\(takesValue ? "=" : "")"
-        // The star lets an option be given again.
+        // The star allows an option to be repeated.
         return option.letter.map { "'*'{-\($0)\(takesValue ? "+" : ""),\(long)}\(text)" } ?? "'*'\(long)\(text)"
     }
 

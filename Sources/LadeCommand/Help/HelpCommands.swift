@@ -1,6 +1,6 @@
-/// What `lade help` was asked for.
+/// The settings of `lade help`.
 struct HelpSettings: CommandSettings {
-    /// The topic that is no command.
+    /// The topic of the exit codes, which is not a command.
     static let exitCodes = "exit-codes"
 
     var topic: String?
@@ -21,7 +21,7 @@ struct HelpSettings: CommandSettings {
 }
 
 extension Command {
-    /// `lade help`: the pages that `--help` shows, and those that belong to no command.
+    /// `lade help`: the pages of `--help`, and the pages that belong to no command.
     static let help = Command(
         "help",
         "Explain a command or the exit codes",
@@ -57,7 +57,7 @@ extension Command {
     }
 }
 
-/// Which shell `lade completions` was asked for.
+/// The settings of `lade completions`.
 struct CompletionsSettings: CommandSettings {
     var shell: Completions.Shell?
 
@@ -77,7 +77,7 @@ struct CompletionsSettings: CommandSettings {
 }
 
 extension Command {
-    /// `lade completions`: what makes a shell complete the command line.
+    /// `lade completions`: prints the completion script for a shell.
     static let completions = Command(
         "completions",
         "Print completions for bash, zsh or fish",

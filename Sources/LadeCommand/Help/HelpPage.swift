@@ -1,9 +1,9 @@
-/// The help on the terminal, made from the table (CM-08).
+/// The help for the terminal, made from the table.
 struct HelpPage {
-    /// The table that is shown.
+    /// The table that the help describes.
     let table: CommandTable
 
-    /// How wide a page may be.
+    /// The maximum width of a page.
     static let width = 80
 
     /// The page of the program itself.
@@ -15,7 +15,7 @@ struct HelpPage {
         page.line("       \(table.program) COMMAND [ARGUMENT...]")
         page.rows("Commands", table.commands.map { ($0.name, $0.summary) })
         page.rows("Options", (ProgramSettings.rows.map(\.info)).map { (Self.aligned($0), $0.summary) })
-        // The first commands are what the program is for.
+        // The first commands are the main ones.
         let examples = table.commands.prefix(3).compactMap(\.examples.first).map { ($0.line, "") }
         page.rows("Examples", examples)
         page.blank()
@@ -25,7 +25,7 @@ struct HelpPage {
 
     /// The page of a command.
     ///
-    /// With `isComplete` the rarer options get a line each as well, which may be more than a screen.
+    /// With `isComplete` the rare options also have a line each, and the page may be longer than a screen.
     func page(of command: Command, isComplete: Bool = false) -> String {
         var page = Page()
         page.line(usage(of: command))
@@ -52,7 +52,7 @@ struct HelpPage {
         return page.text
     }
 
-    /// The line that shows how a command is called.
+    /// The usage line of a command.
     func usage(of command: Command) -> String {
         let options = command.options.count > 1 ? " [OPTION...]" : ""
         return
@@ -64,7 +64,7 @@ struct HelpPage {
     }
 }
 
-/// Collects the lines of a page.
+/// Builds the lines of a page.
 private struct Page {
     private(set) var text = ""
 
@@ -76,12 +76,12 @@ private struct Page {
         if !text.isEmpty { text += "\n" }
     }
 
-    /// A titled table of two columns; nothing at all without rows.
+    /// Adds a titled table of two columns; adds nothing without rows.
     mutating func rows(_ title: String, _ rows: [(term: String, meaning: String)]) {
         guard !rows.isEmpty else { return }
         blank()
         line("\(title):")
-        // A longer term than this pushes its meaning to the next line instead of all meanings to the right.
+        // A term longer than this has its meaning on the next line, so that the other meanings stay in their column.
         let widest = 52
         let column = rows.map(\.term.count).filter { $0 <= widest }.max() ?? 0
         for row in rows {
@@ -100,12 +100,12 @@ private struct Page {
 }
 
 extension String {
-    /// The text with spaces in front up to a width.
+    /// The text padded at the front to a width.
     func leftPadded(to width: Int) -> String {
         String(repeating: " ", count: max(0, width - count)) + self
     }
 
-    /// The text with spaces behind up to a width.
+    /// The text padded at the end to a width.
     func rightPadded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }

@@ -1,9 +1,9 @@
-/// The manual page, in troff with the `man` macros, made from the table (CM-08).
+/// The manual page, in troff with the `man` macros, made from the table.
 struct ManPage {
-    /// The table that is shown.
+    /// The table that the page describes.
     let table: CommandTable
 
-    /// The source of the page.
+    /// The troff source of the page.
     var source: String {
         var lines = [".TH \(table.program.uppercased()) 1 \"\" \"\(table.program) \(Version.number)\""]
         lines += [".SH NAME", "\(table.program) \\- \(Self.escaped(table.summary))"]
@@ -54,13 +54,13 @@ struct ManPage {
         ("TERM", "“dumb”: no colours."),
     ]
 
-    /// A line of text: a period or an apostrophe in front would make it a request.
+    /// A line of text; a period or an apostrophe at its beginning is escaped, because troff reads it as a request.
     private static func line(_ text: String) -> String {
         let text = escaped(text)
         return text.hasPrefix(".") || text.hasPrefix("'") ? "\\&" + text : text
     }
 
-    /// Text with what troff would take for itself escaped; dashes stay the ones that can be pasted into a shell.
+    /// The text with troff's special characters escaped; dashes stay ones that can be pasted into a shell.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

@@ -5,21 +5,21 @@
 #endif
 import Lade
 
-/// Where the body of an answer goes.
+/// Receives the body of a response.
 protocol BodySink: Sendable {
-    /// Takes a text that stands before the body: the head, when it was asked for.
+    /// Writes a text before the body: the head, when the user asked for it.
     mutating func writeHead(_ response: Response) async throws(CommandError)
 
-    /// Takes the next piece; returns when there is room for another.
+    /// Writes the next piece, and returns when there is room for another.
     mutating func write(_ chunk: Data) async throws(CommandError)
 
-    /// Everything has arrived.
+    /// Ends the output after the whole body has arrived.
     mutating func finish() async throws(CommandError)
 
-    /// Whether it makes no use of the rest.
+    /// Whether the sink ignores the rest of the body.
     var isSated: Bool { get }
 
-    /// Whether what it was given can still be forgotten.
+    /// Whether the sink can still discard what it received.
     var canBeginAnew: Bool { get }
 }
 
@@ -27,14 +27,14 @@ extension BodySink {
     var isSated: Bool { false }
 }
 
-/// The standard output as a pipe or a file: every byte as it came (CM-02).
+/// The standard output as a pipe or a file, which receives every byte unchanged.
 struct PipeSink: BodySink {
     private let descriptor: Descriptor
     private let queue: BlockingQueue?
-    /// Whether nothing was written: what a reader has, nobody takes back.
+    /// Whether nothing was written: a reader cannot return what it has read.
     private(set) var canBeginAnew = true
 
-    /// Makes a sink; what may block for long is written on a thread of its own.
+    /// Makes a sink; writes that may block for long are done on a separate thread.
     init(_ descriptor: Descriptor) {
         self.descriptor = descriptor
         queue = descriptor.isRegularFile ? nil : BlockingQueue(label: "lade.output")
@@ -70,7 +70,7 @@ struct PipeSink: BodySink {
     }
 }
 
-/// The standard output as a terminal: laid out, coloured, and harmless (CM-02).
+/// The standard output as a terminal: formatted, coloured, and without control characters.
 struct TerminalSink: BodySink {
     private var pipe: PipeSink
     private let talk: LineLog
@@ -80,11 +80,11 @@ struct TerminalSink: BodySink {
     private var isFirst = true
     private(set) var isSated = false
 
-    /// Makes a sink for an answer.
+    /// Makes a sink for a response.
     ///
     /// - Parameters:
-    ///   - console: Where it goes.
-    ///   - contentType: What it is, and in which charset.
+    ///   - console: The console with the terminal.
+    ///   - contentType: The content type of the body, with its charset.
     init(_ console: Console, contentType: String?) {
         pipe = PipeSink(console.output)
         talk = console.talk
@@ -108,7 +108,7 @@ struct TerminalSink: BodySink {
     }
 
     mutating func write(_ chunk: Data) async throws(CommandError) {
-        // No text has a NUL; what has one would fill the screen with noise.
+        // Text contains no NUL; a body that does is binary and would fill the screen with noise.
         if isFirst, !isText, chunk.contains(0) {
             isSated = true
             talk.write("lade: The answer is no text; -o FILE or a pipe takes it as it is.\n")

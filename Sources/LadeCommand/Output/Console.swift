@@ -11,28 +11,28 @@
     import Darwin
 #endif
 
-/// Where the program reads, writes and talks: data on the standard output, everything else beside it (CM-01).
+/// The program's input and output: data on the standard output, all messages on the standard error.
 struct Console: Sendable {
-    /// Read only when the arguments say so.
+    /// The standard input, read only when the arguments ask for it.
     var input = Descriptor.standardInput
-    /// Takes data and nothing else.
+    /// The standard output, which receives only data.
     var output = Descriptor.standardOutput
-    /// Takes everything that is said to the user.
+    /// The log for all messages to the user.
     var talk: LineLog
-    /// What is never said.
+    /// The secrets that no message shows.
     let secrets = SecretMask()
-    /// Whether the data goes to a person.
+    /// Whether the data is written to a terminal.
     var isOutputTerminal: Bool
-    /// Whether what is said goes to a person.
+    /// Whether the messages are written to a terminal.
     var isTalkTerminal: Bool
     /// Whether the data may be coloured (`NO_COLOR`, `TERM`).
     var usesColour: Bool
-    /// Whether what is said may be coloured.
+    /// Whether messages may be coloured.
     var coloursTalk: Bool
-    /// Whether JSON is laid out and text made harmless, as on a terminal.
+    /// Whether JSON is formatted and control characters are removed, as on a terminal.
     var laysOut: Bool
 
-    /// The console of the process.
+    /// The console of this process.
     init() {
         talk = LineLog(.standardError, hiding: secrets)
         isOutputTerminal = output.isTerminal
@@ -43,7 +43,7 @@ struct Console: Sendable {
         laysOut = isOutputTerminal
     }
 
-    /// The console with the colours that `--color` asks for.
+    /// The console with the choice of `--color` applied.
     func coloured(_ choice: OutputSettings.Colour) -> Console {
         var console = self
         switch choice {
@@ -54,7 +54,7 @@ struct Console: Sendable {
         return console
     }
 
-    /// Writes a text as data, on the calling thread.
+    /// Writes a text to the standard output, on the calling thread.
     func write(_ text: String) throws(CommandError) {
         do {
             try output.write(text.utf8)
@@ -63,14 +63,14 @@ struct Console: Sendable {
         }
     }
 
-    /// The value of a variable of the environment.
+    /// The value of an environment variable.
     static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }
     }
 }
 
 extension CommandError {
-    /// The standard output cannot be written; quiet when its reader has left (CM-05).
+    /// The error for a failed write to the standard output; quiet when its reader closed it.
     static func output(_ error: SystemError) -> CommandError {
         guard error.number != EPIPE else { return .brokenPipe }
         return CommandError(
@@ -80,7 +80,7 @@ extension CommandError {
         )
     }
 
-    /// A local file cannot be used.
+    /// The error for a local file that cannot be used.
     static func file(_ path: String, _ verb: String, _ error: SystemError) -> CommandError {
         CommandError(
             what: "\(path == "-" ? "The standard input" : "The file \(path)") cannot be \(verb): \(error.reason).",

@@ -7,11 +7,11 @@ import Lade
 
 /// A value within a JSON text, found by a pointer (RFC 6901) and kept as it was written.
 struct JSONSelection: Sendable, Equatable {
-    /// Why there is no value.
+    /// Why no value was selected.
     enum Fault: Error, Equatable {
-        /// The text is no JSON.
+        /// The text is not JSON.
         case noJSON
-        /// Nothing is at that place.
+        /// The document has no value at the pointer.
         case nothingThere
     }
 
@@ -19,10 +19,10 @@ struct JSONSelection: Sendable, Equatable {
     /// Whether a string is written without quotes and escapes.
     var isRaw: Bool
 
-    // What is larger is for tools that read streams.
+    // Larger documents need tools that read streams.
     static let limit = 256 << 20
 
-    /// The value, with a line end behind it.
+    /// The selected value, followed by a line end.
     func text(of bytes: Data) throws(Fault) -> String {
         guard let text = String(validating: bytes, as: UTF8.self)?.withoutMark, JSONValue.isValid(text) else {
             throw .noJSON
@@ -38,7 +38,7 @@ struct JSONSelection: Sendable, Equatable {
         return value + "\n"
     }
 
-    /// Where the value of a member or an element starts; of a member that occurs twice it is the last.
+    /// Where the value of a member or an element starts; of members with the same name, the last.
     private static func place(of token: String, in container: Walk) -> Walk? {
         var walk = container
         let isObject = walk.take("{")
@@ -64,7 +64,7 @@ struct JSONSelection: Sendable, Equatable {
         return found
     }
 
-    /// Walks over a text that is known to be JSON.
+    /// Reads values from a text that is known to be valid JSON.
     private struct Walk {
         var rest: Substring.UTF8View
 
@@ -78,7 +78,7 @@ struct JSONSelection: Sendable, Equatable {
             return true
         }
 
-        /// Passes a value, and returns it.
+        /// Moves past a value and returns it.
         mutating func value() -> Substring.UTF8View {
             let start = rest
             var depth = 0
@@ -108,7 +108,7 @@ struct JSONSelection: Sendable, Equatable {
     }
 
     private static func decoded(_ string: String) -> String? {
-        // A string with half a surrogate pair cannot be decoded, and names nothing.
+        // A string with half a surrogate pair cannot be decoded and matches no name.
         try? JSONDecoder().decode(String.self, from: Data(string.utf8))
     }
 }
@@ -119,7 +119,7 @@ extension String {
 }
 
 extension CommandError {
-    /// A selection found nothing.
+    /// The error for a selection without a result.
     static func selection(_ fault: JSONSelection.Fault, _ pointer: JSONPointer) -> CommandError {
         switch fault {
         case .noJSON:

@@ -1,6 +1,6 @@
-/// Whole lines to a descriptor, in order, without making the caller wait.
+/// Writes whole lines to a descriptor, in order, without blocking the caller.
 ///
-/// Events are told from the transport's own threads, which must not block; a queue of our own does the writing.
+/// Events are recorded on transport threads, which must not block, so a separate queue writes the lines.
 final class LineLog: Sendable {
     private let descriptor: Descriptor
     private let queue = BlockingQueue(label: "lade.log")
@@ -10,15 +10,15 @@ final class LineLog: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: Where the lines go.
-    ///   - secrets: What no line shows.
+    ///   - secrets: The secrets that no line shows.
     init(_ descriptor: Descriptor, hiding secrets: SecretMask? = nil) {
         self.descriptor = descriptor
         self.secrets = secrets
     }
 
-    /// Writes a text after everything that was written before.
+    /// Writes a text after everything written before.
     func write(_ text: String) {
-        // A log that cannot be written is no reason to fail, and there is no other place to say so.
+        // A failed write to the log is not an error of the command, and there is no other place to report it.
         queue.enqueue { [descriptor, text = secrets?.masked(text) ?? text] in try? descriptor.write(text.utf8) }
     }
 

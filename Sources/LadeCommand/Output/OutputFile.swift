@@ -13,17 +13,17 @@ import Lade
     import Darwin
 #endif
 
-/// What an option names as the place of the output (CM-06).
+/// The destination of the output that an option names.
 enum OutputFile {
-    /// A file, or a name that is free.
+    /// A regular file, or a name that does not exist yet.
     case regular
-    /// A device or a pipe, open for writing: nothing can take its place.
+    /// A device or a pipe, open for writing; it cannot be replaced by a file.
     case special(Descriptor)
 
-    /// Looks at what has the name, before anything is asked of a server.
+    /// Checks the path before any request is sent.
     ///
-    /// - Throws: A local error when it exists and may not be overwritten, when it is a folder, or when it is a pipe that
-    ///   no other program reads, which would be waited for without end.
+    /// - Throws: A local error when the file exists and must not be overwritten, when the path is a folder, or when it
+    ///   is a pipe that no other program reads, which would block forever.
     init(_ path: String, mayOverwrite: Bool) throws(CommandError) {
         var status = stat()
         guard stat(path, &status) == 0 || lstat(path, &status) == 0 else {
@@ -44,7 +44,7 @@ enum OutputFile {
         }
     }
 
-    /// The error for a file that must not be overwritten.
+    /// The error for an existing file that must not be overwritten.
     static func exists(_ path: String) -> CommandError {
         CommandError(
             what: "The file \(path) exists already.",
@@ -53,7 +53,7 @@ enum OutputFile {
         )
     }
 
-    /// The error of a download that met a file of its name; nil for another error.
+    /// The error for a download whose file already exists; nil for any other error.
     static func exists(_ error: LoadingError, mayOverwrite: Bool) -> CommandError? {
         var status = stat()
         guard !mayOverwrite, case .file(let fault, _) = error, fault.operation == .write,

@@ -1,6 +1,6 @@
 import Lade
 
-/// What becomes of an answer.
+/// How a response is written.
 struct OutputSettings: Sendable {
     /// When to use colours.
     enum Colour: String, CaseIterable, Sendable {
@@ -27,7 +27,7 @@ struct OutputSettings: Sendable {
     var pointer: JSONPointer?
     var writesRawStrings = false
 
-    /// The options that fill this in.
+    /// The options that set these values.
     static let rows: [OptionRow<OutputSettings>] = [
         .value(
             "output",
@@ -135,12 +135,12 @@ struct OutputSettings: Sendable {
         ) { $0.eventsPath = $1 },
     ]
 
-    /// The part of the answer that is printed; nil for all of it.
+    /// The part of the response that is printed; nil for all of it.
     var selection: JSONSelection? {
         guard pointer != nil || writesRawStrings else { return nil }
         return JSONSelection(pointer: pointer ?? [], isRaw: writesRawStrings)
     }
 
-    /// Whether an error is put into words.
+    /// Whether errors are printed.
     var tellsErrors: Bool { !isSilent || showsErrors }
 }

@@ -1,6 +1,6 @@
 import Lade
 
-/// One line on the terminal that says how far a download is (CM-02).
+/// A line on the terminal with the progress of a download.
 struct ProgressLine {
     private let talk: LineLog
     private let time: any TimeSource
@@ -9,16 +9,16 @@ struct ProgressLine {
     private var isShown = false
     private var total: Int64?
     private var received: Int64 = 0
-    /// What was there before the line began, which counts for no rate.
+    /// The bytes received before the line began, which do not count towards the rate.
     private var resumed: Int64 = 0
-    /// What stands before the number.
+    /// The verb before the number.
     private let verb: String
 
-    // Quicker downloads never show a line, and no line changes faster than it can be read.
+    // A short download shows no line, and the line never changes faster than it can be read.
     private static let delay = Duration.milliseconds(500)
     private static let interval = Duration.milliseconds(100)
 
-    /// Starts the line of a body whose length is perhaps known.
+    /// Starts the line for a body, whose length may be unknown.
     init(_ talk: LineLog, total: Int64?, time: any TimeSource = SystemTime(), verb: String = "") {
         self.verb = verb
         self.talk = talk
@@ -28,12 +28,12 @@ struct ProgressLine {
         lastShown = start.advanced(by: Self.delay - Self.interval)
     }
 
-    /// Counts from what an earlier download has left.
+    /// Counts from the bytes that an earlier download received.
     mutating func resume(at received: Int64) {
         (resumed, self.received) = (received, received)
     }
 
-    /// Shows now and then how much has arrived; fewer bytes than before mean that the body begins anew.
+    /// Updates the line at intervals; a smaller number than before means that the body starts again.
     mutating func show(_ received: Int64, of total: Int64?) {
         if received < self.received { (start, resumed) = (time.now, 0) }
         (self.received, self.total) = (received, total)
@@ -50,7 +50,7 @@ struct ProgressLine {
         isShown = false
     }
 
-    /// What the line says.
+    /// The text of the line.
     func text(at now: Instant) -> String {
         let rate = Self.rate(received - resumed, in: start.duration(to: now))
         var text = verb + Self.bytes(received)
@@ -60,17 +60,17 @@ struct ProgressLine {
         return text + ", \(Self.bytes(rate))/s"
     }
 
-    /// How many bytes come in a second, whatever the numbers are.
+    /// The bytes per second; never traps, whatever the values are.
     static func rate(_ count: Int64, in time: Duration) -> Int64 {
         let rate = time > .zero ? Double(count) / time.inSeconds : 0
         return rate < 1e18 ? Int64(rate) : .max
     }
 
-    /// A number of bytes in the unit that leaves few digits: 999 B, 1.5 kB, 20 MB.
+    /// A number of bytes in a unit that leaves few digits: 999 B, 1.5 kB, 20 MB.
     static func bytes(_ count: Int64) -> String {
         let units = ["B", "kB", "MB", "GB", "TB"]
         var unit = 0
-        // In tenths, so that no rounding of floating point shows.
+        // The value is in tenths, to avoid floating-point rounding.
         var tenths = count.multipliedReportingOverflow(by: 10).overflow ? Int64.max : count * 10
         while tenths >= 10_000, unit + 1 < units.count {
             tenths /= 1_000

@@ -1,12 +1,12 @@
 import Lade
 
 extension Status {
-    /// The reason phrase that the specifications give the code (RFC 9110 §15 and the registry); nil for other codes.
+    /// The reason phrase of the status code (RFC 9110 §15 and the IANA registry); nil for an unregistered code.
     var reasonPhrase: String? {
         Self.reasonPhrases[code]
     }
 
-    /// The code, with its reason phrase when it has one: `404 Not Found`.
+    /// The code, followed by its reason phrase if it has one: `404 Not Found`.
     var words: String { reasonPhrase.map { "\(code) \($0)" } ?? "\(code)" }
 
     private static let reasonPhrases: [Int: String] = [
@@ -28,11 +28,11 @@ extension Status {
     ]
 }
 
-/// The colours of what stands before a body.
+/// Colours for the lines before a body.
 enum HeadColour {
     private static let end = "\u{1B}[0m"
 
-    /// A line with a status, in the colour of its class.
+    /// A status line in the colour of its class.
     static func status(_ line: String, _ status: Status) -> String {
         let colour =
             switch status.statusClass {
@@ -45,7 +45,7 @@ enum HeadColour {
         return "\u{1B}[\(colour)m\(line)\(end)"
     }
 
-    /// A field with its name in colour.
+    /// A header field with its name in colour.
     static func field(_ line: String) -> String {
         guard let colon = line.firstIndex(of: ":") else { return line }
         return "\u{1B}[36m\(line[..<colon])\(end)\(line[colon...])"

@@ -1,11 +1,11 @@
 import Lade
 
-/// The secrets that a command was given, masked by value in everything that it says.
+/// Masks the secrets of a command in everything that it prints.
 ///
-/// The library leaves out what it knows to be a secret. This is the last door: it also finds a secret that a server repeats
-/// where the library does not look. Data on the standard output is the user's and passes as it is.
+/// The library leaves out the values it knows to be secret. The mask also finds a secret that a server repeats
+/// elsewhere. Data on the standard output belongs to the user and is not masked.
 final class SecretMask: Sendable {
-    /// Shorter texts would be found in every other word.
+    /// Shorter texts would match parts of many words.
     private static let leastLength = 4
 
     private struct State {
@@ -16,7 +16,7 @@ final class SecretMask: Sendable {
 
     private let state = Locked(State())
 
-    /// Adds secrets; they are masked in what is said from now on.
+    /// Adds secrets, which are masked in all later messages.
     func add(_ secrets: [Secret]) {
         state.withLock { state in
             state.secrets.formUnion(secrets)
@@ -27,7 +27,7 @@ final class SecretMask: Sendable {
         }
     }
 
-    /// Masks nothing from now on, for a user that asked to see secrets.
+    /// Stops masking, for a user who asked to see secrets.
     func showSecrets() {
         state.withLock { $0.isOff = true }
     }
@@ -35,7 +35,7 @@ final class SecretMask: Sendable {
     /// Whether the user asked to see secrets.
     var showsSecrets: Bool { state.withLock { $0.isOff } }
 
-    /// A text without the secrets.
+    /// A text with its secrets masked.
     func masked(_ text: String) -> String {
         state.withLock { $0.isOff ? nil : $0.rule }?.maskingValues(text) ?? text
     }

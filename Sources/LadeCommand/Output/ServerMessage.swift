@@ -5,19 +5,19 @@
 #endif
 import Lade
 
-/// What a server says in the body of an answer that is not written to a file.
+/// The message in the body of a response that is not written to a file.
 enum ServerMessage {
-    /// More than this is a page for browsers rather than a message.
+    /// A longer body is a page for browsers rather than a message.
     private static let lineLimit = 20
     private static let limit = 4 << 10
 
-    /// Shows the beginning of a body on the standard error, when it is a text.
+    /// Prints the beginning of a body on the standard error if it is text.
     static func show(_ response: Response, _ bytes: Data, on console: Console) {
         let message = text(of: bytes, contentType: response.headers["Content-Type"])
         if !message.isEmpty { console.talk.write(message) }
     }
 
-    /// The text that is shown for the beginning of a body; empty for what is no text.
+    /// The text to print for the beginning of a body; empty for a body that is not text.
     static func text(of bytes: Data, contentType: String?) -> String {
         let charset = TextCharset(contentType: contentType)
         guard !bytes.isEmpty, charset.hasZeroBytes || !bytes.contains(0) else { return "" }

@@ -5,21 +5,21 @@
 #endif
 import Lade
 
-/// Turns the bytes of a body into the text that a terminal is given (CM-02).
+/// Turns the bytes of a body into text for a terminal.
 ///
-/// Bytes come in pieces that may end in the middle of a character. What is no UTF-8 becomes U+FFFD; characters that
-/// control a terminal or the direction of writing are never passed on.
+/// A piece may end in the middle of a character. Invalid UTF-8 becomes U+FFFD. Characters that control the terminal or
+/// the direction of writing are never passed on.
 struct TerminalText {
-    /// What the body is taken for.
+    /// How the body is shown.
     enum Kind: Equatable {
-        /// Shown as it is.
+        /// As plain text.
         case plain
-        /// Laid out, and coloured if that is wanted.
+        /// Formatted, with optional colours.
         case json(isColoured: Bool)
 
-        /// The kind that a content type asks for.
+        /// The kind for a content type.
         init(contentType: String?, isColoured: Bool) {
-            // A type that cannot be read is no JSON.
+            // A content type that cannot be parsed is not JSON.
             let type = contentType.flatMap { try? MediaType($0) }
             self = type?.isJSON == true ? .json(isColoured: isColoured) : .plain
         }
@@ -28,7 +28,7 @@ struct TerminalText {
     private var printer: JSONPrinter?
     private var decoder: CharsetDecoder
     private var unfinished: [UInt8] = []
-    // Of plain text only.
+    // Used for plain text only.
     private var last: Unicode.Scalar?
 
     /// Starts a text.
@@ -51,7 +51,7 @@ struct TerminalText {
         return shown(String(decoding: bytes[..<end], as: UTF8.self))
     }
 
-    /// The text of what is left, and a line end if the last line has none.
+    /// The remaining text, with a line end if the last line has none.
     mutating func end() -> String {
         var result = take(decoder.end())
         if !unfinished.isEmpty { result += shown("\u{FFFD}") }
@@ -73,7 +73,9 @@ struct TerminalText {
         return result
     }
 
-    /// CR LF is a line end like LF; a CR alone would let a server write over what is already there.
+    /// Writes a character of plain text.
+    ///
+    /// CR LF is a line end like LF. A lone CR would let a server overwrite text that is already shown.
     private mutating func writePlain(_ scalar: Unicode.Scalar, to result: inout String) {
         if last == "\r", scalar != "\n" { result += "\\x0D" }
         last = scalar
@@ -85,7 +87,7 @@ struct TerminalText {
         }
     }
 
-    /// Where the last character starts that the next piece may complete; the end if there is none.
+    /// Where an incomplete last character starts, which the next piece may complete; the end if there is none.
     private static func endOfWholeCharacters(_ bytes: [UInt8]) -> Int {
         for distance in 1...3 where distance <= bytes.count {
             let byte = bytes[bytes.count - distance]

@@ -1,17 +1,17 @@
 import Lade
 
-/// The charset of a text, as far as terminals are shown it: what is not listed here is taken for UTF-8.
+/// A charset that the terminal output decodes; any other charset is treated as UTF-8.
 enum TextCharset: Equatable, Sendable {
     case utf8
-    /// Windows-1252, which is also what is meant by ISO-8859-1 and US-ASCII (WHATWG Encoding §4.2).
+    /// Windows-1252, also used for ISO-8859-1 and US-ASCII (WHATWG Encoding §4.2).
     case windows1252
     case iso8859_15
-    /// UTF-16; the order of the bytes unless a mark says otherwise.
+    /// UTF-16, with the byte order to use when there is no byte order mark.
     case utf16(isBigEndian: Bool)
 
     /// The charset that a content type names.
     init(contentType: String?) {
-        // A type that cannot be read names none.
+        // A content type that cannot be parsed names no charset.
         let type = contentType.flatMap { try? MediaType($0) }
         switch type?.parameter("charset")?.lowercased() {
         case "iso-8859-1", "latin1", "l1", "us-ascii", "ascii", "windows-1252", "cp1252": self = .windows1252
@@ -22,11 +22,11 @@ enum TextCharset: Equatable, Sendable {
         }
     }
 
-    /// Whether texts in it have bytes that are zero.
+    /// Whether text in the charset may contain zero bytes.
     var hasZeroBytes: Bool { if case .utf16 = self { true } else { false } }
 }
 
-/// Turns the bytes of a charset into UTF-8, in pieces that may end anywhere.
+/// Converts text in a charset to UTF-8, in pieces that may end anywhere.
 struct CharsetDecoder: Sendable {
     private var charset: TextCharset
     private var isFirst = true
@@ -59,7 +59,7 @@ struct CharsetDecoder: Sendable {
         }
     }
 
-    /// What an unfinished end stands for.
+    /// The replacement for an incomplete character at the end.
     mutating func end() -> [UInt8] {
         defer { (half, high) = (nil, nil) }
         return half != nil || high != nil ? Array("\u{FFFD}".utf8) : []
@@ -97,7 +97,7 @@ struct CharsetDecoder: Sendable {
         }
     }
 
-    // The bytes 80 to 9F; those that mean nothing are the control characters of their number.
+    // The bytes 80 to 9F; unassigned ones become the control character with the same number.
     private static let windows: [Unicode.Scalar] = [
         "\u{20AC}", "\u{81}", "\u{201A}", "\u{192}", "\u{201E}", "\u{2026}", "\u{2020}", "\u{2021}", "\u{2C6}",
         "\u{2030}", "\u{160}", "\u{2039}", "\u{152}", "\u{8D}", "\u{17D}", "\u{8F}", "\u{90}", "\u{2018}",

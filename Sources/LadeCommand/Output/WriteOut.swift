@@ -5,7 +5,7 @@
 #endif
 import Lade
 
-/// A text that is written after a call, with variables as curl has them: `%{http_code} %{time_total}\n`.
+/// A text that is written after a call, with curl's variables: `%{http_code} %{time_total}\n`.
 struct WriteOut: Sendable {
     private enum Piece: Sendable {
         case text(String)
@@ -13,7 +13,7 @@ struct WriteOut: Sendable {
         case header(String)
     }
 
-    /// What can stand between `%{` and `}`.
+    /// A variable between `%{` and `}`.
     enum Variable: String, CaseIterable, Sendable {
         case contentType = "content_type"
         case errorMessage = "errormsg"
@@ -45,7 +45,7 @@ struct WriteOut: Sendable {
         case finalURL = "url_effective"
     }
 
-    /// What is known of a call when it is over.
+    /// The facts of a completed call.
     struct Facts: Sendable {
         var request: Request
         var response: Response?
@@ -59,9 +59,9 @@ struct WriteOut: Sendable {
 
     private var pieces: [Piece] = []
 
-    /// Reads a format.
+    /// Parses a format.
     ///
-    /// - Throws: A usage error for a variable that there is not.
+    /// - Throws: A usage error for an unknown variable.
     init(_ format: String) throws(CommandError) {
         var text = ""
         var rest = format[...]
@@ -155,7 +155,7 @@ struct WriteOut: Sendable {
         version.map { String($0.rawValue.drop { $0 != "/" }.dropFirst()) } ?? "0"
     }
 
-    /// Seconds with six digits behind the point, as curl writes them.
+    /// Seconds with six decimals, in curl's form.
     static func seconds(_ duration: Duration?) -> String {
         let microseconds = (duration ?? .zero).wholeNanoseconds / 1_000
         return "\(microseconds / 1_000_000)."
@@ -163,7 +163,7 @@ struct WriteOut: Sendable {
     }
 }
 
-/// Collects what ``WriteOut`` says of a call while it is made.
+/// Collects the facts for ``WriteOut`` while a call is made.
 final class FactCollector: EventSink {
     private struct State {
         var metrics = Metrics()
@@ -185,7 +185,7 @@ final class FactCollector: EventSink {
         }
     }
 
-    /// Adds to the facts what was collected.
+    /// Adds the collected facts.
     func complete(_ facts: inout WriteOut.Facts) {
         (facts.metrics, facts.redirects, facts.attempts) = state.withLock { ($0.metrics, $0.redirects, $0.attempts) }
     }

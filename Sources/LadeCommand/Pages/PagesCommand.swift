@@ -1,6 +1,6 @@
 import Lade
 
-/// What `lade pages` was asked for.
+/// The settings of `lade pages`.
 struct PagesSettings: CallSettings {
     var request = RequestSettings()
     var session = SessionSettings()
@@ -24,7 +24,7 @@ struct PagesSettings: CallSettings {
 }
 
 extension Command {
-    /// `lade pages`: a whole paged list as NDJSON.
+    /// `lade pages`: writes a whole paged list as NDJSON.
     static let pages = Command(
         "pages",
         "Fetch a whole paged list, one item a line",

@@ -5,7 +5,7 @@
 #endif
 import Lade
 
-/// One run of `lade pages`: a harvest, its progress, and what its end means for the user.
+/// One run of `lade pages`: the harvest, its progress, and its result for the user.
 struct PagesRun: Sendable {
     let settings: PagesSettings
     let context: CommandContext
@@ -14,7 +14,7 @@ struct PagesRun: Sendable {
 
     /// Harvests the list.
     ///
-    /// - Returns: Success, also when a limit of the user's ended it.
+    /// - Returns: Success, also when a limit that the user set ended the harvest.
     func run() async throws(CommandError) -> ExitCode {
         let call = try await PreparedCall(settings, context)
         let request = call.request
@@ -36,7 +36,7 @@ struct PagesRun: Sendable {
             observers: [meter]
         )
         let stop = Harvest.Stop()
-        // The first interrupt finishes the page and saves (PA-24); the second ends the program by itself.
+        // The first interrupt completes the page and saves the progress; the second ends the program.
         context.interruption.onSignal { [console] in
             stop.request()
             console.talk.write("lade: Finishing the page; interrupt again to end at once.\n")
@@ -89,16 +89,16 @@ struct PagesRun: Sendable {
         }
     }
 
-    /// The lines without what could control a terminal, or show text in another order than it has (CM-02).
+    /// The lines with control characters and bidirectional controls escaped.
     ///
-    /// JSON lets DEL, the control characters from U+0080 on and bidirectional controls stand in a string; as escapes they
-    /// mean the same.
+    /// JSON strings may contain DEL, the control characters from U+0080 on, and bidirectional controls. Their escapes
+    /// have the same meaning.
     static func shown(_ lines: Data) -> [UInt8] {
         let text = String(decoding: lines, as: UTF8.self)
         var shown = ""
         for scalar in text.unicodeScalars {
             if scalar.value >= 0x7F, scalar.rewritesDisplay || [0x2028, 0x2029, 0xFEFF].contains(scalar.value) {
-                // All of them have four digits or fewer.
+                // All of these characters have at most four hexadecimal digits.
                 let digits = String(scalar.value, radix: 16)
                 shown += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             } else {
@@ -108,9 +108,9 @@ struct PagesRun: Sendable {
         return Array(shown.utf8)
     }
 
-    /// Whether a line says how far the pages are.
+    /// Whether a progress line is shown.
     var showsProgress: Bool {
-        // Lines of a list on the same terminal would run into it.
+        // The output lines on the same terminal would collide with it.
         console.isTalkTerminal && (settings.paging.path != nil || !console.isOutputTerminal)
             && !settings.output.isSilent && !settings.output.isVerbose
     }
@@ -135,20 +135,21 @@ struct PagesRun: Sendable {
 
     static func items(_ count: Int) -> String { Count.text(count, "item", "items") }
 
-    /// What is said of a server that sends pages of another size than was asked for; nil when it does not.
+    /// The notice that the server sends pages of another size than requested; nil when it does not.
     ///
     /// - Parameters:
-    ///   - size: The size that was asked for.
-    ///   - query: The query item that asked.
+    ///   - size: The requested size.
+    ///   - query: The query item with the size.
     ///   - first: How many items the first page had.
-    ///   - pages: How many pages there were; a single one may have fewer items than fit.
+    ///   - pages: How many pages there were; a single page may be smaller because it is the last.
+    /// - Returns: The notice.
     static func sizeNotice(_ size: Int?, _ query: String, first: Int?, pages: Int) -> String? {
         guard let size, let first, first > size || (first < size && pages > 1) else { return nil }
         return
             "lade: The server ignores \(query)=\(size): its pages have \(items(first)). --size-query names its query.\n"
     }
 
-    /// What was written, and what was odd about it.
+    /// The summary of what was written, and of anything unusual.
     static func text(_ summary: Harvest.Summary) -> String {
         var text = "\(items(summary.items)) in \(pages(summary.pages)), \(ProgressLine.bytes(summary.bytes))"
         if summary.resumedPages > 0 {
@@ -201,7 +202,7 @@ extension String {
     fileprivate var capitalisedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
 
-/// One line on the terminal that says how far the pages are, and what is waited for (CM-02).
+/// A line on the terminal with the progress of the pages and the current wait.
 final class PagesLine: Sendable {
     private struct State {
         var lastShown: Instant
@@ -225,7 +226,7 @@ final class PagesLine: Sendable {
         state = Locked(State(lastShown: start))
     }
 
-    /// Shows how far it is, unless the line was just changed.
+    /// Updates the line, unless it changed very recently.
     func show(_ progress: PageProgress) {
         guard isWanted else { return }
         let now = time.now
@@ -247,7 +248,7 @@ final class PagesLine: Sendable {
         if wasShown { talk.write("\r\u{1B}[K") }
     }
 
-    /// What the line says.
+    /// The text of the line.
     func text(_ progress: PageProgress, at now: Instant) -> String {
         let elapsed = max(start.duration(to: now), .milliseconds(1))
         var text = "\(PagesRun.pages(progress.pages)), "

@@ -1,6 +1,6 @@
 import Lade
 
-/// How a list is paged and where it goes (`spec/command.md` §2).
+/// How a list is paged, and where it is written.
 struct PagingSettings: Sendable {
     var rules: [PageRule] = []
     var size: Int?
@@ -18,7 +18,7 @@ struct PagingSettings: Sendable {
     var staysOnOrigin = false
     var sendsBodyElsewhere = false
 
-    /// The options that fill this in.
+    /// The options that set these values.
     static let rows: [OptionRow<PagingSettings>] = [
         .value(
             "next",
@@ -90,7 +90,7 @@ struct PagingSettings: Sendable {
         }
     }
 
-    /// What is to be harvested, from its first request.
+    /// The harvest that starts with a request.
     func harvest(_ request: Request) -> Harvest {
         var harvest = Harvest(request)
         if !rules.isEmpty { harvest.rules = rules }

@@ -6,15 +6,15 @@
 import Lade
 
 extension PolicySettings {
-    /// Puts the policies into the settings of a service; whatever no option asks for stays off for a single call.
+    /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
     func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
         settings.retries.limit = retries ?? (work == .list ? 2 : 0)
         settings.retries.methods = repeatsUnsafe ? .all : .idempotent
-        // One call has its own limit; a list must not ask a failing server thrice for every page.
+        // A single call has its own limit. A list must not send three requests per page to a failing server.
         settings.retryBudget = work == .list ? RetryBudget() : nil
         settings.deadlines.buffered = nil
-        // What stalls is found by --idle-timeout; this is for what trickles.
+        // The idle time-out ends a stalled response; this limit ends one that trickles.
         settings.deadlines.attempt = work == .list ? .seconds(60) : nil
         var limits = RateLimits(default: rate)
         if let pauseLimit {
@@ -28,15 +28,15 @@ extension PolicySettings {
         }
     }
 
-    /// Puts into a request what is the request's to say.
+    /// Applies the policies that belong to a request.
     func apply(to request: inout Request) {
         request.deadline = deadline
         request.idempotencyKey = idempotencyKey
     }
 
-    /// Who authorises requests to the origin of `request`; nobody without `--auth`.
+    /// The authorisers for requests to the origin of `request`; empty without `--auth`.
     ///
-    /// - Throws: A usage error when there is no secret to be had.
+    /// - Throws: A usage error when no secret is available.
     func authorisers(
         for request: Request,
         askingBy prompt: PasswordPrompt,
@@ -85,16 +85,16 @@ extension PolicySettings {
 }
 
 extension URL {
-    /// Whether the address names this machine, so that nobody can read along.
+    /// Whether the address is on this machine, where no other machine can read the traffic.
     fileprivate var isOnThisMachine: Bool {
         host(percentEncoded: true).flatMap { NormalHost($0) }?.isLoopback ?? false
     }
 }
 
 extension CommandContext {
-    /// Makes the account that carries out the calls of a command; its service ends with `account.service.shutDown()`.
+    /// Makes the account that makes the calls of a command; its service ends with `account.service.shutDown()`.
     ///
-    /// It keeps no cookies unless they are asked for: what is sent is what the command line says.
+    /// It keeps no cookies unless an option asks for them, so that the command line decides what is sent.
     func account(
         _ connection: ConnectionSettings,
         _ policy: PolicySettings,
@@ -122,8 +122,8 @@ extension CommandContext {
         settings.time = time
         settings.userAgent = nil
         settings.languages = .none
-        // Whether a status is a success is decided once its body has been shown. Not by the request: what it accepts is
-        // never tried again.
+        // The command decides whether a status is a success after it has shown the body. The request must not decide: a
+        // status that it accepts is never retried.
         if work == .call {
             settings.acceptableStatuses = .all
             settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)]

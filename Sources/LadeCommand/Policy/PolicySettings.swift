@@ -1,7 +1,6 @@
 import Lade
 
-/// What happens besides the exchange itself: redirects, retries, rates, deadlines, credentials, other hosts
-/// (`spec/command.md` §3).
+/// The policies of a call: redirects, retries, rates, deadlines, credentials, and other hosts.
 ///
 /// `lade get`, `lade pages` and `lade explain` have these options.
 struct PolicySettings: Sendable {
@@ -12,17 +11,17 @@ struct PolicySettings: Sendable {
         case oauth2(endpoint: String, client: String)
     }
 
-    /// Where the secret of ``authorisation`` comes from; never from an argument, which everybody on the machine can read.
+    /// The source of the secret for ``authorisation``; never an argument, which every user of the machine can read.
     enum SecretSource: Equatable, Sendable {
         case environment(String)
         case descriptor(Int32)
     }
 
-    /// What kind of work the defaults are for.
+    /// The kind of work, which decides the defaults.
     enum Work: Sendable {
-        /// One call, that does what its arguments say and no more.
+        /// One call, which does only what its arguments ask for.
         case call
-        /// A whole list: what one call fails of must not end it.
+        /// A whole list, which must survive the failure of one call.
         case list
     }
 
@@ -39,7 +38,7 @@ struct PolicySettings: Sendable {
     var scopes: [String] = []
     var hosts: [String: [HostAddress]] = [:]
 
-    /// The options that fill this in.
+    /// The options that set these values.
     static let rows: [OptionRow<PolicySettings>] = redirectRows + repeatRows + timeRows + signInRows + hostRows
 
     private static let redirectRows: [OptionRow<PolicySettings>] = [
@@ -166,7 +165,7 @@ struct PolicySettings: Sendable {
         ) { settings, value throws(CommandError) in try settings.addHost(value) }
     ]
 
-    /// Checks what only the whole of the arguments can tell.
+    /// Checks rules that involve several options.
     func validate(_ request: RequestSettings, _ connection: ConnectionSettings) throws(CommandError) {
         if secretSource != nil, authorisation == nil {
             throw .usage(
@@ -208,9 +207,9 @@ struct PolicySettings: Sendable {
 }
 
 extension PolicySettings.Authorisation {
-    /// Reads `basic:USER`, `bearer` or `oauth2:TOKENURL`.
+    /// Parses `basic:USER`, `bearer` or `oauth2:TOKENURL`.
     ///
-    /// - Throws: A usage error that does not show what might be a secret.
+    /// - Throws: A usage error without the parts that may be secret.
     init(argument text: String) throws(CommandError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let rest = parts.count > 1 ? parts[1] : ""
@@ -239,7 +238,7 @@ extension PolicySettings.Authorisation {
 }
 
 extension Rate {
-    /// Reads `10/s`, `600/m` or `10/s,5`.
+    /// Parses `10/s`, `600/m` or `10/s,5`.
     init(argument text: String) throws(CommandError) {
         let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let units: [(String, Double)] = [("/s", 1), ("/m", 60), ("/h", 3_600), ("", 1)]

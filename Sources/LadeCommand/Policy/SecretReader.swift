@@ -5,17 +5,17 @@
 #endif
 import Lade
 
-/// Gets the secret of `--auth` from where it was said to be, or from the user.
+/// Reads the secret of `--auth` from its source, or asks the user.
 struct SecretReader: Sendable {
-    /// Where it is; nil to ask on the terminal.
+    /// The source; nil to ask on the terminal.
     let source: PolicySettings.SecretSource?
-    /// Who asks.
+    /// The prompt on the terminal.
     let prompt: PasswordPrompt
 
-    // What is longer is no secret but the wrong file.
+    // A longer file is not a secret but the wrong file.
     private static let limit = 64 << 10
 
-    /// The secret.
+    /// Reads the secret.
     ///
     /// - Throws: A usage error when there is none; the quiet error of an interruption when the task is cancelled.
     func secret(asking question: String) async throws(CommandError) -> Secret {
@@ -32,7 +32,7 @@ struct SecretReader: Sendable {
         }
     }
 
-    /// Everything up to the end, without the line end that most tools add.
+    /// Reads to the end, and removes the line end that most tools add.
     private func read(_ descriptor: Descriptor) async throws(CommandError) -> Secret {
         let result = await BlockingQueue(label: "lade.secret").run { () -> Result<Data, SystemError> in
             var all = Data()

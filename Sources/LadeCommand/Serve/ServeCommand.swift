@@ -2,7 +2,7 @@ import Lade
 import LadeCatalogueServer
 import LadeTesting
 
-/// What `lade serve` was asked for.
+/// The settings of `lade serve`.
 struct ServeSettings: CommandSettings {
     var options = LocalCatalogue.Options()
     var duration: Duration?
@@ -63,12 +63,12 @@ struct ServeSettings: CommandSettings {
 }
 
 extension LocalCatalogue.Options {
-    /// The most of anything that a catalogue is asked to have.
+    /// The largest number that any option of the catalogue accepts.
     static let most = 10_000_000
 }
 
 extension Command {
-    /// `lade serve`: the local catalogue on loopback.
+    /// `lade serve`: serves the local catalogue on loopback.
     static let serve = Command(
         "serve",
         "Serve a media catalogue on this machine, to try things on",
@@ -91,18 +91,18 @@ extension Command {
         }
         try context.console.write(catalogue.address("/") + "\n")
         context.console.talk.write(ServeWords.text(catalogue.address("/"), wantsToken: settings.options.requiresToken))
-        // Cancelled by the first signal, which is how it is meant to end.
+        // The first signal cancels the wait, which is the normal end.
         let end = settings.duration.map { context.time.now.advanced(by: $0) }
         try? await context.time.sleep(until: end ?? Instant(nanoseconds: .max))
-        // The wait for its threads takes no time: none of its answers blocks once its connection is closed.
+        // Waiting for the threads takes no time: a response stops blocking when its connection is closed.
         catalogue.stop()
         return .success
     }
 }
 
-/// What `lade serve` says beside its address.
+/// The text that `lade serve` prints besides its address.
 enum ServeWords {
-    /// The paths, and a line to try.
+    /// The paths of the catalogue and a command to try.
     static func text(_ address: String, wantsToken: Bool) -> String {
         let token = "--auth oauth2:\(address.replacing("http://", with: "http://lade@"))oauth2/token "
         let pages = "lade pages \(wantsToken ? token : "")'\(address)medias?per_page=50' --max-pages 2"

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// The configuration file: options that every call has, and options of named profiles.
+/// The configuration file, with options for every call and options of named profiles.
 ///
 /// ```
 /// # ~/.config/lade/config
@@ -16,7 +16,7 @@
 /// location
 /// ```
 struct Configuration: Sendable {
-    /// An option of the file.
+    /// An option in the file.
     struct Entry: Equatable, Sendable {
         var name: String
         var value: String?
@@ -27,21 +27,21 @@ struct Configuration: Sendable {
     private(set) var defaults: [Entry] = []
     private(set) var profiles: [(name: String, entries: [Entry])] = []
 
-    /// Where it is; nil without a home.
+    /// The standard location; nil without a home directory.
     static var standardFile: PrivateFile? {
         PrivateFile.folder.map { PrivateFile(path: $0 + "/config", kind: "configuration") }
     }
 
-    /// Reads a file; nil when there is none.
+    /// Reads a file; nil when it does not exist.
     ///
-    /// - Throws: A local error that names the file, and the line that cannot be read.
+    /// - Throws: A local error that names the file and the invalid line.
     init?(_ file: PrivateFile) throws(CommandError) {
         guard let data = try file.read() else { return nil }
         guard let text = String(validating: data, as: UTF8.self) else { throw file.refused("is no text in UTF-8") }
         try self.init(text, of: file)
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     init(_ text: String, of file: PrivateFile) throws(CommandError) {
         self.file = file
         var number = 0
@@ -78,13 +78,14 @@ struct Configuration: Sendable {
         return Entry(name: String(bare), value: value.map(String.init), line: number)
     }
 
-    /// The arguments that a command gets from the file.
+    /// The arguments for a command.
     ///
     /// - Parameters:
-    ///   - rows: The options of the command; those that only other commands have are left out.
-    ///   - profile: The profile that was asked for.
+    ///   - rows: The options of the command; options of other commands are left out.
+    ///   - profile: The requested profile.
     ///   - known: The options of all commands.
-    /// - Throws: A local error for an option that no command has or that may not stand in a file, a usage error for an
+    /// - Returns: The arguments.
+    /// - Throws: A local error for an unknown option and for one that is not allowed in a file, a usage error for an
     ///   unknown profile.
     func arguments(
         for rows: [OptionInfo],
@@ -118,7 +119,7 @@ struct Configuration: Sendable {
         return arguments
     }
 
-    /// The values are not shown, for they may be secrets.
+    /// The error for a line, without its value, which may be a secret.
     private func wrong(_ line: Int, _ what: String) -> CommandError {
         file.refused(
             "has in line \(line) \(what)",
@@ -128,7 +129,7 @@ struct Configuration: Sendable {
 }
 
 extension StringProtocol where SubSequence == Substring {
-    /// The text without white space at its ends.
+    /// The text without white space at both ends.
     var trimmed: Substring {
         var text = self[...]
         while text.first?.isWhitespace == true { text.removeFirst() }

@@ -5,11 +5,11 @@
 #endif
 import Lade
 
-/// Cookies as lines of seven fields, the format that Netscape began and curl and wget share.
+/// Reads and writes cookies as lines of seven fields, the format of Netscape that curl and wget also use.
 enum CookieText {
     private static let httpOnlyMark = "#HttpOnly_"
 
-    /// Reads the cookies of a text; nil when a line is none.
+    /// Parses the cookies in a text; nil when a line is malformed.
     static func cookies(_ text: String) -> [Cookie]? {
         var cookies: [Cookie] = []
         for line in text.split(whereSeparator: \.isNewline) {
@@ -33,7 +33,7 @@ enum CookieText {
         return cookies
     }
 
-    /// The text of cookies; one that such a line cannot have is left out.
+    /// The text of the cookies, without those that the format cannot represent.
     static func text(_ cookies: [Cookie]) -> String {
         var text = "# Netscape HTTP Cookie File\n# Written by lade; it holds secrets.\n\n"
         for cookie in cookies {

@@ -5,11 +5,11 @@
 #endif
 import Lade
 
-/// The users and passwords of a `.netrc` file.
+/// The user names and passwords of a `.netrc` file.
 struct Netrc: Sendable {
-    /// What the file says of one machine.
+    /// The entry for one machine.
     struct Entry: Sendable {
-        /// The host; nil for the default.
+        /// The host; nil for the default entry.
         var machine: String?
         var login: String?
         var password: Secret?
@@ -22,7 +22,7 @@ struct Netrc: Sendable {
 
     /// Reads a file.
     ///
-    /// - Throws: A local error that names the file, when there is none or it is damaged.
+    /// - Throws: A local error that names the file, when it does not exist or is malformed.
     init(_ file: PrivateFile) throws(CommandError) {
         guard let data = try file.read() else { throw file.refused("does not exist", "Make it, or leave out --netrc.") }
         guard let text = String(validating: data, as: UTF8.self) else { throw file.refused("is no text in UTF-8") }
@@ -32,12 +32,12 @@ struct Netrc: Sendable {
         self.entries = entries
     }
 
-    /// The user and password for a host: those of its machine, or of the default.
+    /// The user name and password for a host, from its entry or the default one.
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - user: The user that is already known; then only an entry of that user counts.
-    /// - Returns: The two with a colon between them; nil when there are none.
+    ///   - user: The user name if it is known; then only an entry with this name counts.
+    /// - Returns: The user name and password, separated by a colon; nil when there are none.
     func credentials(for host: String, user: String?) -> Secret? {
         let entry = entries.first { entry in
             let isMachine = entry.machine.map { $0.equalsIgnoringASCIICase(host) } ?? true
@@ -47,7 +47,7 @@ struct Netrc: Sendable {
         return Secret("\(login):\(entry?.password?.reveal() ?? "")")
     }
 
-    /// Reads a text; nil for one that is no list of machines.
+    /// Parses a text; nil when it is not a list of machines.
     static func entries(_ text: String) -> [Entry]? {
         var entries: [Entry] = []
         var rest = text[...]
@@ -62,7 +62,7 @@ struct Netrc: Sendable {
                 if word == "login" { entries[entries.count - 1].login = value }
                 if word == "password" { entries[entries.count - 1].password = Secret(value) }
             case "macdef":
-                // A macro goes on to the next empty line.
+                // A macro ends at the next empty line.
                 rest = rest.firstRange(of: "\n\n").map { rest[$0.upperBound...] } ?? ""
             default: return nil
             }
@@ -70,7 +70,7 @@ struct Netrc: Sendable {
         return entries
     }
 
-    /// The next word, in quotes or not; a number sign before a word starts a comment.
+    /// The next word, quoted or not; a number sign before a word starts a comment.
     private static func word(_ rest: inout Substring) -> String? {
         while let first = rest.first {
             if first.isWhitespace {

@@ -1,19 +1,19 @@
 import Lade
 
-/// A request that is about to be sent, with what it has from earlier calls.
+/// A request that is ready to be sent, with the values from earlier calls.
 struct PreparedCall: Sendable {
     var request: Request
-    /// The cookies that are sent, and that the answers change; nil when none are kept.
+    /// The cookie jar for the call; nil when cookies are not kept.
     var jar: CookieJar?
     /// The session that the call belongs to.
     var session: SessionFile?
 
-    /// Makes the request that the settings describe, with the fields of its session and the user of `.netrc`.
+    /// Makes the request that the settings describe, with the fields of its session and the user in `.netrc`.
     ///
     /// - Parameters:
-    ///   - settings: What the command was asked for.
-    ///   - context: Where prompts, dates and secrets come from and go.
-    /// - Throws: A usage error for what cannot be sent, a local one for a file.
+    ///   - settings: The settings of the command.
+    ///   - context: The source of prompts and dates, and the mask for secrets.
+    /// - Throws: A usage error for an invalid request, a local error for a file.
     init(_ settings: some CallSettings, _ context: CommandContext) async throws(CommandError) {
         var requestSettings = settings.request
         let given = try await requestSettings.edits()
@@ -42,15 +42,15 @@ struct PreparedCall: Sendable {
         settings.connection.apply(to: &request)
         settings.policy.apply(to: &request)
         jar = try await settings.session.makeJar(session, now: context.time.date)
-        // What .netrc has stays there.
+        // Credentials from .netrc are not copied into the session.
         let hasUser = settings.request.user != nil || settings.request.addressUser != nil
         session?.update(with: given, authorization: hasUser ? request.headers["Authorization"] : nil)
         if let jar { context.console.secrets.add(jar.cookies.map(\.value)) }
     }
 
-    /// Keeps what the call has changed.
+    /// Saves the cookies and fields that the call has changed.
     ///
-    /// - Throws: A local error for a file that cannot be written.
+    /// - Throws: A local error when a file cannot be written.
     func finish(_ settings: SessionSettings, _ console: Console) throws(CommandError) {
         try settings.write(jar, on: console)
         if let jar { try session?.save(jar) }

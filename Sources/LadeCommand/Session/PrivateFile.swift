@@ -11,25 +11,24 @@
     import Darwin
 #endif
 
-/// A file that may hold secrets, or options that act in the user's name: it counts only when no other user can read or
-/// write it.
+/// A file with secrets, or with options that act for the user; it is refused if other users can read or write it.
 struct PrivateFile: Sendable {
-    /// Where it is.
+    /// The path of the file.
     let path: String
-    /// What it is called in errors: “session file”.
+    /// The name of the file in errors: “session file”.
     let kind: String
 
-    // What is longer is another file.
+    // A larger file is not one of these.
     private static let limit = 4 << 20
 
-    /// What it has; nil when there is no such file.
+    /// The contents; nil when the file does not exist.
     ///
-    /// - Throws: A local error that names the file, when it belongs to another user, when others can read or write it, or
-    ///   when it is no file of a sensible size.
+    /// - Throws: A local error that names the file, when it belongs to another user, when others can read or write it,
+    ///   or when it is not a regular file of a plausible size.
     func read() throws(CommandError) -> Data? {
         let file: Descriptor
         do throws(SystemError) {
-            // A pipe of that name must not be waited for.
+            // Opening a pipe must not block.
             file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
         } catch {
             guard error.number == ENOENT || error.number == ENOTDIR else {
@@ -37,7 +36,7 @@ struct PrivateFile: Sendable {
             }
             return nil
         }
-        // It was only read.
+        // Closing a file that was only read loses nothing.
         defer { try? file.close() }
         var status = stat()
         guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -63,7 +62,7 @@ struct PrivateFile: Sendable {
         throw refused("is larger than 4 MB")
     }
 
-    /// Replaces it as a whole, by a new file that its owner alone can read; makes the folder if there is none.
+    /// Replaces the file with a new one that only its owner can read; creates the folder if necessary.
     ///
     /// - Throws: A local error that names the file.
     func write(_ data: Data) throws(CommandError) {
@@ -72,7 +71,7 @@ struct PrivateFile: Sendable {
         do throws(SystemError) {
             unlink(part)
             let file = try Descriptor.open(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-            // What could not be kept shows when it is written.
+            // Writing reports its errors; closing the file adds none.
             defer { try? file.close() }
             try file.write(data)
             guard fsync(file.number) == 0, rename(part, path) == 0 else { throw SystemError.last }
@@ -82,7 +81,7 @@ struct PrivateFile: Sendable {
         }
     }
 
-    /// An error about this file.
+    /// The error for this file.
     func refused(
         _ what: String,
         _ advice: String = "Check the path and its permissions, or remove it."
@@ -93,13 +92,13 @@ struct PrivateFile: Sendable {
     private static func makeFolder(_ path: String) {
         guard !path.isEmpty, access(path, F_OK) != 0 else { return }
         if let slash = path.lastIndex(of: "/") { makeFolder(String(path[..<slash])) }
-        // A folder that cannot be made shows when the file is written.
+        // A folder that cannot be created is reported when the file is written.
         mkdir(path, 0o700)
     }
 
-    /// The folder for what lade keeps: `$XDG_CONFIG_HOME/lade`, or `~/.config/lade`; nil without a home.
+    /// The folder for lade's files: `$XDG_CONFIG_HOME/lade`, or `~/.config/lade`; nil without a home directory.
     static var folder: String? {
-        // The specification wants relative paths to be ignored.
+        // The XDG Base Directory Specification requires that relative paths are ignored.
         if let base = Console.environment("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/lade" }
         return Console.environment("HOME").flatMap { $0.isEmpty ? nil : $0 + "/.config/lade" }
     }

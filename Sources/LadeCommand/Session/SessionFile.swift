@@ -5,12 +5,12 @@
 #endif
 import Lade
 
-/// What one call leaves to the next of the same session: the header fields that were given, the credentials, the cookies.
+/// The state that a call passes to later calls of the same session: header fields, credentials and cookies.
 struct SessionFile: Sendable {
     let file: PrivateFile
-    /// Where its fields and cookies belong; they go nowhere else.
+    /// The origin of the session; its fields and cookies are sent to no other.
     let origin: String
-    /// The fields, in the order in which they are sent.
+    /// The header fields, in the order in which they are sent.
     private(set) var fields: [(name: String, value: String)] = []
     private(set) var cookies: [Cookie] = []
 
@@ -31,10 +31,10 @@ struct SessionFile: Sendable {
         var cookies: [Jar]
     }
 
-    /// Opens the session of a name, or of a path when the name has a slash; empty when there is none yet.
+    /// Opens a session by its name, or by a path if the name contains a slash; a new session is empty.
     ///
-    /// - Throws: A local error that names the file when it is damaged or not the user's alone, a usage error for a name
-    ///   that is none.
+    /// - Throws: A local error that names the file when it is damaged or not private, a usage error for an invalid
+    ///   name.
     init(_ name: String, for origin: Origin) throws(CommandError) {
         self.origin = "\(origin.scheme)://\(origin.host):\(origin.port)"
         if name.contains("/") {
@@ -46,7 +46,7 @@ struct SessionFile: Sendable {
                     advice: "Name a file: --session ./\(name).json."
                 )
             }
-            // Hosts have no slash; the colon of an IPv6 address is harmless.
+            // Hosts contain no slash; the colons of an IPv6 address are allowed in file names.
             let path = "\(folder)/sessions/\(origin.host)_\(origin.port)/\(name).json"
             file = PrivateFile(path: path, kind: "session file")
         }
@@ -81,9 +81,9 @@ struct SessionFile: Sendable {
         }
     }
 
-    /// Checks the name of a session before any is opened.
+    /// Validates the name of a session before any file is opened.
     ///
-    /// - Throws: A usage error for a name that would not be a file name.
+    /// - Throws: A usage error for a name that is not a valid file name.
     static func check(_ name: String) throws(CommandError) {
         let isPlain = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || "._-".utf8.contains(byte)
@@ -96,16 +96,16 @@ struct SessionFile: Sendable {
         }
     }
 
-    // Fields that are of one request, not of a session.
+    // These fields belong to one request, not to a session.
     private static let passing = [
         "content-", "if-", "range", "cookie", "host", "transfer-encoding", "expect", "connection", "te", "trailer",
     ]
 
-    /// Takes what was given to this call.
+    /// Takes over the fields and credentials of this call.
     ///
     /// - Parameters:
-    ///   - edits: The fields as the user gave them.
-    ///   - authorization: The credentials that were made of a user and a password.
+    ///   - edits: The changes to header fields in the order of the arguments.
+    ///   - authorization: The credentials made from a user name and password.
     mutating func update(with edits: [HeaderEdit], authorization: String?) {
         var edits = edits
         if let authorization { edits.append(.set("Authorization", authorization)) }

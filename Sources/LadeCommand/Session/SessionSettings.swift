@@ -5,7 +5,7 @@
 #endif
 import Lade
 
-/// What a call has from earlier ones and from files: cookies, a session, the users of `.netrc`, the configuration.
+/// The state from earlier calls and from files: cookies, session, `.netrc`, configuration.
 struct SessionSettings: Sendable {
     var cookieTexts: [String] = []
     var cookieFiles: [String] = []
@@ -16,7 +16,7 @@ struct SessionSettings: Sendable {
     var profile: String?
     var ignoresConfiguration = false
 
-    /// The options that fill this in.
+    /// The options that set these values.
     static let rows: [OptionRow<SessionSettings>] = [
         .value(
             "cookie",
@@ -86,17 +86,17 @@ struct SessionSettings: Sendable {
         },
     ]
 
-    /// Checks what only the whole of the arguments can tell.
+    /// Checks rules that involve several options.
     func validate() throws(CommandError) {
         if ignoresConfiguration, let profile {
             throw .usage("--profile \(profile) with --no-config", advice: "Choose one of them.")
         }
     }
 
-    /// Whether cookies are kept from one answer to the next request.
+    /// Whether cookies are kept between requests.
     var keepsCookies: Bool { name != nil || cookieOutput != nil || !cookieFiles.isEmpty }
 
-    /// The user and password that `.netrc` has for an address, as one text.
+    /// The user name and password in `.netrc` for an address, as one text.
     func netrcCredentials(for host: String, user: String?) throws(CommandError) -> Secret? {
         guard readsNetrc || netrcPath != nil else { return nil }
         let home = Console.environment("HOME").map { $0 + "/.netrc" }
@@ -106,7 +106,7 @@ struct SessionSettings: Sendable {
         return try Netrc(PrivateFile(path: path, kind: "netrc file")).credentials(for: host, user: user)
     }
 
-    /// The jar of a call, with the cookies of the files; nil when none are kept.
+    /// The cookie jar for a call, filled from the files; nil when cookies are not kept.
     func makeJar(_ session: SessionFile?, now: Date) async throws(CommandError) -> CookieJar? {
         guard keepsCookies else { return nil }
         let jar = CookieJar()
@@ -126,7 +126,7 @@ struct SessionSettings: Sendable {
         return jar
     }
 
-    /// Writes the jar where it is wanted.
+    /// Writes the cookie jar to its file.
     func write(_ jar: CookieJar?, on console: Console) throws(CommandError) {
         guard let jar, let path = cookieOutput else { return }
         let text = CookieText.text(jar.cookies)

@@ -8,12 +8,12 @@ import Lade
     import Darwin
 #endif
 
-/// Writes every event of a command to a file, one JSON object a line (`--events`).
+/// Writes every event of a command to a file, one JSON object on each line (`--events`).
 final class EventLog: EventSink {
     private let log: LineLog
     private let start: Instant
 
-    /// Opens the file and adds to its end, so that nothing is overwritten (CM-06); a new one is for its owner alone.
+    /// Opens the file for appending, so that nothing is overwritten; a new file can be read by its owner only.
     ///
     /// - Throws: A local error when it cannot be opened.
     init(_ path: String, start: Instant, hiding secrets: SecretMask? = nil) throws(CommandError) {

@@ -1,13 +1,13 @@
 import Lade
 
-/// An event as a line of NDJSON: a name and facts, never a secret.
+/// An event as a line of NDJSON: a name and facts, without secrets.
 struct EventRecord {
     /// The name of the event, as in the library.
     let name: String
-    /// Its facts; each value is JSON already.
+    /// The facts of the event; each value is already JSON.
     let facts: [(name: String, value: String)]
 
-    /// The line, with when it happened and to which call.
+    /// The line, with the elapsed time and the call's identifier.
     func line(at elapsed: Duration, of call: Call) -> String {
         let head = [
             ("seconds", Self.seconds(elapsed)), ("call", String(call.id.number)), ("attempt", String(call.attempt)),
@@ -161,7 +161,7 @@ struct EventRecord {
     }
 
     private static func seconds(_ duration: Duration) -> String {
-        // Microseconds are all that a clock over a network means.
+        // Finer units than microseconds mean nothing over a network.
         String(Double(duration.wholeNanoseconds / 1_000) / 1_000_000)
     }
 }

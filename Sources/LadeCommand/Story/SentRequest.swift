@@ -4,13 +4,13 @@ import Lade
     import LadeCurl
 #endif
 
-/// A request as it goes to the server: with the fields that the transport adds by itself.
+/// A request as the server receives it, with the fields that the transport adds.
 struct SentRequest: Sendable {
     let request: Request
     /// Every field, in the order in which it is sent.
     let fields: Headers
 
-    /// Adds what the transport adds.
+    /// Adds the fields that the transport sends by itself.
     init(_ request: Request, decodesContent: Bool) {
         self.request = request
         var fields = Headers()
@@ -38,7 +38,7 @@ struct SentRequest: Sendable {
         self.fields = fields
     }
 
-    /// The size of the body in words; nil without one.
+    /// The size of the body in words; nil without a body.
     var bodyWords: String? {
         guard let body = request.body else { return nil }
         guard let length = body.length else { return "a body of unknown length" }
@@ -46,12 +46,12 @@ struct SentRequest: Sendable {
     }
 }
 
-/// Tells of each exchange what it sends, below all that changes the request.
+/// Reports each exchange just before it is sent, below every interceptor that changes the request.
 struct SentTeller: Interceptor {
     let story: Story
     let decodesContent: Bool
 
-    /// Tells, and passes the request on.
+    /// Reports the request and passes it on.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         story.tell(SentRequest(request, decodesContent: decodesContent))
         return try await next(request)

@@ -5,22 +5,22 @@
 #endif
 import Lade
 
-/// Tells the user what happens while it happens, without secrets (`--verbose`, CM-04).
+/// Prints the events of a call while they happen, without secrets (`--verbose`).
 ///
-/// `>` stands before what is sent, `<` before what comes back, `*` before everything else.
+/// A line begins with `>` for what is sent, `<` for what is received, and `*` for everything else.
 struct Story: EventSink {
     private let talk: LineLog
     private let isColoured: Bool
     private let showsSecrets: Bool
 
-    /// Starts a story on a log.
+    /// Makes a story that is printed on a console.
     init(_ console: Console) {
         talk = console.talk
         isColoured = console.coloursTalk
         showsSecrets = console.secrets.showsSecrets
     }
 
-    /// Tells what is sent: every field, also those that the transport adds, and the size of the body.
+    /// Prints a request: every field, including those that the transport adds, and the size of the body.
     func tell(_ sent: SentRequest) {
         tell([">", showsSecrets ? "\(sent.request.method) \(sent.request.url.absoluteString)" : "\(sent.request)"])
         for field in sent.fields { tell(field, ">") }
@@ -32,12 +32,12 @@ struct Story: EventSink {
         talk.write("\(sign) \(isColoured ? HeadColour.field(line) : line)\n")
     }
 
-    /// Tells what a lower layer said of a failure.
+    /// Prints the details that a lower layer gave for a failure.
     func tell(_ error: LoadingError) {
         if let detail = error.context.detail { tell(["*", detail]) }
     }
 
-    /// Tells an event.
+    /// Prints an event.
     func record(_ event: Event, of call: Call) {
         switch event {
         case .callStarted, .callFinished, .callFailed: break
@@ -100,7 +100,7 @@ struct Story: EventSink {
         return parts.joined(separator: ", ")
     }
 
-    /// A duration in the unit that leaves few digits.
+    /// A duration in a unit that leaves few digits.
     private static func words(_ duration: Duration) -> String {
         let microseconds = duration.wholeNanoseconds / 1_000
         return switch microseconds {

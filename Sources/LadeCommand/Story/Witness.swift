@@ -1,12 +1,12 @@
 import Lade
 
-/// Who sees what happens to the calls of a command: the story for the user, the log for machines.
+/// The observers of a command's calls: the story for the user and the event log for programs.
 struct Witness: Sendable {
     private let story: Story?
     private let log: EventLog?
     private let hasHostList: Bool
 
-    /// Makes the witnesses that the options ask for.
+    /// Makes the observers that the options ask for.
     ///
     /// - Throws: A local error when the log cannot be opened.
     init(
@@ -24,18 +24,18 @@ struct Witness: Sendable {
         }
     }
 
-    /// Those who are to be told of events.
+    /// The observers notified of events.
     var observers: [any EventSink] {
         let sinks: [(any EventSink)?] = [story, log]
         return sinks.compactMap(\.self)
     }
 
-    /// Those that see each exchange before it is sent.
+    /// The interceptors that receive each exchange before it is sent.
     func interceptors(_ connection: ConnectionSettings) -> [any Interceptor] {
         story.map { [SentTeller(story: $0, decodesContent: connection.decodesContent)] } ?? []
     }
 
-    /// Something has failed; gives back what the user is told.
+    /// Reports a failure and returns the command's error for it.
     func failure(_ error: LoadingError) -> CommandError {
         story?.tell(error)
         var told = CommandError(error)

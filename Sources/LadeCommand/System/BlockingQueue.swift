@@ -1,22 +1,22 @@
 import Dispatch
 import Lade
 
-/// Does what may block for long on a thread of its own, in order.
+/// Runs work that may block for long on a separate thread, in order.
 ///
-/// The threads of the concurrency runtime are as few as the processors; a pipe whose reader pauses must not take one
-/// away from the transport.
+/// The concurrency runtime has only as many threads as there are processors; a pipe with a slow reader must not occupy
+/// one of them.
 final class BlockingQueue: Sendable {
     private let queue: DispatchQueue
 
-    /// Makes a queue; the label is what a debugger shows.
+    /// Makes a queue with a label for debuggers.
     init(label: String) {
         queue = DispatchQueue(label: label)
     }
 
-    /// Runs `work` after everything that was given before, and waits for what it returns.
+    /// Runs `work` after all work added before, and waits for its result.
     ///
-    /// - Returns: The result; nil as soon as the task is cancelled. What blocks then goes on alone, and its result is
-    ///   dropped: a system call cannot be taken back, but the program need not wait for it.
+    /// - Returns: The result; nil as soon as the task is cancelled. A blocked system call cannot be cancelled: it
+    ///   completes in the background and its result is discarded.
     func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
         let waiter = Locked(Waiter<Value>.notYet)
         return await withTaskCancellationHandler {
@@ -37,12 +37,12 @@ final class BlockingQueue: Sendable {
         }
     }
 
-    /// Runs `work` after everything that was given before, without waiting.
+    /// Adds `work` to the queue without waiting.
     func enqueue(_ work: @escaping @Sendable () -> Void) {
         queue.async(execute: work)
     }
 
-    /// Waits for everything that was given before.
+    /// Waits for all work added before.
     func drain() {
         queue.sync {}
     }

@@ -13,13 +13,13 @@
 
 /// A system call that failed.
 struct SystemError: Error, Equatable {
-    /// The number the system gave.
+    /// The error number of the system.
     var number: Int32
 
-    /// What the last system call of this thread failed with.
+    /// The error of the last system call on this thread.
     static var last: SystemError { SystemError(number: errno) }
 
-    /// The system's words for it.
+    /// The system's description of the error.
     var reason: String { String(cString: strerror(number)) }
 }
 
@@ -29,36 +29,36 @@ struct Descriptor: Sendable, Equatable {
     static let standardOutput = Descriptor(number: 1)
     static let standardError = Descriptor(number: 2)
 
-    /// The number.
+    /// The number of the descriptor.
     let number: Int32
 
-    /// Takes the place of standard descriptors that whoever started us has closed.
+    /// Opens placeholders for standard descriptors that were closed when the program started.
     ///
-    /// Otherwise the next file or socket would get such a number, and what is meant for the user would go there. Using
-    /// a placeholder fails as using the closed descriptor would. Call it before anything is opened.
+    /// Otherwise the next file or socket would get such a number and receive the text meant for the user. A placeholder
+    /// fails in the same way as a closed descriptor. Call this method before anything is opened.
     static func reserveStandard() {
         for (number, flags) in [(Int32(0), O_WRONLY), (1, O_RDONLY), (2, O_RDWR)] where fcntl(number, F_GETFD) < 0 {
-            // The lowest free number is given, which is the closed one.
+            // The system gives out the lowest free number, which is that of the closed descriptor.
             _ = systemOpen("/dev/null", flags, 0)
         }
     }
 
-    /// Whether a person is at the other end.
+    /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(number) == 1 }
 
-    /// Whether it is a file on a disk, which never makes a writer wait for long.
+    /// Whether the descriptor is a file on a disk, where writing never blocks for long.
     var isRegularFile: Bool {
         var status = stat()
         return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Writes all the bytes, waiting as long as it takes.
+    /// Writes all bytes, and waits as long as necessary.
     func write(_ bytes: some Sequence<UInt8>) throws(SystemError) {
         let error = bytes.withContiguousStorageIfAvailable(writeAll) ?? Array(bytes).withUnsafeBufferPointer(writeAll)
         if let error { throw error }
     }
 
-    // Sequences that offer their storage take no throwing closure with a typed error, so the error is the result.
+    // `withContiguousStorageIfAvailable` takes no closure with a typed error, so the error is returned as the result.
     private func writeAll(_ bytes: UnsafeBufferPointer<UInt8>) -> SystemError? {
         var rest = UnsafeRawBufferPointer(bytes)
         while !rest.isEmpty {
@@ -66,7 +66,7 @@ struct Descriptor: Sendable, Equatable {
             if count >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             } else if errno == EAGAIN {
-                // Somebody who shares the descriptor made it non-blocking.
+                // Another process that shares the descriptor made it non-blocking.
                 wait(for: Int16(POLLOUT))
             } else if errno != EINTR {
                 return .last
@@ -75,7 +75,7 @@ struct Descriptor: Sendable, Equatable {
         return nil
     }
 
-    /// Reads what is there, waiting for at least one byte; empty at the end.
+    /// Reads the available bytes, waiting for at least one; empty at the end.
     func read(upTo limit: Int) throws(SystemError) -> Data {
         var buffer = [UInt8](repeating: 0, count: limit)
         while true {
@@ -101,18 +101,18 @@ struct Descriptor: Sendable, Equatable {
         return Descriptor(number: number)
     }
 
-    /// Makes a file empty, to be written from its beginning.
+    /// Truncates the file and moves to its beginning.
     func clear() throws(SystemError) {
         guard ftruncate(number, 0) == 0, lseek(number, 0, SEEK_SET) == 0 else { throw .last }
     }
 
-    /// Closes it; what the disk could not keep shows here on some file systems.
+    /// Closes the descriptor; some file systems report failed writes only now.
     func close() throws(SystemError) {
         guard systemClose(number) == 0 else { throw .last }
     }
 }
 
-// The calls under names that the methods above do not hide.
+// These functions are called from methods that have the same names.
 
 private func systemWrite(_ number: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
     write(number, bytes.baseAddress, bytes.count)

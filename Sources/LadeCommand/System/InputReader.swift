@@ -13,24 +13,24 @@ import Lade
     import Darwin
 #endif
 
-/// A file, a pipe or, as `-`, the standard input: opened at the first reading and read once, off the runtime's threads.
+/// Reads a file, a pipe or, for `-`, the standard input once, on a separate thread; opens it for the first piece.
 final class InputReader: Sendable {
     private let path: String
     private let queue = BlockingQueue(label: "lade.input")
-    // Touched only on `queue`; the lock is what makes that plain to the compiler.
+    // Accessed only on `queue`; the lock makes this visible to the compiler.
     private let opened = Locked(Descriptor?.none)
 
-    /// Makes a reader of a path; reads nothing yet (CM-01).
+    /// Makes a reader for a path; nothing is opened yet.
     init(_ path: String) {
         self.path = path
     }
 
     deinit {
-        // What was read is read; closing cannot take it back.
+        // All data has been read, so an error of closing does not matter.
         if path != "-" { try? opened.withLock(\.self)?.close() }
     }
 
-    /// The next piece, nil at the end.
+    /// The next piece; nil at the end.
     ///
     /// - Throws: A local error, or the quiet error of an interruption when the task is cancelled.
     func next() async throws(CommandError) -> Data? {
@@ -48,12 +48,12 @@ final class InputReader: Sendable {
         }
     }
 
-    /// Everything up to the end.
+    /// Reads to the end.
     func all() async throws(CommandError) -> Data {
         try await all(atMost: .max) ?? Data()
     }
 
-    /// Everything up to the end; nil when that is more than `limit` bytes.
+    /// Reads to the end; nil when there are more than `limit` bytes.
     func all(atMost limit: Int) async throws(CommandError) -> Data? {
         var all = Data()
         while let chunk = try await next() {
@@ -70,13 +70,13 @@ final class InputReader: Sendable {
         return descriptor
     }
 
-    /// Whether a path names a file on a disk, whose length can be told before it is read.
+    /// Whether a path names a file on a disk, whose length is known before it is read.
     static func isRegularFile(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Whether a path names anything that could be read.
+    /// Whether a path names an existing file of any kind.
     static func exists(_ path: String) -> Bool {
         access(path, R_OK) == 0
     }

@@ -8,11 +8,11 @@ import Lade
     import Darwin
 #endif
 
-/// Turns signals that ask the program to end into the cancelling of its task.
+/// Cancels the program's task when a signal asks the program to end.
 ///
-/// The signals are blocked in every thread and waited for on the main one, so nothing ever runs inside a signal
-/// handler. The first signal cancels the task, which cleans up after itself; a second one ends the program at once,
-/// after the clean-ups that were left here.
+/// The signals are blocked in every thread and awaited on the main thread, so no code runs inside a signal handler. The
+/// first signal cancels the task, which cleans up after itself. A second signal runs the registered clean-ups and ends
+/// the program immediately.
 final class Interruption: Sendable {
     private struct State {
         var signal: Int32?
@@ -23,26 +23,26 @@ final class Interruption: Sendable {
 
     private let state = Locked(State())
 
-    /// The exit status of a shell's convention, 128 and the signal's number, once a signal has come.
+    /// The exit status by the convention of shells, 128 plus the signal's number; nil before a signal.
     var exitStatus: Int32? {
         state.withLock { $0.signal }.map { 128 + $0 }
     }
 
-    /// Blocks the signals in this thread and all that it starts.
+    /// Blocks the signals in this thread and in all threads that it starts.
     ///
-    /// Call it on the main thread before any other exists.
+    /// Call it on the main thread before any other thread exists.
     func block() {
-        // A pipe that nobody reads shows as an error of `write` instead.
+        // Writing to a closed pipe then fails with an error of `write` instead.
         signal(SIGPIPE, SIG_IGN)
         var signals = Self.signals
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    /// Waits for the signals for as long as the program lives.
+    /// Waits for signals until the program ends.
     ///
-    /// The main thread must do this and not serve the main queue, which would let the signals through again.
+    /// The main thread must call this method instead of serving the main queue, which would unblock the signals.
     func wait() -> Never {
-        // With nothing to wait for, `sigwait` would return at once, for ever.
+        // With no signals to wait for, `sigwait` would return immediately, in an endless loop.
         while Self.heeded.isEmpty { pause() }
         var signals = Self.signals
         while true {
@@ -51,7 +51,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// Sets what the first signal cancels; cancels it at once if the signal has already come.
+    /// Sets the closure that the first signal calls; calls it immediately if the signal has already arrived.
     func onSignal(_ cancel: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.cancel = cancel
@@ -60,7 +60,7 @@ final class Interruption: Sendable {
         if isLate { cancel() }
     }
 
-    /// Leaves something to be done should the program have to end at once, and returns how to take it back.
+    /// Registers work for the case that the program ends immediately, and returns a closure that removes it.
     func cleanUp(_ work: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let key = state.withLock { state in
             state.lastKey += 1
@@ -83,7 +83,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// The signals that ask the program to end and that nobody has told it to ignore.
+    /// The signals that ask the program to end, without those it was started to ignore.
     private static let heeded = [SIGINT, SIGTERM, SIGHUP].filter { !isIgnored($0) }
 
     private static var signals: sigset_t {
@@ -93,7 +93,7 @@ final class Interruption: Sendable {
         return signals
     }
 
-    /// Whether whoever started us wants the signal ignored, as `nohup` does and shells do for jobs in the background.
+    /// Whether the program was started with the signal ignored, as with `nohup` or as a shell's background job.
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }

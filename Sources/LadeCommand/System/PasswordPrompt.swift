@@ -8,19 +8,19 @@ import Lade
     import Darwin
 #endif
 
-/// Asks for a secret on the terminal, without showing what is typed.
+/// Asks for a secret on the terminal without echoing the input.
 ///
-/// The terminal is used directly: the standard input is data, and may not be the terminal at all (CM-01).
+/// The prompt opens the terminal directly, because the standard input is data and may not be a terminal.
 struct PasswordPrompt: Sendable {
-    /// Told how to give the terminal back its echo, should the program end while it asks.
+    /// The clean-ups at the end of the program, which restore the terminal's echo while the prompt waits.
     let interruption: Interruption
 
     /// Asks and waits for a line.
     ///
     /// - Parameters:
-    ///   - question: What the user sees.
-    ///   - advice: What can be done where there is no terminal.
-    /// - Returns: What was typed.
+    ///   - question: The text of the prompt.
+    ///   - advice: The advice for the error without a terminal.
+    /// - Returns: The input.
     /// - Throws: A usage error without a terminal; the quiet error of an interruption when the task is cancelled.
     func ask(
         _ question: String,
@@ -32,7 +32,7 @@ struct PasswordPrompt: Sendable {
         } catch {
             throw .usage("there is no terminal to ask for a password on", advice: advice)
         }
-        // A terminal that fails to close is of no further use either way.
+        // The terminal is not used again, so an error of closing it does not matter.
         defer { try? terminal.close() }
         var before = termios()
         guard tcgetattr(terminal.number, &before) == 0 else { throw .file("/dev/tty", "read", .last) }
@@ -55,7 +55,7 @@ struct PasswordPrompt: Sendable {
 
     private static func line(from terminal: Descriptor, after question: String) -> String {
         var line: [UInt8] = []
-        // A terminal that goes away in the middle ends the line like its end of file.
+        // A terminal that is closed while the user types ends the line like an end of file.
         try? terminal.write(question.utf8)
         while let chunk = try? terminal.read(upTo: 256), !chunk.isEmpty {
             line += chunk

@@ -1,22 +1,24 @@
-/// The settings that the arguments of a command fill in.
+/// The settings that the arguments of a command set.
 protocol CommandSettings: Sendable {
-    /// The settings without any argument.
+    /// Makes the settings of a command without arguments.
     init()
 
-    /// Takes the next argument that is no option.
+    /// Adds the next argument that is not an option.
     mutating func addOperand(_ operand: String) throws(CommandError)
 
-    /// The arguments that come before those of the command line, as a file has them; none by default.
+    /// The arguments that precede those of the command line, such as those of a configuration file; none by default.
     ///
     /// - Parameters:
     ///   - rows: The options of the command.
     ///   - table: All commands.
+    /// - Returns: The arguments.
+    /// - Throws: An error for defaults that cannot be read.
     func defaultArguments(for rows: [OptionInfo], in table: CommandTable) throws(CommandError) -> [String]
 
-    /// The default arguments were read; those of the command line follow.
+    /// Marks the end of the default arguments; those of the command line follow.
     mutating func endDefaults()
 
-    /// Checks what only the whole of the arguments can tell.
+    /// Checks rules that involve several arguments.
     func validate() throws(CommandError)
 }
 
@@ -28,31 +30,31 @@ extension CommandSettings {
     func validate() throws(CommandError) {}
 }
 
-/// Reads the arguments of one command by its table of options.
+/// Parses the arguments of one command by its table of options.
 ///
 /// Letters combine (`-sSf`), values are attached or separate (`-ofile`, `-o file`, `--output=file`, `--output file`),
-/// options and operands mix, and `--` ends the options.
+/// options and operands may be mixed, and `--` ends the options.
 struct ArgumentParser<Settings: CommandSettings> {
-    /// What was asked for.
+    /// The result of parsing.
     enum Outcome {
-        /// The help of the command.
+        /// The user asked for the help page.
         case help
-        /// The command itself.
+        /// The command runs with these settings.
         case run(Settings)
     }
 
     let command: String
     let rows: [OptionRow<Settings>]
-    /// The table whose commands a file of defaults can mean; nil to read none.
+    /// The table of all commands, for validating a file of defaults; nil to read no defaults.
     var table: CommandTable?
 
-    /// Reads the arguments that follow the command's name.
+    /// Parses the arguments after the command's name.
     ///
-    /// - Throws: A usage error that names the culprit, with the nearest option for one that does not exist (CM-08).
+    /// - Throws: A usage error that names the argument, and suggests the nearest option for an unknown one.
     func parse(_ arguments: [String]) throws(CommandError) -> Outcome {
         var settings = Settings()
         guard try read(arguments, into: &settings) else { return .help }
-        // The arguments say which defaults they want, and come after them.
+        // The arguments select the defaults, but are applied after them.
         let defaults = try table.map { table throws(CommandError) in
             try settings.defaultArguments(for: rows.map(\.info), in: table)
         }
@@ -66,7 +68,7 @@ struct ArgumentParser<Settings: CommandSettings> {
         return .run(settings)
     }
 
-    /// Reads arguments into settings without checking the whole of them; false when one asks for help.
+    /// Parses arguments into settings without validating the combination; false when one asks for help.
     func read(_ arguments: [String], into settings: inout Settings) throws(CommandError) -> Bool {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
@@ -104,7 +106,7 @@ struct ArgumentParser<Settings: CommandSettings> {
         try row.apply(&settings, value)
     }
 
-    /// Reads a group of letters; false when one asks for help.
+    /// Parses a group of letters; false when one asks for help.
     private func parseLetters(
         _ argument: String,
         _ rest: inout ArraySlice<String>,
@@ -114,7 +116,7 @@ struct ArgumentParser<Settings: CommandSettings> {
         while let letter = letters.popFirst() {
             if letter == "h" { return false }
             guard let row = rows.first(where: { $0.info.letter == letter }) else {
-                // A long name after one dash is the likeliest slip when the group is no group at all.
+                // A group that is not valid is most likely a long name after a single dash.
                 let name = String(argument.dropFirst().prefix { $0 != "=" })
                 throw unknown("-\(letter)", nearest: name.count > 2 ? nearestName(to: name).map { "--\($0)" } : nil)
             }

@@ -1,55 +1,55 @@
 import Lade
 
-/// What a command gets besides its own settings.
+/// The environment of a command besides its own settings.
 struct CommandContext: Sendable {
-    /// The table that the command stands in.
+    /// The table with the command.
     var table: CommandTable
-    /// Where it reads, writes and talks.
+    /// The input and output of the command.
     var console: Console
-    /// Who is told when a signal asks the program to end.
+    /// The signals that cancel the command.
     var interruption: Interruption
-    /// Where its waits and dates come from.
+    /// The clock for waits and dates.
     var time: any TimeSource = SystemTime()
-    /// Makes what carries out the calls.
+    /// Makes the service that carries out the calls.
     var makeService: @Sendable (Service.Settings) throws(LoadingError) -> Service = { settings throws(LoadingError) in
         try Service(settings)
     }
 }
 
-/// One command: its place in the table, from which parsing, help, completions and the manual come (CM-08).
+/// A command: its row in the table, from which parsing, help, completions and the manual are made.
 struct Command: Sendable {
-    /// A titled list of the help that is no option: the kinds of items, the topics.
+    /// A titled list in the help that does not hold options, such as the kinds of items.
     struct Chapter: Sendable {
         var title: String
         var rows: [(term: String, meaning: String)]
     }
 
-    /// A line that can be typed as it is, and what it does.
+    /// An example command line and its effect.
     struct Example: Sendable {
         var line: String
         var purpose: String
     }
 
-    /// The word after `lade`.
+    /// The name after `lade`.
     var name: String
-    /// What it does, in a line.
+    /// The purpose in one line.
     var summary: String
     /// The operands as the usage line shows them.
     var operands: String
-    /// What a shell can offer for each operand; the last holds for all that follow.
+    /// The shell completion for each operand; the last applies to all further ones.
     var operandCompletions: [ValueCompletion]
-    /// What the manual says before the options.
+    /// The text of the manual before the options.
     var description: String
-    /// Lists of the help before the options.
+    /// The lists in the help before the options.
     var chapters: [Chapter]
-    /// The options in the order of the help.
+    /// The options, in the order of the help.
     var options: [OptionInfo]
-    /// Three lines to learn from.
+    /// Example command lines, usually three.
     var examples: [Example]
-    /// Reads the arguments and does it.
+    /// Parses the arguments and runs the command.
     var run: @Sendable ([String], CommandContext) async throws(CommandError) -> ExitCode
 
-    /// Makes a command from a table of options and a function that acts on the settings they fill in.
+    /// Makes a command from a table of options and a function that receives the settings.
     init<Settings: CommandSettings>(
         _ name: String,
         _ summary: String,

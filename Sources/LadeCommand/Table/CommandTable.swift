@@ -1,23 +1,23 @@
-/// All there is to know about the program: the one table that everything else is made from.
+/// The table of the program and its commands, from which parsing, help, completions and the manual are made.
 struct CommandTable: Sendable {
     /// The program's name.
     var program = "lade"
-    /// What it is, in a line.
+    /// The purpose in one line.
     var summary = "loads data over HTTP"
-    /// The commands in the order of the help; the first takes addresses without being named.
+    /// The commands in the order of the help; the first is the default for an address without a command.
     var commands: [Command]
 
-    /// The table of this version; a new command is one new row.
+    /// The table of this version.
     static let standard = CommandTable(commands: [.get, .pages, .explain, .serve, .demo, .completions, .help])
 
-    /// The command of that name.
+    /// The command with a name; nil when there is none.
     subscript(name: String) -> Command? {
         commands.first { $0.name == name }
     }
 
-    /// Reads the whole command line and does what it says.
+    /// Parses the whole command line and runs the command.
     ///
-    /// - Throws: Whatever keeps it from being done.
+    /// - Throws: A usage error, or the error of the command.
     func run(_ arguments: [String], in context: CommandContext) async throws(CommandError) -> ExitCode {
         guard let first = arguments.first else {
             context.console.talk.write(HelpPage(table: self).overview)
@@ -34,7 +34,7 @@ struct CommandTable: Sendable {
         return try await runWithoutCommand(arguments, in: context)
     }
 
-    /// Whether a word can only be an address: it has what no command has.
+    /// Whether a word can only be an address: it contains characters that no command has.
     private static func isAddress(_ word: String) -> Bool {
         word.contains { ":/.[".contains($0) } || word == "localhost"
     }
@@ -61,7 +61,7 @@ struct CommandTable: Sendable {
     }
 }
 
-/// The settings of the program called without a command.
+/// The settings for the program called without a command.
 struct ProgramSettings: CommandSettings {
     var showsVersion = false
     var isJSON = false

@@ -1,6 +1,6 @@
-// Rows whose value is a quantity: the name of the option is written once, for the row and for its errors.
+// Rows for options with a quantity. The name of the option is written once and also used in its errors.
 extension OptionRow {
-    /// A row for an option with a whole number.
+    /// A row for an option with a whole number as its value.
     static func count(
         _ name: String,
         _ section: OptionSection,
@@ -18,7 +18,7 @@ extension OptionRow {
         }
     }
 
-    /// A row for an option with a length of time.
+    /// A row for an option with a duration as its value.
     static func duration(
         _ name: String,
         letter: Character? = nil,

@@ -1,8 +1,8 @@
-/// What a shell can offer for a value.
+/// The shell completion for a value.
 enum ValueCompletion: Sendable, Equatable {
-    /// Nothing is known.
+    /// No completion.
     case nothing
-    /// Names of files.
+    /// File names.
     case files
     /// One of these words.
     case words([String])
@@ -21,27 +21,27 @@ enum OptionSection: String, Sendable, CaseIterable {
     case general = "General"
 }
 
-/// What is known of an option without knowing whose setting it changes: enough for help, completions and the manual.
+/// The description of an option, independent of its settings type: enough for help, completions and the manual.
 struct OptionInfo: Sendable {
-    /// The name after the two dashes.
+    /// The name after two dashes.
     var name: String
-    /// Other names that mean the same, for the habits of other tools.
+    /// Other names with the same meaning, as used by other tools.
     var aliases: [String] = []
-    /// Whether a dash may follow as if it were a value, and means nothing.
+    /// Whether the option accepts a following dash, which is ignored.
     var allowsDash = false
     /// The letter after one dash.
     var letter: Character?
-    /// What its value is called in the help; nil for a switch.
+    /// The name of its value in the help; nil for a switch.
     var metavar: String?
-    /// Where it is listed.
+    /// The section of the help and manual that lists it.
     var section: OptionSection
-    /// One short line.
+    /// The description for the help, on one short line.
     var summary: String
-    /// What the manual adds.
+    /// The additional text of the manual.
     var details: String
-    /// Whether `--help` gives it a line of its own, rather than only its name.
+    /// Whether `--help` shows the option on a line of its own instead of only its name.
     var isCommon: Bool
-    /// What a shell can offer for its value.
+    /// The shell completion for its value.
     var completion: ValueCompletion
 
     /// The option as it is typed, `-X, --request METHOD`.
@@ -50,11 +50,11 @@ struct OptionInfo: Sendable {
     }
 }
 
-/// One row of a command's table: an option, and what it changes in the command's settings.
+/// A row of a command's table: an option and its effect on the command's settings.
 ///
-/// Parsing, help, completions and the manual all come from these rows, so a new option is one new row.
+/// Parsing, help, completions and the manual all come from these rows, so a new option needs one new row.
 struct OptionRow<Settings>: Sendable {
-    /// Changes the settings; a switch gets an empty text.
+    /// Changes the settings; a switch receives an empty text.
     typealias Apply = @Sendable (inout Settings, String) throws(CommandError) -> Void
 
     var info: OptionInfo
@@ -108,28 +108,28 @@ struct OptionRow<Settings>: Sendable {
         return OptionRow(info: info, apply: apply)
     }
 
-    /// The same row for settings that contain these, so that commands share tables.
+    /// The row, for settings that contain these settings, so that commands share tables.
     func lifted<Outer>(_ part: any WritableKeyPath<Outer, Settings> & Sendable) -> OptionRow<Outer> {
         OptionRow<Outer>(info: info) { [apply] outer, value throws(CommandError) in
             try apply(&outer[keyPath: part], value)
         }
     }
 
-    /// The same row under another name as well.
+    /// The row with an additional name.
     func also(_ alias: String) -> OptionRow {
         var row = self
         row.info.aliases.append(alias)
         return row
     }
 
-    /// The same row for a switch that takes the dash that other tools want behind it.
+    /// The row for a switch that accepts the dash that other tools expect after it.
     var allowingDash: OptionRow {
         var row = self
         row.info.allowsDash = true
         return row
     }
 
-    /// The same row, named in the help without a line of its own.
+    /// The row, without a line of its own on the help page.
     var rare: OptionRow {
         var row = self
         row.info.isCommon = false

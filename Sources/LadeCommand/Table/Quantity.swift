@@ -1,19 +1,19 @@
-/// Reads the quantities that options take.
+/// Parses the quantities in option values.
 enum Quantity {
-    /// A length of time: `30`, `1.5s`, `200ms`, `2m`, `1h`; seconds without a unit, a hundred years at most.
+    /// A duration: `30`, `1.5s`, `200ms`, `2m`, `1h`; in seconds without a unit, at most a hundred years.
     ///
     /// - Throws: A usage error that names the option.
     static func duration(_ text: String, of option: String) throws(CommandError) -> Duration {
         let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("", 1)]
         for (unit, seconds) in units where text.hasSuffix(unit) {
             guard let number = number(text.dropLast(unit.count)), number > 0 else { break }
-            // What is longer counts as a hundred years, whose nanoseconds fit into 64 bits.
+            // A longer duration counts as a hundred years, whose nanoseconds fit into 64 bits.
             return .milliseconds(Int64(min(number * seconds * 1_000, 3_155_760_000_000)))
         }
         throw .usage("\(option): “\(text)” is no length of time", advice: "Write it as 30s, 1.5s, 200ms, 2m or 1h.")
     }
 
-    /// A whole number from the least one to the most.
+    /// A whole number within a range.
     ///
     /// - Throws: A usage error that names the option.
     static func count(
@@ -29,7 +29,7 @@ enum Quantity {
         return count
     }
 
-    /// A number of bytes: `1000`, `64k`, `10M`, `2G`; a unit is 1024 of the one before.
+    /// A number of bytes: `1000`, `64k`, `10M`, `2G`; each unit is 1024 times the previous one.
     ///
     /// - Throws: A usage error that names the option.
     static func bytes(_ text: String, of option: String) throws(CommandError) -> Int {
@@ -48,7 +48,7 @@ enum Quantity {
         throw .usage("\(option): “\(text)” is no number of bytes", advice: "Write it as 1000, 64k, 10M or 2G.")
     }
 
-    /// A host and perhaps a port: `host`, `host:8080`, `[::1]:8080`.
+    /// A host with an optional port: `host`, `host:8080`, `[::1]:8080`.
     ///
     /// - Throws: A usage error that names the option.
     static func hostAndPort(_ text: String, of option: String) throws(CommandError) -> (host: String, port: Int?) {
@@ -76,7 +76,7 @@ enum Quantity {
         return (String(host), port)
     }
 
-    /// Digits with at most one point; no sign, exponent or space.
+    /// A number of digits with at most one decimal point; no sign, exponent or space.
     private static func number(_ text: Substring) -> Double? {
         guard text.first?.isASCIIDigit == true, text.allSatisfy({ $0.isASCIIDigit || $0 == "." }) else { return nil }
         return Double(text)

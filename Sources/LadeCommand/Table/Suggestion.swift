@@ -1,14 +1,14 @@
-/// Finds what somebody probably meant.
+/// Finds the likely intended word for a misspelt one.
 enum Suggestion {
-    /// The candidate with the fewest slips from `text`, or nil when all of them are too far off to be meant.
+    /// The candidate with the fewest differences from `text`; nil when all differ too much.
     static func nearest(to text: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (distance: distance(text, $0), name: $0) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
-        // A third of the letters may be wrong; more than that is another word.
+        // At most a third of the letters may differ.
         return best.distance <= max(1, max(text.count, best.name.count) / 3) ? best.name : nil
     }
 
-    /// How many letters must be added, removed, replaced, or swapped with their neighbour to make one text the other.
+    /// The number of letters to add, remove, replace, or swap with a neighbour to turn one text into the other.
     static func distance(_ lhs: String, _ rhs: String) -> Int {
         let lhs = Array(lhs)
         let rhs = Array(rhs)

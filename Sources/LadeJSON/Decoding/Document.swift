@@ -5,13 +5,13 @@
 #endif
 import Synchronization
 
-/// A document while it is decoded: its bytes, its index, and what all scopes of it share.
+/// A document being decoded: its bytes, its index, and the state that all its scopes share.
 ///
-/// The bytes belong to the caller until the decoding has ended. When a decoder or container was kept by a decoded type,
-/// it holds the document, which then copies the bytes (``own()``).
+/// The caller owns the bytes until decoding ends. If a decoded type keeps a decoder or container, that decoder holds
+/// the document, which then copies the bytes (``own()``).
 ///
-/// Everything is in memory behind one constant pointer: class properties would be checked for exclusive access at each use.
-/// A document is used by one thread at a time, as the decoders of Foundation are.
+/// All state is in memory behind one constant pointer, because Swift would check each access to class properties for
+/// exclusivity. Only one thread uses a document at a time, as with Foundation's decoders.
 final class Document {
     /// How the names of a document are compared with coding keys.
     enum KeyMode {
@@ -30,7 +30,7 @@ final class Document {
         var count = 0
         var index = JSONIndex()
         var words: UnsafeMutablePointer<UInt64>
-        /// A null in place of a value that is missing.
+        /// The index of a null that represents missing values.
         var nullIndex = 0
         var options = FastJSONDecoder()
         var keyMode = KeyMode.plain
@@ -63,11 +63,11 @@ final class Document {
 
     // MARK: - Reuse
 
-    /// A document whose memory is used for the next one again.
+    /// A document whose memory is reused for the next one.
     ///
-    /// It is taken out and put in by atomic exchanges alone, so that one thread has it at a time.
+    /// It is accessed only by atomic exchanges, so only one thread has it at a time.
     private nonisolated(unsafe) static let spare = Atomic<Unmanaged<Document>?>(nil)
-    /// Larger indices, those of documents of some 2 MB, are not kept.
+    /// Larger indices, for documents of more than about 2 MB, are released.
     private static let largestSpare = 1 << 17
 
     @inline(__always)
@@ -76,13 +76,13 @@ final class Document {
     }
 
     static func put(back document: inout Document) {
-        // A kept decoder or container holds the document.
+        // A decoder or container that was kept holds the document.
         guard isKnownUniquelyReferenced(&document) else { return }
         let core = document.core
         guard core.pointee.index.capacity <= largestSpare else { return }
         core.pointee.ownedBytes?.deallocate()
         core.pointee.ownedBytes = nil
-        // The options hold what the caller gave: closures and objects.
+        // The options hold objects and closures of the caller.
         core.pointee.options = FastJSONDecoder()
         core.pointee.userInfo = nil
         let previous = spare.exchange(.passRetained(document), ordering: .acquiringAndReleasing)
@@ -148,13 +148,13 @@ final class Document {
             throw JSONFault(.invalidUTF8, offset: 0)
         }
         return try text.withUTF8 { bytes in
-            // The text ends here, and with it the bytes.
+            // The bytes are valid only until the end of this scope.
             defer { own() }
             return try decode(bytes, options, body)
         }
     }
 
-    /// Copies the bytes of the caller, for a decoder or container that was kept.
+    /// Copies the caller's bytes for a decoder or container that was kept.
     func own() {
         guard core.pointee.ownedBytes == nil else { return }
         let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: max(core.pointee.count, 1))

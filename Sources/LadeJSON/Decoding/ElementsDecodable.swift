@@ -1,6 +1,6 @@
 /// A collection that is decoded without a container for its elements.
 protocol ElementsDecodable {
-    /// Decodes the value of a scope into memory for one value of this type.
+    /// Decodes the value of a scope into memory for a value of this type.
     static func decodeElements(_ scope: Scope, into memory: UnsafeMutableRawPointer) throws
 }
 
@@ -38,14 +38,15 @@ extension Dictionary: ElementsDecodable where Key == String, Value: Decodable {
     static func decodeElements(_ scope: Scope, into memory: UnsafeMutableRawPointer) throws {
         let mode = scope.core.pointee.keyMode
         guard scope.word.kind == .object else {
-            // With a strategy for names, Foundation decodes dictionaries in a way of its own.
+            // With a key strategy, Foundation decodes dictionaries by different rules.
             if mode != .plain, scope.word.isNull { throw scope.null([String: Any].self, nil) }
             throw scope.containerFailure([String: Any].self, "keyed")
         }
         var members: [String: Value] = [:]
         members.reserveCapacity(Swift.min(scope.word.count, 1 << 16))
         if scope.word.flag, mode == .plain { try scope.prepareMembers() }
-        // Names are never converted. The first of equal names counts; with a strategy the others are decoded too.
+        // The keys of dictionaries are never converted. The first of equal names counts; with a key strategy the others
+        // are decoded too.
         try scope.forEachName { name, index in
             guard let name = scope.text(name).string() else { throw scope.corrupted(name) }
             if mode == .plain, members[name] != nil { return true }

@@ -6,7 +6,7 @@
 
 /// Decodes instances of `Decodable` types from JSON, several times as fast as Foundation's `JSONDecoder`.
 ///
-/// It has the same options, gives the same values and throws the same errors with the same coding paths. The few
+/// It has the same options, produces the same values, and throws the same errors with the same coding paths. The
 /// deliberate differences are listed in <doc:DifferencesFromFoundation>.
 ///
 /// ```swift
@@ -15,26 +15,26 @@
 /// let page = try decoder.decode(Page.self, from: body)
 /// ```
 ///
-/// It is a value without shared state: one decoder can be used by any number of tasks together. Decoding takes the calling
-/// thread as long as it needs, and does not look at cancellation.
+/// The decoder is a value without shared state, so any number of tasks can use the same one. Decoding runs on the
+/// calling thread and does not check for cancellation.
 public struct FastJSONDecoder: Sendable {
-    /// How dates are decoded; Foundation's own choices, `.deferredToDate` by default.
+    /// The strategy for dates, with Foundation's choices; `.deferredToDate` by default.
     public var dateDecodingStrategy = JSONDecoder.DateDecodingStrategy.deferredToDate
-    /// How `Data` is decoded; from Base64 by default.
+    /// The strategy for `Data`; Base64 by default.
     public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64
-    /// How infinity and NaN are decoded; they are refused by default.
+    /// The strategy for infinity and NaN; they are rejected by default.
     public var nonConformingFloatDecodingStrategy = JSONDecoder.NonConformingFloatDecodingStrategy.throw
-    /// How the names of a document become those of coding keys; unchanged by default.
+    /// The strategy for converting the document's names to coding keys; unchanged by default.
     public var keyDecodingStrategy = JSONDecoder.KeyDecodingStrategy.useDefaultKeys
-    /// What the decoded types find in their decoder.
+    /// Values that the decoded types can read from their decoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
-    /// Whether JSON5 is understood; not by default.
+    /// Whether JSON5 is accepted; false by default.
     ///
-    /// Such documents are given to Foundation's decoder with the same options, at its speed.
+    /// If set, Foundation's decoder decodes the document with the same options, at its own speed.
     public var allowsJSON5 = false
-    /// Whether the braces around the whole document may be missing; not by default.
+    /// Whether the braces around the whole document may be missing; false by default.
     ///
-    /// Such documents are given to Foundation's decoder with the same options, at its speed.
+    /// If set, Foundation's decoder decodes the document with the same options, at its own speed.
     public var assumesTopLevelDictionary = false
 
     /// Makes a decoder with the default options.
@@ -46,8 +46,8 @@ public struct FastJSONDecoder: Sendable {
     ///   - type: The type of the value.
     ///   - data: The document, in UTF-8, UTF-16 or UTF-32 with or without a byte order mark.
     /// - Returns: The value.
-    /// - Throws: `DecodingError` when the data is not JSON, with a ``JSONFault`` as its underlying error, or when it does not fit
-    ///   the type; or what an initialiser of a decoded type throws.
+    /// - Throws: `DecodingError` when the data is not JSON, with a ``JSONFault`` as its underlying error, or when it
+    ///   does not fit the type; also any error of a decoded type's initialiser.
     public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
         if allowsJSON5 || assumesTopLevelDictionary { return try foundation.decode(type, from: data) }
         return try decode(data) { scope in try scope.value(type) }
@@ -58,9 +58,9 @@ public struct FastJSONDecoder: Sendable {
     /// - Parameters:
     ///   - type: The type of the value.
     ///   - data: The document.
-    ///   - configuration: What the type's initialiser is given.
+    ///   - configuration: The configuration for the type's initialiser.
     /// - Returns: The value.
-    /// - Throws: As ``decode(_:from:)``.
+    /// - Throws: The same errors as ``decode(_:from:)``.
     public func decode<T: DecodableWithConfiguration>(
         _ type: T.Type,
         from data: Data,
@@ -77,9 +77,9 @@ public struct FastJSONDecoder: Sendable {
     /// - Parameters:
     ///   - type: The type of the value.
     ///   - data: The document.
-    ///   - configuration: The type that provides what the initialiser is given.
+    ///   - configuration: The type that provides the configuration.
     /// - Returns: The value.
-    /// - Throws: As ``decode(_:from:)``.
+    /// - Throws: The same errors as ``decode(_:from:)``.
     public func decode<T, C>(_ type: T.Type, from data: Data, configuration: C.Type) throws -> T
     where
         T: DecodableWithConfiguration, C: DecodingConfigurationProviding,
@@ -107,7 +107,7 @@ public struct FastJSONDecoder: Sendable {
         defer { Document.put(back: &document) }
         do {
             return try data.withUnsafeBytes { buffer in
-                // What was kept lives longer than the bytes.
+                // Decoders that were kept outlive the bytes.
                 defer { if !isKnownUniquelyReferenced(&document) { document.own() } }
                 let bytes = buffer.bindMemory(to: UInt8.self)
                 if let encoding = TextEncoding.detected(bytes) {
@@ -123,7 +123,7 @@ public struct FastJSONDecoder: Sendable {
 }
 
 extension DecodingError.Context {
-    /// The context that Foundation gives to every error of the text itself.
+    /// The context of Foundation's errors for a document that is not valid JSON.
     static func invalidDocument(_ fault: JSONFault) -> Self {
         Self(codingPath: [], debugDescription: "The given data was not valid JSON.", underlyingError: fault)
     }

@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// Reads and writes the dates that nearly all documents have: `2023-04-02T19:30:00Z` and `2023-04-02T19:30:00+02:00` (RFC 3339).
+/// Reads and writes the most common form of dates: `2023-04-02T19:30:00Z` and `2023-04-02T19:30:00+02:00` (RFC 3339).
 enum ISO8601Date {
-    /// The date; nil for any other form, which is left to Foundation.
+    /// The date; nil for any other form, which Foundation then parses.
     @inline(__always)
     static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Date? {
         guard let text = bytes.baseAddress, bytes.count == 20 || bytes.count == 25 else { return nil }
@@ -18,7 +18,7 @@ enum ISO8601Date {
             let hour = pair(text + 11), let minute = pair(text + 14), let second = pair(text + 17)
         else { return nil }
         let year = century * 100 + years
-        // The calendar changed in 1582. Leap seconds and days that do not exist are Foundation's to decide.
+        // Foundation handles dates before the Gregorian calendar of 1582, leap seconds, and days that do not exist.
         guard year >= 1583, month >= 1, month <= 12, day >= 1, day <= 28 || day <= days(month, year) else { return nil }
         guard hour < 24, minute < 60, second < 60 else { return nil }
         var offset = 0
@@ -51,7 +51,7 @@ enum ISO8601Date {
         }
     }
 
-    /// Days of the Gregorian calendar: years begin in March, so that the leap day is the last one.
+    /// Days in the Gregorian calendar; a year begins in March, so that the leap day is its last.
     @inline(__always)
     private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
@@ -59,15 +59,15 @@ enum ISO8601Date {
         return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
     }
 
-    /// Writes a date with its quotation marks; false for the years that are left to Foundation.
+    /// Writes a date with its quotation marks; false for years that Foundation must write.
     static func write(_ date: Date, to output: inout EncodedOutput) -> Bool {
         let time = date.timeIntervalSince1970.rounded(.down)
-        // From 1583 to 9999.
+        // The years from 1583 to 9999.
         guard time >= -12_212_553_600, time < 253_402_300_800 else { return false }
         let seconds = Int(time)
         let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
         let ofDay = seconds - day * 86_400
-        // Years begin in March, so that the leap day is the last one; eras have 400 years.
+        // A year begins in March, so that the leap day is its last; an era has 400 years.
         let shifted = day + 719_468
         let era = shifted / 146_097
         let dayOfEra = shifted - era * 146_097

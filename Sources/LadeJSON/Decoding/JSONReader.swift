@@ -1,7 +1,7 @@
-/// A type that is read from JSON without the containers of `Decodable`, for the few types of which there are many values.
+/// A type that can be read from JSON without the containers of `Decodable`, for types with very many values.
 ///
-/// ``FastJSONDecoder`` uses ``init(from:)-(JSONReader)`` wherever a value of the type is wanted, also within types that are only
-/// `Decodable`; `init(from: any Decoder)` remains for other decoders, and where a strategy for names is set.
+/// ``FastJSONDecoder`` calls ``init(from:)-(JSONReader)`` for every value of the type, even inside types that are only
+/// `Decodable`. It calls `init(from: any Decoder)` when a key strategy is set, as all other decoders do.
 ///
 /// ```swift
 /// struct Show: Codable, JSONReadable {
@@ -34,12 +34,12 @@
 public protocol JSONReadable: Decodable {
     /// Reads a value.
     ///
-    /// - Parameter reader: It is at the value.
-    /// - Throws: What the reader throws, or an error of the type's own.
+    /// - Parameter reader: A reader positioned at the value.
+    /// - Throws: An error of the reader, or an error of the type's own.
     init(from reader: inout JSONReader) throws
 }
 
-/// The names of an object's members, prepared for ``JSONReader/readMembers(_:_:)``; made once for each type.
+/// The names of an object's members, prepared for ``JSONReader/readMembers(_:_:)``; make one for each type.
 public final class JSONKeys<Key: CodingKey & CaseIterable & Sendable>: Sendable {
     private let keys: [Key]
     private let names: [[UInt8]]
@@ -50,7 +50,7 @@ public final class JSONKeys<Key: CodingKey & CaseIterable & Sendable>: Sendable 
         names = keys.map { Array($0.stringValue.utf8) }
     }
 
-    /// The key with a name; the one after the last is looked at first.
+    /// The key for a name; the search starts after the previous match.
     @inline(__always)
     func find(_ name: UnsafeBufferPointer<UInt8>, after last: Int) -> Int? {
         let next = last &+ 1
@@ -73,11 +73,11 @@ public final class JSONKeys<Key: CodingKey & CaseIterable & Sendable>: Sendable 
     func key(_ position: Int) -> Key { keys[position] }
 }
 
-/// Reads one value of a document: what a ``JSONReadable`` type is made from.
+/// Reads one value in a document, for the initialiser of a ``JSONReadable`` type.
 ///
-/// A reader cannot be copied or kept. Each of its methods reads the whole value; elements and members that a closure does not read
-/// are skipped. Errors are those of `Decodable` types, `DecodingError`, with whole coding paths; an initialiser of a type that is
-/// `Decodable` alone sees a path that begins within the value read.
+/// A reader cannot be copied or kept. Each of its methods reads a whole value; elements and members that a closure does
+/// not read are skipped. Errors are `DecodingError`s with complete coding paths. An initialiser of a type that is only
+/// `Decodable` sees a path relative to the value being read.
 public struct JSONReader: ~Copyable {
     private let scope: Unmanaged<Scope>
     private let core: UnsafeMutablePointer<Document.Core>
@@ -94,7 +94,7 @@ public struct JSONReader: ~Copyable {
 
     // MARK: - Scalars
 
-    /// Whether the value is null; it is not read.
+    /// Whether the value is null; does not consume the value.
     public var isNull: Bool { word.isNull }
 
     /// Reads a string.
@@ -103,13 +103,13 @@ public struct JSONReader: ~Copyable {
         return value
     }
 
-    /// Reads a truth value.
+    /// Reads a Boolean value.
     public mutating func read(_ type: Bool.Type) throws -> Bool {
         guard let value = scope._withUnsafeGuaranteedRef({ $0.bool(index) }) else { throw failure(type) }
         return value
     }
 
-    /// Reads a number.
+    /// Reads a floating-point number.
     public mutating func read(_ type: Double.Type) throws -> Double {
         guard let value = scope._withUnsafeGuaranteedRef({ $0.double(index) }) else { throw failure(type) }
         return value
@@ -133,14 +133,14 @@ public struct JSONReader: ~Copyable {
 
     // MARK: - Types
 
-    /// Reads a value of a type that reads itself.
+    /// Reads a value of a type that is ``JSONReadable``.
     public mutating func read<T: JSONReadable>(_ type: T.Type) throws -> T {
         let start = index
         defer { index = start }
         return try T(from: &self)
     }
 
-    /// Reads an array of a type that reads itself.
+    /// Reads an array of a type that is ``JSONReadable``.
     public mutating func read<T: JSONReadable>(_ type: [T].Type) throws -> [T] {
         var elements: [T] = []
         if word.kind == .array { elements.reserveCapacity(min(word.count, 1 << 16)) }
@@ -177,9 +177,9 @@ public struct JSONReader: ~Copyable {
     /// Reads an object.
     ///
     /// - Parameters:
-    ///   - keys: The names that matter; other members are skipped. Of members with the same name the first is given.
-    ///   - body: Receives each member's key, and the reader at its value.
-    /// - Throws: `DecodingError` when the value is not an object, or what the closure throws.
+    ///   - keys: The names to read; other members are skipped. Of members with the same name only the first is read.
+    ///   - body: Receives each member's key and the reader positioned at its value.
+    /// - Throws: `DecodingError` when the value is not an object; also any error of the closure.
     public mutating func readMembers<Key>(
         _ keys: JSONKeys<Key>,
         _ body: (_ key: Key, _ reader: inout JSONReader) throws -> Void
@@ -219,8 +219,8 @@ public struct JSONReader: ~Copyable {
 
     /// Reads an array.
     ///
-    /// - Parameter body: Receives the reader at each element.
-    /// - Throws: `DecodingError` when the value is not an array, or what the closure throws.
+    /// - Parameter body: Receives the reader positioned at each element.
+    /// - Throws: `DecodingError` when the value is not an array; also any error of the closure.
     public mutating func readElements(_ body: (_ reader: inout JSONReader) throws -> Void) throws {
         let start = index
         guard word.kind == .array else { throw containerFailure([Any].self, "unkeyed") }
@@ -236,7 +236,7 @@ public struct JSONReader: ~Copyable {
 
     // MARK: - Errors
 
-    /// The error for a member that is missing in the object.
+    /// The error for a missing member of the object.
     public func missing(_ key: some CodingKey) -> any Error {
         DecodingError.keyNotFound(
             key,
@@ -247,12 +247,12 @@ public struct JSONReader: ~Copyable {
         )
     }
 
-    /// The error for a value whose content is wrong.
+    /// The error for a value with invalid content.
     public func corrupted(_ description: String) -> any Error {
         DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: description))
     }
 
-    /// The keys from the document to the value; it takes time in proportion to what is before the value.
+    /// The coding path of the value; computing it takes time proportional to the part of the document before it.
     public var path: [any CodingKey] {
         var path: [any CodingKey] = []
         var container = 0
@@ -298,12 +298,13 @@ public struct JSONReader: ~Copyable {
         )
     }
 
-    /// The error with its path from the document: what the scope knows ends at the value that the reader began with.
+    /// The error with its complete path; the scope knows only the path up to the value where the reader began.
     private func located(_ error: DecodingError) -> DecodingError {
         let known = scope._withUnsafeGuaranteedRef { $0.path.count } + 1
         let path = path
         func moved(_ context: DecodingError.Context) -> DecodingError.Context {
-            // Errors of the text have no path, and those of a reader within this value have the whole one.
+            // Errors in the JSON text have no path, and errors of a reader within this value already have the complete
+            // one.
             guard context.codingPath.count >= known, context.codingPath[known - 1] is ReaderKey else { return context }
             return .init(
                 codingPath: path + context.codingPath.dropFirst(known),
@@ -321,7 +322,7 @@ public struct JSONReader: ~Copyable {
     }
 }
 
-/// What stands in a scope's paths for the value that a reader hands over.
+/// Represents the value that a reader passes on, in the coding paths of a scope.
 private struct ReaderKey: CodingKey {
     init() {}
     init?(intValue: Int) { nil }
@@ -332,7 +333,7 @@ private struct ReaderKey: CodingKey {
 }
 
 extension JSONReadable {
-    /// Reads a value into memory for one of this type.
+    /// Reads a value into memory for a value of this type.
     static func read(_ scope: Scope, _ index: Int, into memory: UnsafeMutableRawPointer) throws {
         var reader = JSONReader(scope, index)
         memory.initializeMemory(as: Self.self, to: try Self(from: &reader))

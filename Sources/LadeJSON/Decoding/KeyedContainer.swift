@@ -1,4 +1,4 @@
-/// The members of an object by coding keys: a thin wrapper around a scope.
+/// The keyed container of an object, a thin wrapper around a scope.
 struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let scope: Scope
 
@@ -25,7 +25,7 @@ struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try scope.value(type, index, key)
     }
 
-    /// The place of a value that is there and not null.
+    /// The index of a value that is present and not null.
     @inline(__always)
     private func present(_ key: Key) -> Int? {
         let index = scope.find(key.stringValue)

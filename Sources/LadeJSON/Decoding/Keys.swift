@@ -10,7 +10,7 @@ struct ElementKey: CodingKey {
     var stringValue: String { "Index \(position)" }
 }
 
-/// A name in a coding path that no type declares: of a dictionary, or of a superclass.
+/// A name in a coding path without a declared key: a dictionary's key, or `super`.
 struct MemberKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -21,19 +21,19 @@ struct MemberKey: CodingKey {
 
     static let `super` = MemberKey("super")
 
-    /// The same name as the key that dictionaries of the standard library decode with.
+    /// The same name as the key type with which the standard library decodes dictionaries.
     var dictionaryKey: any CodingKey { Self.dictionaryKeyType?.init(stringValue: stringValue) ?? self }
 
-    // The type is not public: a dictionary that is decoded from nothing shows it.
+    // The type is not public, so it is found by decoding a dictionary with a probe.
     private static let dictionaryKeyType: (any CodingKey.Type)? = {
         let probe = DictionaryKeyProbe()
-        // Its container always fails, after the type was seen.
+        // The probe's container always fails, after the key type is known.
         _ = try? [String: Bool](from: probe)
         return probe.type
     }()
 }
 
-/// A decoder that notes the key type of the container it is asked for.
+/// A decoder that records the key type of the requested container.
 private final class DictionaryKeyProbe: Decoder {
     struct End: Error {}
 

@@ -1,12 +1,12 @@
-// The errors, with the texts and paths of Foundation's.
+// The errors, with the same texts and paths as Foundation's.
 extension Scope {
-    /// The error for a value that could not be decoded as a type.
+    /// The error for a value that cannot be decoded as a type.
     ///
     /// - Parameters:
-    ///   - type: The type that was asked for.
-    ///   - index: The place of the value; −1 when a member is missing.
+    ///   - type: The requested type.
+    ///   - index: The index of the value; −1 when a member is missing.
     ///   - key: The key of the value in this scope; nil for the scope's own value.
-    /// - Returns: What Foundation would throw.
+    /// - Returns: The error that Foundation would throw.
     @inline(never)
     func failure(_ type: Any.Type, _ index: Int, _ key: (any CodingKey)?) -> any Error {
         if index < 0, let key { return missing(key) }
@@ -35,7 +35,7 @@ extension Scope {
         )
     }
 
-    /// The explanation of a mismatch; unions that try one type after the other need the same few again and again.
+    /// The description of a mismatch, cached because unions that try several types need the same ones repeatedly.
     private func mismatchText(_ type: Any.Type, _ index: Int) -> String {
         let key = Document.Mismatch(type: ObjectIdentifier(type), kind: core.pointee.word(index).kind)
         if let known = core.pointee.mismatchTexts[key] { return known }
@@ -64,13 +64,13 @@ extension Scope {
         )
     }
 
-    /// The error for a text whose own content is wrong.
+    /// The error for a value whose own text is invalid.
     @inline(never)
     func corrupted(_ index: Int, _ reason: JSONFault.Reason? = nil) -> any Error {
         let word = core.pointee.word(index)
         let bytes = UnsafeBufferPointer(start: core.pointee.base, count: core.pointee.count)
         guard word.kind == .string || word.kind == .number else {
-            // Short integers do not say where they are.
+            // The word of a short integer has no offset.
             return DecodingError.dataCorrupted(.invalidDocument(JSONFault(reason ?? .invalidNumber, offset: 0)))
         }
         let found = reason.map { (reason: $0, offset: 0) } ?? text(index).fault()
@@ -83,7 +83,7 @@ extension Scope {
         return DecodingError.dataCorrupted(.invalidDocument(fault))
     }
 
-    /// The error for a value that is not the container asked for.
+    /// The error for a value that is not the requested kind of container.
     func containerFailure(_ type: Any.Type, _ kind: String) -> any Error {
         if word.isNull {
             return DecodingError.valueNotFound(

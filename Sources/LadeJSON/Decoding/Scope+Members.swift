@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-// Looking for members. As in Foundation the first of equal names counts, and names are equal as strings of Swift are.
+// Member look-up. As in Foundation, the first of equal names counts, and names are compared as Swift strings.
 extension Scope {
-    /// Reads what a keyed container needs of the object.
+    /// Prepares the members of the object for a keyed container.
     @inline(__always)
     func prepareMembers() throws {
         state.pointee.uses |= Uses.other
@@ -28,11 +28,11 @@ extension Scope {
     @inline(never)
     private func prepareUnusualMembers(_ word: IndexWord) throws {
         state.pointee.cursor = state.pointee.end
-        // Names with escapes, or outside ASCII, must be valid even when none of them is asked for.
+        // Names with escapes or non-ASCII characters must be valid even if they are never requested.
         if word.flag || core.pointee.keyMode == .custom { try makeMembers() }
     }
 
-    /// Calls a closure with the place of each name, in the order of the document.
+    /// Calls a closure with the index of each name, in document order.
     @inline(__always)
     func forEachName(_ body: (_ name: Int, _ value: Int) throws -> Bool) rethrows {
         let end = state.pointee.index &+ word.span
@@ -44,13 +44,13 @@ extension Scope {
         }
     }
 
-    /// The names of the members as coding keys have them, each once, in the order of the document.
+    /// The names of the members after conversion, each once, in document order.
     var memberNames: [String] {
         let path = core.pointee.keyMode == .custom ? path : []
         var seen: Set<String> = []
         var names: [String] = []
         forEachName { name, _ in
-            // A container was made, and so every name is valid.
+            // The keyed container was created, so every name is valid.
             if let raw = text(name).string() {
                 let name = converted(raw, path)
                 if seen.insert(name).inserted { names.append(name) }
@@ -60,7 +60,7 @@ extension Scope {
         return names
     }
 
-    /// Puts the members into a dictionary.
+    /// Builds the dictionary of the members.
     private func makeMembers() throws {
         var members: [String: Int] = [:]
         members.reserveCapacity(word.count)
@@ -74,7 +74,7 @@ extension Scope {
         state.pointee.members = members
     }
 
-    /// The name that coding keys have for a name of the document.
+    /// The converted form of a name in the document.
     func converted(_ name: String, _ path: [any CodingKey]) -> String {
         switch core.pointee.options.keyDecodingStrategy {
         case .useDefaultKeys: return name
@@ -84,7 +84,7 @@ extension Scope {
         }
     }
 
-    /// The place of the value of a member; −1 when there is none.
+    /// The index of a member's value; −1 when the member is missing.
     @inline(__always)
     func find(_ name: String) -> Int {
         var name = name
@@ -98,7 +98,7 @@ extension Scope {
         if cursor < state.pointee.end {
             let word = core.pointee.word(cursor)
             if isEqual(word, name) {
-                // An equal name before would count instead of this one.
+                // An equal name earlier in the object would count instead of this one.
                 let bit = Self.bit(name, isExact: true)
                 if state.pointee.passed & bit == 0 {
                     state.pointee.passed |= bit
@@ -123,7 +123,7 @@ extension Scope {
         if core.pointee.keyMode == .snakeCase { return findSnakeCase(name) }
         if word.count > 48 { return findInDictionary(name) }
         let bit = Self.bit(name, isExact: true)
-        // After some names that the object does not have, it is worth knowing which it has.
+        // After several missing names, a summary of the existing names saves time.
         if state.pointee.summary == 0, state.pointee.absences > 1 { summarise() }
         if state.pointee.summary == 0 || state.pointee.summary & bit != 0 {
             let isNew = state.pointee.passed & bit == 0
@@ -133,11 +133,11 @@ extension Scope {
             }
             state.pointee.absences &+= 1
         }
-        // A name outside ASCII may be equal to one in ASCII: the sign for kelvin and the letter K.
+        // A non-ASCII name may equal an ASCII one: the Kelvin sign and the letter K.
         return name.allSatisfy { $0 < 0x80 } ? -1 : findInDictionary(name)
     }
 
-    /// Looks for a name among the members from a place on, and moves the cursor behind it when it is further on.
+    /// Searches the members for a name from an index, and moves the cursor past the match if it is further on.
     @inline(__always)
     private func scan(from: Int, cursor: inout Int, isExact: Bool, _ isWanted: (IndexWord) -> Bool) -> Int? {
         var position = from
@@ -164,7 +164,7 @@ extension Scope {
             summary |= bit(of: core.pointee.word(name), isExact: core.pointee.keyMode == .plain)
             return true
         }
-        // An object without members has a bit too, for 0 means that it is not known.
+        // An object without members also sets a bit, because 0 means that the summary is not known.
         state.pointee.summary = summary == 0 ? 1 << 63 : summary
     }
 
@@ -176,7 +176,8 @@ extension Scope {
         )
     }
 
-    /// One of 64 bits for a name: of its first and last letter in either case, and of more when names are not converted.
+    /// One of 64 bits for a name, from its case-folded first and last letter; without a key strategy also from other
+    /// letters.
     @inline(__always)
     private static func bit(_ name: UnsafeBufferPointer<UInt8>, isExact: Bool) -> UInt64 {
         guard name.count > 0 else { return 1 << 63 }
@@ -187,9 +188,9 @@ extension Scope {
         return 1 << ((first &* 7 &+ last &* 3 &+ length &* 11 &+ middle &* 5) & 63)
     }
 
-    /// Large objects, and names that need Unicode to be compared.
+    /// Looks up a name in the dictionary, for large objects and for names that need Unicode comparison.
     private func findInDictionary(_ name: UnsafeBufferPointer<UInt8>) -> Int {
-        // Every name of an object without unusual names is valid, and so this throws only in objects that did so before.
+        // All names of an object without unusual names are valid, so this throws only for objects that already failed.
         if state.pointee.members == nil, (try? makeMembers()) == nil { return -1 }
         state.pointee.cursor = state.pointee.end
         return state.pointee.members?[String(decoding: name, as: UTF8.self)] ?? -1

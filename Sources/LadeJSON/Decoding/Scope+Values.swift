@@ -4,11 +4,12 @@
     import Foundation
 #endif
 
-// Values of any decodable type, some of which have a way of their own.
+// Values of any decodable type, with special cases for some types.
 extension Scope {
-    // No optional of a generic type and no closure with one appears here: each would make the runtime look for its metadata.
+    // No function here has an optional of a generic type or a closure with one: the runtime would look up its metadata
+    // each time.
 
-    /// The scope's own value.
+    /// Decodes the scope's own value.
     func value<T: Decodable>(_ type: T.Type) throws -> T {
         let entry = core.pointee.kinds.entry(of: type)
         let index = state.pointee.index
@@ -29,7 +30,7 @@ extension Scope {
         throw failure(type, index, nil)
     }
 
-    /// The value of a member or an element.
+    /// Decodes the value of a member or an element.
     func value<T: Decodable>(_ type: T.Type, _ index: Int, _ key: some CodingKey) throws -> T {
         let entry = core.pointee.kinds.entry(of: type)
         switch entry.pointee.kind {
@@ -58,7 +59,7 @@ extension Scope {
         case .bool: if let value = bool(index) { return unsafeBitCast(value, to: type) }
         case .ints:
             if let value = integers(index) { return unsafeBitCast(value, to: type) }
-            // The slower way knows why not.
+            // The slower path produces the error.
             return try withChild(index, key) { try T(from: $0) }
         case .readable:
             return try readable(type, entry.pointee.readable, index) ?? withChild(index, key) { try T(from: $0) }
@@ -66,7 +67,7 @@ extension Scope {
         throw failure(type, index, key)
     }
 
-    /// A value of a type that reads itself; nil when a strategy for names leaves it to its other initialiser.
+    /// Decodes a value of a ``JSONReadable`` type; nil when a key strategy requires its other initialiser.
     private func readable<T>(_ type: T.Type, _ readable: (any JSONReadable.Type)?, _ index: Int) throws -> T? {
         guard core.pointee.keyMode == .plain, let readable else { return nil }
         return try withUnsafeTemporaryAllocation(of: type, capacity: 1) { memory in
@@ -76,7 +77,7 @@ extension Scope {
         }
     }
 
-    /// An array of integers; nil when it is something else.
+    /// Decodes an array of integers; nil when the value is anything else.
     private func integers(_ place: Int) -> [Int]? {
         let word = core.pointee.word(place)
         guard word.kind == .array else { return nil }
@@ -96,7 +97,7 @@ extension Scope {
     @inline(__always)
     private func elements<T>(_ type: T.Type, _ elements: (any ElementsDecodable.Type)?, _ scope: Scope) throws -> T {
         guard let elements else { preconditionFailure("A collection has no way to be decoded") }
-        // Arrays and dictionaries are one reference.
+        // An array or dictionary is a single reference in memory.
         var value: UInt = 0
         return try withUnsafeMutablePointer(to: &value) {
             let memory = UnsafeMutableRawPointer($0)
@@ -105,9 +106,9 @@ extension Scope {
         }
     }
 
-    /// An enumeration whose raw values are strings.
+    /// Decodes an enumeration with string raw values.
     ///
-    /// When its initialiser asked for nothing but the string, the same text of the same document means the same case.
+    /// If its initialiser requested nothing but the string, equal texts in the same document give equal cases.
     @inline(__always)
     private func enumeration<T: Decodable>(_ type: T.Type, _ index: Int, _ key: some CodingKey) throws -> T {
         let word = core.pointee.word(index)
@@ -139,7 +140,8 @@ extension Scope {
         }
     }
 
-    /// Calls a closure with a decoder of a value: of a member or an element when there is a key, else of the scope's own.
+    /// Calls a closure with a decoder for a value: of a member or an element if there is a key, otherwise of the scope
+    /// itself.
     private func withDecoder<R>(_ index: Int, _ key: (any CodingKey)?, _ body: (Scope) throws -> R) rethrows -> R {
         guard let key else { return try body(self) }
         return try withChild(index, key, body)
@@ -161,7 +163,7 @@ extension Scope {
             let word = core.pointee.word(index)
             if word.kind == .string, !word.flag, let date = ISO8601Date.parse(text(index).bytes) { return date }
             guard let text = string(index) else { throw failure(String.self, index, key) }
-            // Why the text is not a date does not matter: Foundation does not say either.
+            // The reason why the text is not a date does not matter: Foundation's error does not contain it either.
             guard let date = try? Date.ISO8601FormatStyle().parse(text) else {
                 throw DecodingError.dataCorrupted(
                     .init(codingPath: path(key), debugDescription: "Expected date string to be ISO8601-formatted.")
@@ -225,7 +227,7 @@ extension Scope {
         guard word.kind == .number else {
             throw DecodingError.typeMismatch(Decimal.self, .init(codingPath: path(key), debugDescription: ""))
         }
-        // Decimals are rare, and what fits into one is Foundation's to decide.
+        // Decimals are rare, so Foundation decides which values are valid.
         guard let value = try? JSONDecoder().decode(Decimal.self, from: Data(text(index).bytes)) else {
             throw corrupted(index, .numberOutOfRange)
         }

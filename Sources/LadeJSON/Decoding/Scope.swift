@@ -4,46 +4,46 @@
     import Foundation
 #endif
 
-/// The decoder of one value: what an initialiser gets.
+/// The decoder that an initialiser receives, for one value at a time.
 ///
-/// There is one for each depth of the document, used for one value after the other, and replaced when it was kept.
-/// It finds its coding path when it is asked for it: from the scope around it and the key that leads to its value.
+/// There is one scope for each nesting depth, reused for consecutive values, and replaced if it was kept. It computes
+/// its coding path on demand, from its parent scope and the key of its value.
 ///
-/// What is needed at every step is in memory behind one constant pointer: class properties would be checked for exclusive
-/// access at each use.
+/// The frequently used state is in memory behind one constant pointer, because Swift would check each access to class
+/// properties for exclusivity.
 final class Scope {
     struct State {
         let core: UnsafeMutablePointer<Document.Core>
-        /// The word of the value.
+        /// The index of the value's word.
         var index = 0
-        /// Whether the members have been looked at for a keyed container.
+        /// Whether the members were prepared for a keyed container.
         var isPrepared = false
-        /// What the initialiser asked for since the scope was entered: ``Uses``.
+        /// What the initialiser has requested since the scope was entered; see ``Uses``.
         var uses: UInt8 = 0
-        /// The word of the name that is expected next, and the end of the members; equal where names are not compared
-        /// byte by byte.
+        /// The index of the next expected name and the end of the members; equal when names are not compared byte by
+        /// byte.
         var cursor = 0
         var end = 0
-        /// The same where names are in snake case.
+        /// The cursor for names in snake case.
         var snakeCursor = 0
-        /// A bit for each name before the cursor.
+        /// The bits of the names before the cursor.
         var passed: UInt64 = 0
-        /// A bit for each name of the object; 0 until it is needed.
+        /// The bits of all names in the object; 0 until they are needed.
         var summary: UInt64 = 0
-        /// How many names were asked for that the object does not have.
+        /// How many requested names were missing.
         var absences = 0
-        /// The members by the names that coding keys have; nil until they are needed.
+        /// The members by converted name; nil until they are needed.
         var members: [String: Int]?
 
-        /// Holds the document when the scope was kept.
+        /// Holds the document if the scope was kept.
         var document: Document?
-        /// The scope around the value, as long as it is on the stack.
+        /// The scope around the value while it is on the stack.
         var parent: Unmanaged<Scope>?
-        /// The key of the value in that scope.
+        /// The key of the value in the parent scope.
         var key: any CodingKey = ElementKey(0)
-        /// The coding path of a scope that has no parent any more.
+        /// The coding path of a scope whose parent has ended.
         var path: [any CodingKey] = []
-        /// The scope for the values within this one's.
+        /// The scope for nested values.
         var child: Scope?
     }
 
@@ -56,7 +56,7 @@ final class Scope {
     let state: UnsafeMutablePointer<State>
     private let unownedDocument: Unmanaged<Document>
 
-    /// Makes a scope; one that is kept holds the document.
+    /// Makes a scope; a scope that is kept holds the document.
     init(_ document: Document, isKept: Bool) {
         unownedDocument = .passUnretained(document)
         state = .allocate(capacity: 1)
@@ -76,7 +76,7 @@ final class Scope {
 
     // MARK: - Entering and leaving
 
-    /// Takes up another value.
+    /// Moves the scope to another value.
     @inline(__always)
     func enter(_ index: Int) {
         state.pointee.index = index
@@ -84,21 +84,21 @@ final class Scope {
         state.pointee.uses = 0
     }
 
-    /// Forgets what belongs to the caller.
+    /// Releases everything that belongs to the caller.
     func reset() {
         state.pointee.members = nil
         state.pointee.key = ElementKey(0)
         state.pointee.child?.reset()
     }
 
-    /// Makes the scope independent of the stack, because something refers to it.
+    /// Makes the scope independent of the stack when something else refers to it.
     func keep() {
         state.pointee.path = path
         state.pointee.parent = nil
         state.pointee.document = unownedDocument.takeUnretainedValue()
     }
 
-    /// The scope for a value within this one's; it is left with ``leaveChild()``.
+    /// Enters the scope for a nested value; leave it with ``leaveChild()``.
     @inline(__always)
     func enterChild(_ index: Int) -> Unmanaged<Scope> {
         if state.pointee.child == nil { makeChild() }
@@ -107,7 +107,7 @@ final class Scope {
         return .passUnretained(child)
     }
 
-    /// Calls a closure with the scope for a value within this one's.
+    /// Calls a closure with the scope for a nested value.
     func withChild<R>(_ index: Int, _ key: some CodingKey, _ body: (Scope) throws -> R) rethrows -> R {
         let child = enterChild(index)
         defer { leaveChild() }
@@ -135,7 +135,7 @@ final class Scope {
         state.pointee.child = nil
     }
 
-    /// A scope of its own for a value within this one's.
+    /// Makes an independent scope for a nested value.
     func makeIndependent(_ index: Int, _ key: (any CodingKey)?) -> Scope {
         let scope = Scope(unownedDocument.takeUnretainedValue(), isKept: true)
         scope.state.pointee.path = path
@@ -146,7 +146,7 @@ final class Scope {
 
     // MARK: - Path
 
-    /// The keys from the document to the value.
+    /// The coding path of the value.
     var path: [any CodingKey] {
         guard let parent = state.pointee.parent else { return state.pointee.path }
         var keys: [any CodingKey] = []
@@ -166,7 +166,7 @@ final class Scope {
         key.map { path + [`public`($0)] } ?? path
     }
 
-    /// The key as a caller sees it: with a strategy for names Foundation's dictionaries have keys of their own.
+    /// The key in its public form: with a key strategy, Foundation's dictionaries have different keys.
     private func `public`(_ key: any CodingKey) -> any CodingKey {
         guard core.pointee.keyMode == .plain, let member = key as? MemberKey else { return key }
         return member.dictionaryKey
@@ -179,7 +179,7 @@ final class Scope {
         JSONText(base: core.pointee.base, words: core.pointee.words, index: index)
     }
 
-    /// The string at a place of the index; nil when there is none or it is not valid.
+    /// The string at an index; nil for a value that is not a valid string.
     @inline(__always)
     func string(_ index: Int) -> String? {
         core.pointee.word(index).kind == .string ? text(index).string() : nil
@@ -194,7 +194,7 @@ final class Scope {
         }
     }
 
-    /// The integer at a place of the index; nil when there is none or it does not fit.
+    /// The integer at an index; nil for a value that is not an integer or does not fit.
     @inline(__always)
     func integer<T: FixedWidthInteger>(_ index: Int, as type: T.Type) -> T? {
         let word = core.pointee.word(index)
@@ -219,12 +219,12 @@ final class Scope {
         if word.kind == .integer { return Float(word.integer) }
         guard word.kind == .number else { return nonConforming(index, Float.self) }
         let bytes = text(index).bytes
-        // Rounding a Double again would not always give the nearest Float.
+        // Rounding a `Double` a second time would not always give the nearest `Float`.
         guard let value = Float(String(decoding: bytes, as: UTF8.self)), value.isFinite else { return nil }
         return value != 0 || Self.isZero(bytes) ? value : nil
     }
 
-    /// Whether a number that was rounded to zero is zero.
+    /// Whether a number that was rounded to zero is exactly zero.
     private static func isZero(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         for byte in bytes {
             if byte | 0x20 == UInt8(ascii: "e") { return true }
@@ -240,7 +240,7 @@ final class Scope {
                 core.pointee.options.nonConformingFloatDecodingStrategy
         else { return nil }
         let word = core.pointee.word(index)
-        // As in Foundation, a text with escapes is none of the three.
+        // As in Foundation, a text with escapes never matches these three.
         guard word.kind == .string, !word.flag else { return nil }
         let bytes = text(index).bytes
         if bytes.elementsEqual(positive.utf8) { return .infinity }

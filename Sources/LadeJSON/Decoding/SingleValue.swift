@@ -1,4 +1,4 @@
-// A scope is the container of its own single value.
+// A scope is the single-value container of its own value.
 extension Scope: SingleValueDecodingContainer {
     @inline(__always)
     private var index: Int { state.pointee.index }
@@ -14,7 +14,7 @@ extension Scope: SingleValueDecodingContainer {
     }
 
     func decode(_ type: String.Type) throws -> String {
-        // A second time is as harmless as the first.
+        // Calling it a second time has no effect.
         state.pointee.uses |= Uses.string
         guard let value = string(index) else { throw failure(type, index, nil) }
         return value

@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// Names in snake case as Foundation's `convertFromSnakeCase` reads them: `one_two` is `oneTwo`.
+/// Converts names from snake case by the rules of Foundation's `convertFromSnakeCase`: `one_two` becomes `oneTwo`.
 ///
-/// Underscores at both ends stay; a name without underscores between its words stays as it is.
+/// Underscores at both ends are kept. A name without underscores between words is unchanged.
 enum SnakeCase {
     static func converted(_ name: String) -> String {
         guard let first = name.firstIndex(where: { $0 != "_" }), let last = name.lastIndex(where: { $0 != "_" }) else {
@@ -18,17 +18,17 @@ enum SnakeCase {
         return name[..<first] + joined + name[name.index(after: last)...]
     }
 
-    /// Whether a name of a document is that of a coding key; nil when only the conversion itself can tell.
+    /// Whether a name in the document converts to a coding key; nil when only the full conversion can decide.
     ///
-    /// It answers for letters and underscores, which is nearly always.
+    /// It decides for names of letters and underscores, which covers nearly all names.
     @inline(__always)
     static func matches(_ raw: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool? {
         guard let source = raw.baseAddress, let wanted = name.baseAddress, !raw.isEmpty, !name.isEmpty else {
             return raw.isEmpty && name.isEmpty
         }
-        // The conversion makes no name longer.
+        // The conversion never makes a name longer.
         guard name.count <= raw.count else { return false }
-        // A first letter in another case, or another one, decides without any look at the rest.
+        // A different first letter decides without a comparison of the rest.
         if (source[0] ^ wanted[0]) & 0xDF != 0 { return false }
         var first = 0
         var last = raw.count - 1
@@ -58,7 +58,8 @@ enum SnakeCase {
         return written == name.count
     }
 
-    /// A name in snake case as Foundation's `convertToSnakeCase` writes it: `oneTwo` is `one_two`, `myURLName` is `my_url_name`.
+    /// Converts a name to snake case as Foundation's `convertToSnakeCase` does: `oneTwo` to `one_two`, `myURLName` to
+    /// `my_url_name`.
     static func written(_ name: String) -> String {
         let bytes = Array(name.utf8)
         guard bytes.allSatisfy({ $0 < 0x80 }) else { return writtenByFoundation(name) }
@@ -69,7 +70,7 @@ enum SnakeCase {
         while let upper = bytes.indices.dropFirst(position).first(where: { isUpper(bytes[$0]) }) {
             starts.insert(upper)
             guard let lower = bytes.indices.dropFirst(upper).first(where: { isLower(bytes[$0]) }) else { break }
-            // The last letter of several capitals begins the next word.
+            // The last of several capitals begins the next word.
             starts.insert(lower - 1)
             position = lower + 1
         }
@@ -82,7 +83,7 @@ enum SnakeCase {
         return String(decoding: written, as: UTF8.self)
     }
 
-    /// Names outside ASCII are rare, and which letters they have is Foundation's to decide.
+    /// Converts a non-ASCII name with Foundation, which decides which characters are letters.
     private static func writtenByFoundation(_ name: String) -> String {
         struct Probe: Codable {
             var key: MemberKey
@@ -98,7 +99,7 @@ enum SnakeCase {
         }
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
-        // An object with one member can be encoded and decoded.
+        // Encoding and decoding an object with one member does not fail.
         let probe = (try? encoder.encode(Probe(name))).flatMap { try? JSONDecoder().decode(Probe.self, from: $0) }
         return probe?.key.stringValue ?? name
     }

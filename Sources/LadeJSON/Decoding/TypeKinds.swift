@@ -4,13 +4,13 @@
     import Foundation
 #endif
 
-/// What the decoder knows about types: which have a way of their own, and what a text means to an enumeration.
+/// Caches how types are decoded, and which case of an enumeration a text gives.
 ///
 /// Both are tables in memory that belongs to one document.
 struct TypeKinds {
-    /// How values of a type are decoded.
+    /// How the values of a type are decoded.
     enum Kind: UInt8 {
-        /// By their own initialiser.
+        /// With their own initialiser.
         case plain
         case string
         case double
@@ -23,9 +23,9 @@ struct TypeKinds {
         case ints
         /// Arrays and dictionaries of decodable values, without a container for each.
         case elements
-        /// Enumerations with raw values that are strings.
+        /// Enumerations with string raw values.
         case enumeration
-        /// Types that read themselves.
+        /// Types that are ``JSONReadable``.
         case readable
     }
 
@@ -36,7 +36,7 @@ struct TypeKinds {
         var readable: (any JSONReadable.Type)?
     }
 
-    /// A text of at most 16 bytes, and the enumeration's case it was decoded to.
+    /// A text of at most 16 bytes and the enumeration case it gave.
     struct Text {
         var type: ObjectIdentifier?
         var round = 0
@@ -69,7 +69,7 @@ struct TypeKinds {
         round.deallocate()
     }
 
-    /// Forgets what texts mean: an initialiser may see another answer in another document.
+    /// Removes all texts, because an initialiser may give another case in another document.
     @inline(__always)
     func forgetTexts() { round.pointee &+= 1 }
 
@@ -82,7 +82,7 @@ struct TypeKinds {
         return place.pointee.type == identifier ? place : findEntry(type, first)
     }
 
-    /// An entry that is not at its first place.
+    /// Finds an entry that is not at its preferred position.
     @inline(never)
     private func findEntry<T>(_ type: T.Type, _ first: Int) -> UnsafeMutablePointer<Entry> {
         let identifier = ObjectIdentifier(type)
@@ -94,7 +94,7 @@ struct TypeKinds {
                 return place
             }
         }
-        // The table is full: one type after the other has the first place.
+        // The table is full: types replace each other at the first position.
         let place = entries + first
         place.pointee = Self.makeEntry(type)
         return place

@@ -1,12 +1,12 @@
-/// The elements of an array, one after the other.
+/// The unkeyed container of an array.
 ///
-/// Its three words fit into an existential without a box.
+/// Its three words fit into an existential without allocation.
 struct UnkeyedContainer: UnkeyedDecodingContainer {
     private let scope: Scope
     private var index: Int
     private(set) var currentIndex = 0
 
-    /// Starts at the first element of a scope whose value is an array.
+    /// Starts at the first element of a scope with an array.
     init(scope: Scope) {
         self.scope = scope
         index = scope.state.pointee.index + 1
@@ -30,7 +30,7 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
 
     var isAtEnd: Bool { index >= end }
 
-    /// The place of the next element.
+    /// The index of the next element.
     @inline(__always)
     private func next(_ type: Any.Type, _ message: String = "Unkeyed container is at end.") throws -> Int {
         guard index < end else {
@@ -48,7 +48,7 @@ struct UnkeyedContainer: UnkeyedDecodingContainer {
         currentIndex &+= 1
     }
 
-    /// Whether there is a next element that is not null.
+    /// Whether the next element exists and is not null.
     @inline(__always)
     private var isPresent: Bool { index < end && !scope.core.pointee.word(index).isNull }
 

@@ -1,14 +1,15 @@
-/// The bytes of a document while they are written, and the members of the objects that are open.
+/// The bytes of a document being written, and the members of its open objects.
 ///
-/// It is memory behind one constant pointer: class properties would be checked for exclusive access at each use.
+/// All state is in memory behind one constant pointer, because Swift would check each access to class properties for
+/// exclusivity.
 struct EncodedOutput {
-    /// Where a member of an object is written.
+    /// The position of an object's member in the output.
     struct Member {
-        /// The quotation mark before its name; −1 when a later member with the same name replaces it.
+        /// The offset of the quotation mark before its name; −1 when a later member with the same name replaces it.
         var start: Int
         var nameLength: Int
         var end = 0
-        /// The position of its value among the nested parts of the object; −1 when the value is in the bytes.
+        /// The index of its value among the nested parts of the object; −1 when the value is in the bytes.
         var nested = -1
         var isEscaped: Bool
     }
@@ -19,9 +20,9 @@ struct EncodedOutput {
     private(set) var members: UnsafeMutablePointer<Member>
     private var memberCapacity = 16
     var memberCount = 0
-    /// The part whose value is being written; no other may write.
+    /// The part that is being written; no other part may write.
     var current: Unmanaged<EncodedPart>?
-    /// Whether a container was opened beyond the limit of the nesting.
+    /// Whether a container exceeded the nesting limit.
     var isTooDeep = false
     let isPretty: Bool
     let isSorted: Bool
@@ -93,7 +94,7 @@ struct EncodedOutput {
         count &+= text.count
     }
 
-    /// A text that is JSON already.
+    /// Writes a text that is already JSON.
     mutating func write(json text: String) {
         var text = text
         text.withUTF8 { write($0) }
@@ -105,7 +106,7 @@ struct EncodedOutput {
         count &+= 2 * depth
     }
 
-    /// A string with its quotation marks; returns whether something is escaped in it.
+    /// Writes a string with its quotation marks; returns whether any character was escaped.
     @inline(__always)
     @discardableResult
     mutating func write(string: String) -> Bool {
@@ -115,7 +116,7 @@ struct EncodedOutput {
 
     @discardableResult
     private mutating func write(string: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Most strings have no escapes: then one check of the room is enough. Eight bytes are copied together.
+        // Most strings have no escapes, so one capacity check is enough. Eight bytes are copied together.
         reserve(string.count &+ 10)
         bytes[count] = UInt8(ascii: "\"")
         count &+= 1
@@ -142,7 +143,7 @@ struct EncodedOutput {
                     count &+= 1
                     continue
                 }
-                // The lowest bit of a mask is always right, so this byte is escaped.
+                // The lowest bit of a mask is always correct, so this byte needs an escape.
                 isEscaped = true
                 escape(position.pointee)
                 position += 1
@@ -212,9 +213,9 @@ struct EncodedOutput {
         count &+= length
     }
 
-    /// A finite number.
+    /// Writes a finite number.
     mutating func write<T: BinaryFloatingPoint & LosslessStringConvertible>(number value: T) {
-        // Whole numbers are written like integers as far as their digits go; −0 keeps its sign.
+        // A whole number is written like an integer if its digits fit; −0 keeps its sign.
         if value.magnitude < 1e6 || T.self == Double.self && value.magnitude < 1e15,
             value.rounded(.towardZero) == value,
             value != 0 || value.sign == .plus

@@ -1,6 +1,6 @@
 // Containers, and arrays.
 extension EncodedPart {
-    /// Begins a container, or continues with the one of the same kind.
+    /// Opens a container, or continues an open one of the same kind.
     @inline(__always)
     func open(_ kind: Kind) {
         guard state.pointee.kind != kind else { return }
@@ -8,7 +8,7 @@ extension EncodedPart {
     }
 
     private func openNew(_ kind: Kind) {
-        // What is written to a container of a part that has ended fails then.
+        // Writing to a container of an ended part fails.
         guard isCurrent else { return }
         precondition(state.pointee.kind == .none, "A container is asked for where another value was encoded")
         state.pointee.kind = kind
@@ -21,7 +21,7 @@ extension EncodedPart {
         output.pointee.write(kind == .array ? UInt8(ascii: "[") : UInt8(ascii: "{"))
     }
 
-    /// The separator in front of an element or a member.
+    /// Writes the separator before an element or a member.
     @inline(__always)
     func separate(isFirst: Bool) {
         if !isFirst { output.pointee.write(UInt8(ascii: ",")) }
@@ -36,14 +36,14 @@ extension EncodedPart {
     @inline(__always)
     func close(_ bracket: UInt8) {
         if output.pointee.isPretty {
-            // An empty container has an empty line within it.
+            // An empty container has an empty line inside.
             if state.pointee.count == 0 { output.pointee.write(UInt8(ascii: "\n")) }
             breakLine(depth &- 1)
         }
         output.pointee.write(bracket)
     }
 
-    /// Writes an element; nothing is left of it when it fails.
+    /// Writes an element, and removes it again if encoding fails.
     @inline(__always)
     func element(_ write: () throws -> Void) throws {
         let count = output.pointee.count
@@ -59,10 +59,10 @@ extension EncodedPart {
         }
     }
 
-    /// An element that is filled later.
+    /// Adds an element that is filled later.
     func nestedElement() -> EncodedPart {
         let part = EncodedPart(session, base: depth, path: path(ElementKey(state.pointee.count)))
-        // When this part has ended, nothing is added to it.
+        // After this part has ended, nothing is added to it.
         guard isCurrent else { return part }
         separate(isFirst: state.pointee.count == 0)
         state.pointee.count += 1
@@ -96,7 +96,7 @@ extension EncodedPart {
         nested.finish()
         if nested.output.pointee.isTooDeep { output.pointee.isTooDeep = true }
         output.pointee.write(nested.output.pointee.written)
-        // Writes that come later have no effect.
+        // Later writes have no effect.
         nested.output.pointee.current = nil
     }
 }

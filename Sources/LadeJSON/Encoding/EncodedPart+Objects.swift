@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-// Objects. Of members with equal names the last counts, as in Foundation.
+// Objects. As in Foundation, the last of equal names counts.
 extension EncodedPart {
-    /// Writes a member; nothing is left of it when its value fails.
+    /// Writes a member, and removes it again if encoding its value fails.
     @inline(__always)
     func member(_ name: String, _ write: () throws -> Void) throws {
         let count = output.pointee.count
@@ -40,14 +40,14 @@ extension EncodedPart {
         if let former = formerMember(index) { replace(former) }
     }
 
-    /// The last one of members with equal names counts.
+    /// Marks an earlier member with the same name as replaced.
     @inline(never)
     private func replace(_ former: Int) {
         output.pointee.members[former].start = -1
         state.pointee.needsRebuild = true
     }
 
-    /// A member that is filled later; the same for the same name.
+    /// Adds a member that is filled later; returns the existing one for the same name.
     func nestedMember(_ name: String, _ key: any CodingKey, _ kind: Kind) -> EncodedPart {
         guard isCurrent else {
             return EncodedPart(session, base: depth, path: path(key))
@@ -76,7 +76,7 @@ extension EncodedPart {
         return part
     }
 
-    /// The member before with the same name, if there is one.
+    /// The earlier member with the same name; nil without one.
     @inline(__always)
     private func formerMember(_ index: Int) -> Int? {
         let member = output.pointee.members[index]
@@ -157,7 +157,7 @@ extension EncodedPart {
         output.pointee.memberCount = state.pointee.firstMember
     }
 
-    /// Writes the members again: in their order, without those that were replaced, and with those that were filled later.
+    /// Rewrites the members in their order, without those that were replaced, and with those that were filled later.
     @inline(never)
     private func rebuild() {
         let first = state.pointee.firstMember
@@ -180,7 +180,7 @@ extension EncodedPart {
         }
     }
 
-    /// Sorts members by the bytes of their names; returns whether they were in that order.
+    /// Sorts the members by the bytes of their names; returns whether they were already sorted.
     private func sort(_ members: inout [EncodedOutput.Member]) -> Bool {
         guard members.count > 1 else { return true }
         let bytes = output.pointee.bytes
@@ -189,7 +189,7 @@ extension EncodedPart {
         }
         let precedes: (EncodedOutput.Member, EncodedOutput.Member) -> Bool
         if members.contains(where: \.isEscaped) {
-            // The order is that of the names themselves.
+            // The order is that of the unescaped names.
             precedes = { left, right in
                 JSONText.replacingLoneSurrogates(Array(name(left))[...]).utf8
                     .lexicographicallyPrecedes(JSONText.replacingLoneSurrogates(Array(name(right))[...]).utf8)

@@ -1,4 +1,4 @@
-// A part is the container of its own single value.
+// A part is the single-value container of its own value.
 extension EncodedPart: SingleValueEncodingContainer {
     @inline(__always)
     private func single(_ value: @autoclosure () -> Any, _ write: () throws -> Void) throws {

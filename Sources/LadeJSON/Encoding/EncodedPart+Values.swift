@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-// Values of any encodable type, some of which have a way of their own.
+// Values of any encodable type, with special cases for some types.
 extension EncodedPart {
-    /// Writes an element or the value of a member.
+    /// Writes an element or a member's value.
     @inline(__always)
     func write<T: Encodable>(_ value: T, _ key: some CodingKey) throws {
         let entry = session.kinds.entry(of: T.self)
@@ -21,12 +21,12 @@ extension EncodedPart {
         }
     }
 
-    /// Writes the value of the part itself.
+    /// Writes the part's own value.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - isDocument: Whether it is the whole document, for which a type that encodes nothing is an error.
-    /// - Throws: What encoding throws.
+    ///   - isDocument: Whether the value is the whole document, for which encoding nothing is an error.
+    /// - Throws: Any error of encoding the value.
     func write<T: Encodable>(single value: T, isDocument: Bool = false) throws {
         try beginValue(value)
         let entry = session.kinds.entry(of: T.self)
@@ -37,11 +37,11 @@ extension EncodedPart {
             try withUnsafePointer(to: value) { try write($0, entry.pointee.kind, nil) }
             if state.pointee.kind == .none, !isCustom(entry.pointee.kind) { state.pointee.kind = .value }
         }
-        // As in Foundation, a value that encodes nothing is an object without members.
+        // As in Foundation, a value that encodes nothing becomes an empty object.
         if state.pointee.kind == .none, !(isDocument && entry.pointee.kind == .plain) { open(.object) }
     }
 
-    /// Whether a closure or the type itself encoded a value, and may have encoded nothing.
+    /// Whether a closure or the type itself encodes values, and may have encoded nothing.
     private func isCustom(_ kind: EncodingKinds.Kind) -> Bool {
         switch kind {
         case .date: if case .custom = session.options.dateEncodingStrategy { true } else { false }
@@ -54,7 +54,7 @@ extension EncodedPart {
         }
     }
 
-    /// Writes a value of a kind that is not encoded by itself.
+    /// Writes a value of a type with a special case.
     private func write(_ memory: UnsafeRawPointer, _ kind: EncodingKinds.Kind, _ key: (any CodingKey)?) throws {
         switch kind {
         case .string: output.pointee.write(string: memory.assumingMemoryBound(to: String.self).pointee)
@@ -106,7 +106,8 @@ extension EncodedPart {
         )
     }
 
-    /// Calls a closure with the encoder of a value: of an element or a member when there is a key, else of the part's own.
+    /// Calls a closure with an encoder for a value: of an element or a member if there is a key, otherwise of the part
+    /// itself.
     private func withEncoder(_ key: (any CodingKey)?, _ body: (EncodedPart) throws -> Void) throws {
         guard let key else { return try body(self) }
         try withChild(key, body)
@@ -128,7 +129,7 @@ extension EncodedPart {
         }
     }
 
-    /// Dates refuse infinity and NaN, whatever the option says about other numbers.
+    /// Writes a date as seconds; infinity and NaN are errors, even if the strategy for numbers allows them.
     private func write(seconds: Double, _ key: (any CodingKey)?) throws {
         guard seconds.isFinite else { throw notJSON(seconds, key) }
         output.pointee.write(number: seconds)

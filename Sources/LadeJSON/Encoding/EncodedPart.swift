@@ -1,8 +1,8 @@
-/// The encoder of one value: what an `encode(to:)` receives.
+/// The encoder that `encode(to:)` receives, for one value at a time.
 ///
-/// There is one for each depth of the document, used for one value after the other, and replaced when it was kept. All write
-/// into the same output. What is filled later, by a nested container or a superclass's encoder, is a part of its own with
-/// its own output, which is put in place when the value around it ends.
+/// There is one part for each nesting depth, reused for consecutive values, and replaced if it was kept. All of them
+/// write into the same output. A nested container or a superclass's encoder, which is filled later, is a separate part
+/// with its own output, which is inserted when the enclosing value ends.
 final class EncodedPart {
     enum Kind {
         case none
@@ -12,7 +12,7 @@ final class EncodedPart {
     }
 
     struct Nested {
-        /// The end of the bytes before it in the output of the part around it.
+        /// The offset in the output of the enclosing part where this part is inserted.
         var offset: Int
         let part: EncodedPart
     }
@@ -20,43 +20,43 @@ final class EncodedPart {
     struct State {
         let output: UnsafeMutablePointer<EncodedOutput>
         var kind = Kind.none
-        /// How many containers are around the value.
+        /// How many containers enclose the value.
         var base = 0
-        /// The opening bracket or brace, and the first member of the object.
+        /// The offset of the opening bracket or brace, and the index of the object's first member.
         var start = 0
         var firstMember = 0
         /// How many elements or members there are.
         var count = 0
-        /// A bit for the hash of each name.
+        /// The bits of the names' hashes.
         var names: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-        /// The members of a large object by their names, once two may be equal.
+        /// The members of a large object by name, from the first possible duplicate on.
         var namesOfMany: [ExactName: Int]?
         /// Whether members were replaced or are filled later.
         var needsRebuild = false
         var nested: [Nested] = []
-        /// Whether there is something to forget before the next value.
+        /// Whether there is state to reset before the next value.
         var isUnusual = false
 
-        /// The part around the value, as long as it is on the stack, and the key of the value in it.
+        /// The enclosing part while it is on the stack, and the key of the value in it.
         var parent: Unmanaged<EncodedPart>?
         var key: any CodingKey = ElementKey(0)
-        /// The coding path when there is no parent.
+        /// The coding path of a part without a parent.
         var path: [any CodingKey] = []
-        /// The part that has the output, which is held by a part that was kept.
+        /// The part that owns the output, held by a part that was kept.
         var owner: Unmanaged<EncodedPart>
         var keeper: EncodedPart?
-        /// The part for values within this one's.
+        /// The part for nested values.
         var child: EncodedPart?
     }
 
-    /// As deep as Foundation's encoder goes.
+    /// The nesting limit of Foundation's encoder.
     static let depthLimit = 511
 
     let session: EncodingSession
     private let ownsOutput: Bool
     let state: UnsafeMutablePointer<State>
 
-    /// A part with an output of its own.
+    /// Makes a part with its own output.
     init(_ session: EncodingSession, base: Int = 0, path: [any CodingKey] = []) {
         self.session = session
         ownsOutput = true
@@ -67,7 +67,7 @@ final class EncodedPart {
         output.pointee.current = .passUnretained(self)
     }
 
-    /// A part that writes into the output of the part around it.
+    /// Makes a part that writes into the output of the enclosing part.
     private init(within parent: EncodedPart) {
         session = parent.session
         ownsOutput = false
@@ -93,7 +93,7 @@ final class EncodedPart {
     @inline(__always)
     var output: UnsafeMutablePointer<EncodedOutput> { state.pointee.output }
 
-    /// How many containers are open, this one included.
+    /// How many containers are open, including this one.
     @inline(__always)
     var depth: Int { state.pointee.base &+ 1 }
 
@@ -108,13 +108,13 @@ final class EncodedPart {
 
     // MARK: - Values
 
-    /// Whether no value within this one is being written, and this one has not ended.
+    /// Whether the part may write: it has not ended and no nested value is being written.
     @inline(__always)
     var isCurrent: Bool {
         output.pointee.current?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
     }
 
-    /// Checks that the part may write: it is kept by nothing that outlived it, and no value within it is being written.
+    /// Requires that the part may write: it was not kept beyond its value, and no nested value is being written.
     @inline(__always)
     func checkIsCurrent(_ value: @autoclosure () -> Any) throws {
         guard isCurrent else { throw ended(value()) }
@@ -129,14 +129,14 @@ final class EncodedPart {
         )
     }
 
-    /// Prepares the one value of a single-value container.
+    /// Prepares for the only value of a single-value container.
     @inline(__always)
     func beginValue(_ value: @autoclosure () -> Any) throws {
         try checkIsCurrent(value())
         guard state.pointee.kind == .none else { throw ended(value()) }
     }
 
-    /// Calls a closure with the part for a value within this one's, and ends that value.
+    /// Calls a closure with the part for a nested value, and ends that value.
     @inline(__always)
     func withChild(_ key: some CodingKey, _ body: (EncodedPart) throws -> Void) throws {
         let child = enterChild()
@@ -177,7 +177,7 @@ final class EncodedPart {
         if !isKnownUniquelyReferenced(&state.pointee.child) { dropChild() }
     }
 
-    /// A part that was kept is not used again; it keeps its path.
+    /// Replaces a part that was kept; it keeps its path.
     @inline(never)
     private func dropChild() {
         guard let child = state.pointee.child else { return }
@@ -187,13 +187,13 @@ final class EncodedPart {
         state.pointee.child = nil
     }
 
-    /// Ends the value: closes its container.
+    /// Ends the value and closes its container.
     @inline(__always)
     func finish() {
         switch state.pointee.kind {
         case .value: return
         case .none:
-            // As in Foundation, a value that encodes nothing is an object without members.
+            // As in Foundation, a value that encodes nothing becomes an empty object.
             open(.object)
             closeObject()
         case .object: closeObject()

@@ -5,9 +5,9 @@
 #endif
 import Synchronization
 
-/// What the parts of one document share: the options and the tables.
+/// The state that all parts of one document share: the options and the tables.
 final class EncodingSession {
-    /// The document has more containers within one another than allowed.
+    /// The document exceeds the nesting limit.
     struct TooDeep: Error {}
 
     let options: FastJSONEncoder
@@ -32,7 +32,7 @@ final class EncodingSession {
         )
     }
 
-    /// The name of a coding key in the document.
+    /// The name in the document for a coding key.
     @inline(__always)
     func name(_ key: some CodingKey, in part: EncodedPart) -> String {
         convertsKeys ? converted(key, in: part) : key.stringValue
@@ -54,10 +54,10 @@ final class EncodingSession {
     }
 }
 
-/// Which types have a way of their own to be encoded: a table in memory, used by one document at a time.
+/// Caches how types are encoded: a table in memory, used for one document at a time.
 final class EncodingKinds {
     enum Kind: UInt8 {
-        /// By their own `encode(to:)`.
+        /// With their own `encode(to:)`.
         case plain
         case string
         case integer
@@ -87,7 +87,7 @@ final class EncodingKinds {
 
     deinit { entries.deallocate() }
 
-    /// A table that is used for the next document again, taken out and put in by atomic exchanges alone.
+    /// A table that is reused for the next document; it is accessed only by atomic exchanges.
     private nonisolated(unsafe) static let spare = Atomic<Unmanaged<EncodingKinds>?>(nil)
 
     static func taken() -> EncodingKinds {
@@ -136,7 +136,7 @@ final class EncodingKinds {
 
 /// A collection that is encoded without a container for its elements.
 protocol ElementsEncodable {
-    /// Encodes the value of this type that is in memory.
+    /// Encodes the value of this type in memory.
     static func encodeElements(_ memory: UnsafeRawPointer, to part: EncodedPart) throws
 }
 
@@ -152,7 +152,7 @@ extension Array: ElementsEncodable where Element: Encodable {
 }
 
 extension Dictionary: ElementsEncodable where Key == String, Value: Encodable {
-    // Names of dictionaries are never converted.
+    // The keys of dictionaries are never converted.
     static func encodeElements(_ memory: UnsafeRawPointer, to part: EncodedPart) throws {
         part.open(.object)
         for (name, value) in memory.assumingMemoryBound(to: Self.self).pointee {

@@ -6,9 +6,9 @@
 
 /// Encodes instances of `Encodable` types as JSON, several times as fast as Foundation's `JSONEncoder`.
 ///
-/// It has the same options, writes the same bytes and throws the same errors with the same coding paths. Without
-/// `.sortedKeys` members are in the order in which they were encoded, where Foundation's order changes from run to run.
-/// The few other differences are listed in <doc:DifferencesFromFoundation>.
+/// It has the same options, writes the same bytes, and throws the same errors with the same coding paths. Without
+/// `.sortedKeys`, members keep the order in which they were encoded, whereas Foundation's order varies from run to run.
+/// The other differences are listed in <doc:DifferencesFromFoundation>.
 ///
 /// ```swift
 /// var encoder = FastJSONEncoder()
@@ -16,20 +16,20 @@
 /// let body = try encoder.encode(page)
 /// ```
 ///
-/// It is a value without shared state: one encoder can be used by any number of tasks together. Encoding takes the calling
-/// thread as long as it needs, and does not look at cancellation.
+/// The encoder is a value without shared state, so any number of tasks can use the same one. Encoding runs on the
+/// calling thread and does not check for cancellation.
 public struct FastJSONEncoder: Sendable {
-    /// How the text is laid out; on one line, with escaped slashes, by default.
+    /// The format of the text; by default on one line, with escaped slashes.
     public var outputFormatting: JSONEncoder.OutputFormatting = []
-    /// How dates are encoded; Foundation's own choices, `.deferredToDate` by default.
+    /// The strategy for dates, with Foundation's choices; `.deferredToDate` by default.
     public var dateEncodingStrategy = JSONEncoder.DateEncodingStrategy.deferredToDate
-    /// How `Data` is encoded; as Base64 by default.
+    /// The strategy for `Data`; Base64 by default.
     public var dataEncodingStrategy = JSONEncoder.DataEncodingStrategy.base64
-    /// How infinity and NaN are encoded; they are refused by default.
+    /// The strategy for infinity and NaN; they are rejected by default.
     public var nonConformingFloatEncodingStrategy = JSONEncoder.NonConformingFloatEncodingStrategy.throw
-    /// How the names of coding keys become those of the document; unchanged by default.
+    /// The strategy for converting coding keys to the document's names; unchanged by default.
     public var keyEncodingStrategy = JSONEncoder.KeyEncodingStrategy.useDefaultKeys
-    /// What the encoded types find in their encoder.
+    /// Values that the encoded types can read from their encoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
     /// Makes an encoder with the default options.
@@ -39,8 +39,8 @@ public struct FastJSONEncoder: Sendable {
     ///
     /// - Parameter value: The value.
     /// - Returns: The document in UTF-8.
-    /// - Throws: `EncodingError` for a number that JSON does not have, a value that encodes nothing, and more than 511 arrays and
-    ///   objects within one another; or what a type throws.
+    /// - Throws: `EncodingError` for a number that JSON cannot represent, for a value that encodes nothing, and for
+    ///   more than 511 levels of nesting; also any error of an encoded type.
     public func encode<T: Encodable>(_ value: T) throws -> Data {
         try encode(value) { try $0.write(single: value, isDocument: true) }
     }
@@ -49,9 +49,9 @@ public struct FastJSONEncoder: Sendable {
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - configuration: What the type's method is given.
+    ///   - configuration: The configuration for the type's method.
     /// - Returns: The document in UTF-8.
-    /// - Throws: As ``encode(_:)``.
+    /// - Throws: The same errors as ``encode(_:)``.
     public func encode<T: EncodableWithConfiguration>(
         _ value: T,
         configuration: T.EncodingConfiguration
@@ -63,9 +63,9 @@ public struct FastJSONEncoder: Sendable {
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - configuration: The type that provides what the type's method is given.
+    ///   - configuration: The type that provides the configuration.
     /// - Returns: The document in UTF-8.
-    /// - Throws: As ``encode(_:)``.
+    /// - Throws: The same errors as ``encode(_:)``.
     public func encode<T, C>(_ value: T, configuration: C.Type) throws -> Data
     where
         T: EncodableWithConfiguration, C: EncodingConfigurationProviding,
@@ -77,7 +77,7 @@ public struct FastJSONEncoder: Sendable {
     @inline(__always)
     private func encode<T>(_ value: T, _ body: (EncodedPart) throws -> Void) throws -> Data {
         let part = EncodedPart(EncodingSession(self))
-        // What is written to an encoder that was kept comes too late.
+        // Writes to an encoder that was kept have no effect any more.
         defer { part.output.pointee.current = nil }
         do {
             try body(part)

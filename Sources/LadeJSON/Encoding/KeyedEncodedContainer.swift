@@ -1,10 +1,10 @@
-/// The members of an object.
+/// The keyed container of an object.
 struct KeyedEncodedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let part: EncodedPart
 
     var codingPath: [any CodingKey] { part.path }
 
-    /// Writes a member; generic code is this thin wrapper alone.
+    /// Writes a member; only this thin wrapper is generic.
     @inline(__always)
     private func member(_ key: Key, _ value: @autoclosure () -> Any, _ write: () throws -> Void) throws {
         try part.checkIsCurrent(value())

@@ -1,4 +1,4 @@
-/// The elements of an array.
+/// The unkeyed container of an array.
 struct UnkeyedEncodedContainer: UnkeyedEncodingContainer {
     let part: EncodedPart
 

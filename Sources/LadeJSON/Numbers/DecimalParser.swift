@@ -1,16 +1,16 @@
-/// Turns the text of a number into a `Double` that is rounded correctly.
+/// Parses the text of a number to the nearest `Double`.
 ///
-/// The common cases take one multiplication or division (Clinger), all others but a few the algorithm of Eisel and
-/// Lemire; what neither settles goes to the standard library. The text is one that the scanner let through.
+/// Common numbers take one multiplication or division (Clinger), and nearly all others the algorithm of Eisel and
+/// Lemire. The standard library parses the rest. The scanner has already validated the text.
 enum DecimalParser {
-    /// A number as digits and a power of ten.
+    /// The digits of a number and its power of ten.
     struct Parts {
         /// The first 19 significant digits.
         var mantissa: UInt64 = 0
-        /// The power of ten that the mantissa is to be multiplied with.
+        /// The power of ten to multiply the mantissa with.
         var exponent = 0
         var isNegative = false
-        /// Whether there are significant digits that the mantissa does not have.
+        /// Whether there are significant digits beyond those of the mantissa.
         var isTruncated = false
     }
 
@@ -23,7 +23,7 @@ enum DecimalParser {
             parts.isNegative = true
             position += 1
         }
-        // Up to 19 digits cannot overflow; more are counted again below.
+        // Up to 19 digits cannot overflow; longer numbers are parsed again below.
         let first = position
         var mantissa: UInt64 = 0
         while position < end, Bytes.isDigit(position.pointee) {
@@ -55,7 +55,7 @@ enum DecimalParser {
             let isNegative = position.pointee == UInt8(ascii: "-")
             if isNegative || position.pointee == UInt8(ascii: "+") { position += 1 }
             while position < end {
-                // Beyond that every number is zero or infinite, unless it has as many digits.
+                // Beyond this exponent a number is zero or infinite, unless it has as many digits.
                 if written < 1_000_000_000_000 { written = written &* 10 &+ Int(position.pointee &- 0x30) }
                 position += 1
             }
@@ -69,7 +69,7 @@ enum DecimalParser {
         return parts
     }
 
-    /// The first 19 significant digits of a long number, its exponent, and whether anything but zeros follows them.
+    /// The first 19 significant digits of a long number, its exponent, and whether a nonzero digit follows.
     @inline(never)
     private static func longMantissa(
         _ first: UnsafePointer<UInt8>,
@@ -100,7 +100,7 @@ enum DecimalParser {
         return (mantissa, exponent, isTruncated)
     }
 
-    /// The nearest `Double`, which may be infinite, or zero for a number that is too small.
+    /// The nearest `Double`; infinite for a number that is too large, zero for one that is too small.
     static func double(_ bytes: UnsafeBufferPointer<UInt8>) -> Double {
         let parts = parts(bytes)
         if let magnitude = magnitude(parts) { return parts.isNegative ? -magnitude : magnitude }
@@ -121,12 +121,12 @@ enum DecimalParser {
             return parts.exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
         }
         guard let value = approximate(mantissa, parts.exponent) else { return nil }
-        // The digits that were left out lie between these two; when both round alike, they do not matter.
+        // The exact value lies between these two. If both round to the same `Double`, the omitted digits do not matter.
         if parts.isTruncated, approximate(mantissa &+ 1, parts.exponent) != value { return nil }
         return value
     }
 
-    /// Eisel and Lemire's algorithm; nil when it cannot decide.
+    /// The algorithm of Eisel and Lemire; nil when it cannot decide.
     private static func approximate(_ mantissa: UInt64, _ exponent: Int) -> Double? {
         guard exponent >= PowersOfFive.lowest else { return 0 }
         guard exponent <= PowersOfFive.highest else { return .infinity }
@@ -137,7 +137,8 @@ enum DecimalParser {
             return (words[place], words[place + 1])
         }
         var (high, low) = normal.multipliedFullWidth(by: power)
-        // Nine bits beyond the 55 that are needed: only when all are ones can the lower half of the power matter.
+        // There are nine bits beyond the required 55; only if all of them are ones can the lower half of the power
+        // matter.
         if high & 0x1FF == 0x1FF {
             let (more, _) = normal.multipliedFullWidth(by: powerLow)
             let (sum, carry) = low.addingReportingOverflow(more)
@@ -147,18 +148,18 @@ enum DecimalParser {
         if low == .max, exponent < -27 || exponent > 55 { return nil }
         let upperBit = high >> 63
         var significand = high >> (upperBit &+ 9)
-        // 217706/2^16 is log2(10) closely enough for all these exponents.
+        // 217706/2^16 approximates log2(10) closely enough for all these exponents.
         var binary = ((217_706 &* exponent) >> 16) &+ 63 &+ Int(upperBit) &- leading &+ 1023
         if binary <= 0 {
             guard 1 &- binary < 64 else { return 0 }
-            // A subnormal number.
+            // The result is a subnormal number.
             significand >>= UInt64(1 &- binary)
             significand &+= significand & 1
             significand >>= 1
             return Double(bitPattern: significand)
         }
         if low <= 1, exponent >= -4, exponent <= 23, significand & 3 == 1 {
-            // Exactly between two: to the even one.
+            // A value exactly between two is rounded to the even one.
             if significand << (upperBit &+ 9) == high { significand &= ~1 }
         }
         significand &+= significand & 1

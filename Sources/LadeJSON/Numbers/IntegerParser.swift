@@ -1,8 +1,8 @@
-/// Turns the text of a number into an integer, when it is one.
+/// Parses the text of a number to an integer.
 enum IntegerParser {
-    /// The integer that the text of a number means; nil when it has a fraction or does not fit.
+    /// The integer value of a number; nil when it has a fraction or does not fit.
     ///
-    /// A text with a point or an exponent may be one too: `34.0`, `1e3`.
+    /// A text with a point or an exponent may also be an integer: `34.0`, `1e3`.
     static func integer<T: FixedWidthInteger>(
         _ bytes: UnsafeBufferPointer<UInt8>,
         isDecimal: Bool,
@@ -11,7 +11,7 @@ enum IntegerParser {
         guard isDecimal else { return digits(bytes, as: type) }
         let double = DecimalParser.double(bytes)
         guard let value = T(exactly: double) else { return nil }
-        // Beyond 2⁵³ a Double may be the rounding of another integer.
+        // Beyond 2⁵³ a `Double` may be the rounding of a different integer.
         return double.magnitude < 0x1p53 ? value : scaled(bytes, as: type)
     }
 
@@ -34,7 +34,7 @@ enum IntegerParser {
         return !overflow && !carry
     }
 
-    /// A number with a point or an exponent, without rounding.
+    /// The integer value of a number with a point or an exponent, without rounding.
     private static func scaled<T: FixedWidthInteger>(_ bytes: UnsafeBufferPointer<UInt8>, as type: T.Type) -> T? {
         let isNegative = bytes.first == UInt8(ascii: "-")
         let text = bytes.dropFirst(isNegative ? 1 : 0)

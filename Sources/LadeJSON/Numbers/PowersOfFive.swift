@@ -1,12 +1,12 @@
 /// The upper 128 bits of the powers of five from −342 to 308, for ``DecimalParser``.
 ///
-/// Positive powers are truncated. Negative powers are reciprocals: truncated too, but rounded up while the power itself fits
-/// into 64 bits, which makes their products exact (Lemire, “Number parsing at a gigabyte per second”, §5 and §7).
+/// Positive powers are truncated. Negative powers are reciprocals, also truncated; those whose power fits into 64 bits
+/// are rounded up, which makes their products exact (Lemire, “Number parsing at a gigabyte per second”, §5 and §7).
 enum PowersOfFive {
     static let lowest = -342
     static let highest = 308
 
-    /// The words of each power, upper one first.
+    /// The two words of each power, upper word first.
     static let words: [UInt64] = {
         let count = highest - lowest + 1
         var table = [UInt64](repeating: 0, count: 2 * count)
@@ -19,7 +19,7 @@ enum PowersOfFive {
             table[2 * (exponent - lowest) + 1] = lower
             multiply(&power)
         }
-        // 2^1023 / 5^342 has 228 bits left: enough for 128, and the remainder of every division is in the words below.
+        // 2^1023 / 5^342 has 228 bits left: enough for 128, with the remainders of all divisions in the words below.
         var reciprocal = [UInt64](repeating: 0, count: 16)
         reciprocal[15] = 1 << 63
         for exponent in 1...(-lowest) {
@@ -53,7 +53,7 @@ enum PowersOfFive {
         }
     }
 
-    /// The upper 128 bits, the highest of them set.
+    /// The upper 128 bits of a number, shifted so that the highest bit is set.
     private static func top(_ number: [UInt64]) -> (UInt64, UInt64) {
         guard let place = number.lastIndex(where: { $0 != 0 }) else { return (0, 0) }
         let shift = UInt64(number[place].leadingZeroBitCount)

@@ -1,9 +1,9 @@
-/// Reads of several bytes together.
+/// Operations on several bytes at a time.
 enum Bytes {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// Eight bytes, the first lowest.
+    /// Loads eight bytes, the first as the lowest.
     @inline(__always)
     static func word(_ position: UnsafePointer<UInt8>) -> UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(position).loadUnaligned(as: UInt64.self))
@@ -24,7 +24,7 @@ enum Bytes {
 
     /// The highest bit of the first byte that is a quotation mark, a backslash or a control character.
     ///
-    /// Bits above the lowest one set may be wrong, because a subtraction borrows; only the lowest is used.
+    /// Bits above the lowest set bit may be wrong, because a subtraction borrows; use only the lowest.
     @inline(__always)
     static func endOfPlainText(_ word: UInt64) -> UInt64 {
         let quote = word ^ (ones &* 0x22)
@@ -52,10 +52,10 @@ enum Bytes {
             == zeros | (zeros >> 4)
     }
 
-    /// The number that eight decimal digits are.
+    /// The value of eight decimal digits.
     @inline(__always)
     static func number(digits word: UInt64) -> UInt64 {
-        // Pairs, then fours, then all eight, each step in all lanes with one multiplication.
+        // Pairs are combined first, then fours, then all eight; each step needs one multiplication for all lanes.
         var value = word &- 0x3030_3030_3030_3030
         value = (value &* 10) &+ (value >> 8)
         let mask: UInt64 = 0x0000_00FF_0000_00FF
@@ -64,7 +64,7 @@ enum Bytes {
         return (low &+ high) >> 32
     }
 
-    /// Whether so many bytes are the same.
+    /// Whether two ranges of bytes are equal.
     @inline(__always)
     static func areEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
         if count >= 8 {
@@ -86,14 +86,14 @@ enum Bytes {
         return true
     }
 
-    /// How often a byte occurs.
+    /// The number of occurrences of a byte.
     static func count(of byte: UInt8, _ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         let pattern = ones &* UInt64(byte)
         var found = 0
         var position = 0
         while position &+ 8 <= count {
             let difference = word(start + position) ^ pattern
-            // The highest bit of each byte that is zero, with no borrow from one byte to the next.
+            // Sets the highest bit of each byte that is zero, without a borrow between bytes.
             let equal = ~(((difference & ~highBits) &+ ~highBits) | difference | ~highBits)
             found &+= Int(truncatingIfNeeded: ((equal >> 7) &* ones) >> 56)
             position &+= 8

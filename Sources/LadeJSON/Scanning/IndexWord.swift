@@ -1,4 +1,4 @@
-/// What the index knows about one value or name: eight bytes.
+/// The entry of the index for one value or name, in eight bytes.
 ///
 /// | kind | bits 0–3 | 4 | 5 | the rest |
 /// | --- | --- | --- | --- | --- |
@@ -10,7 +10,7 @@
 /// | object | kind | has a name that is not plain ASCII | | 5–27 count, 28–63 span |
 ///
 /// A length that does not fit is all ones, and the next word holds it. The span of a container is its number of words,
-/// its own included. The words of the members or elements follow in their order.
+/// including its own. The words of its members or elements follow in order.
 struct IndexWord {
     enum Kind: UInt8 {
         case null = 0
@@ -39,7 +39,7 @@ struct IndexWord {
         bits = UInt64(bitPattern: integer << 4) | UInt64(Kind.integer.rawValue)
     }
 
-    /// A string or a number; the length is at most ``longLength``.
+    /// Makes the word of a string or a number; the length is at most ``longLength``.
     @inline(__always)
     init(_ kind: Kind, offset: Int, length: Int, flags: UInt64) {
         bits = UInt64(kind.rawValue) | flags << 4 | UInt64(length) << 6 | UInt64(offset) << 24
@@ -61,7 +61,8 @@ struct IndexWord {
     @inline(__always)
     var integer: Int64 { Int64(bitPattern: bits) >> 4 }
 
-    /// Whether a string has escapes, a number a point or an exponent, an object a name that is not plain ASCII.
+    /// Whether a string has escapes, a number has a point or an exponent, or an object has a name that is not plain
+    /// ASCII.
     @inline(__always)
     var flag: Bool { bits & 0x10 != 0 }
 
@@ -80,7 +81,7 @@ struct IndexWord {
     @inline(__always)
     var span: Int { Int(truncatingIfNeeded: bits >> 28) }
 
-    /// How many words the value takes.
+    /// The number of words of the value.
     @inline(__always)
     var width: Int {
         switch kind {

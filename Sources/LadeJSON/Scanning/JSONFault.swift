@@ -1,4 +1,4 @@
-/// Why and where a text is not JSON (RFC 8259), or not JSON that can be accepted.
+/// The reason and position of an error in a JSON text, or of a value beyond a limit.
 public struct JSONFault: Error, Sendable, Hashable {
     /// The rule that was broken.
     @nonexhaustive
@@ -11,23 +11,23 @@ public struct JSONFault: Error, Sendable, Hashable {
         case trailingContent
         /// A control character within a string is not escaped.
         case controlCharacter
-        /// An escape within a string is not one of JSON's.
+        /// An escape within a string is not a JSON escape.
         case invalidEscape
-        /// Half of a surrogate pair is escaped without the other.
+        /// Half of a surrogate pair is escaped without its counterpart.
         case loneSurrogate
-        /// The bytes of a string, or of the whole text, are not in the encoding that the text is in.
+        /// The bytes of a string or of the whole text are not valid in the text's encoding.
         case invalidUTF8
-        /// A number is not written as JSON writes numbers.
+        /// A number does not match the grammar of JSON numbers.
         case invalidNumber
-        /// A number does not fit into the type asked for.
+        /// A number does not fit into the requested type.
         case numberOutOfRange
-        /// The nesting of arrays and objects is deeper than allowed.
+        /// The nesting of arrays and objects exceeds the limit.
         case nestingTooDeep(limit: Int)
-        /// An item of a list has more bytes than allowed.
+        /// An item of a list exceeds the limit.
         case itemTooLarge(limit: Int)
-        /// A value that was asked for, or a name on the path to it, has more bytes than allowed.
+        /// A requested value, or a name on the path to it, exceeds the limit.
         case valueTooLarge(limit: Int)
-        /// The list occurs twice, so that no order of its items is right.
+        /// The list occurs twice, so the order of its items is ambiguous.
         case repeatedList
     }
 
@@ -39,7 +39,7 @@ public struct JSONFault: Error, Sendable, Hashable {
     public let line: Int
     /// The position in the line in bytes, from 1.
     public let column: Int
-    /// The value within the document that the fault is in, as far as it is known.
+    /// The path to the value with the fault, as far as it is known.
     public let path: JSONPointer
 
     /// Makes a fault.
@@ -51,14 +51,14 @@ public struct JSONFault: Error, Sendable, Hashable {
         self.path = path
     }
 
-    /// Makes a fault of a document that is in memory, whose lines are counted.
+    /// Makes a fault for a document in memory, and computes the line and column.
     init(_ reason: Reason, offset: Int, in bytes: UnsafeBufferPointer<UInt8>, path: JSONPointer = []) {
         var place = JSONPiece.Place()
         if let base = bytes.baseAddress { place.pass(base, min(offset, bytes.count)) }
         self = place.fault(reason, path: path)
     }
 
-    /// The same fault in a document with a byte order mark in front.
+    /// The fault moved by the length of a byte order mark.
     func moved(_ markLength: Int) -> JSONFault {
         guard markLength > 0 else { return self }
         return JSONFault(
@@ -70,21 +70,21 @@ public struct JSONFault: Error, Sendable, Hashable {
         )
     }
 
-    /// The same fault in a value whose path is known by now.
+    /// The fault with the path to its value.
     func located(at path: JSONPointer) -> JSONFault {
         JSONFault(reason, offset: offset, line: line, column: column, path: path)
     }
 }
 
 extension JSONFault: CustomStringConvertible {
-    /// One plain clause with line, column and path.
+    /// A clause with the rule, line, column and path.
     public var description: String {
         "\(reason) at line \(line), column \(column)" + (path.tokens.isEmpty ? "" : ", in \(path)")
     }
 }
 
 extension JSONFault.Reason: CustomStringConvertible {
-    /// A few words.
+    /// The rule in a few words.
     public var description: String {
         switch self {
         case .unexpectedByte(let byte):

@@ -1,11 +1,11 @@
-/// The words of a document in memory that can be used for the next document again.
+/// The words of a document, in memory that can be reused for the next one.
 ///
-/// It owns its memory alone: ``deallocate()`` is called once, by the owner.
+/// The index owns its memory; the owner of the index calls ``deallocate()`` exactly once.
 struct JSONIndex {
     /// The words in the order of the document.
     private(set) var words: UnsafeMutablePointer<UInt64>
     private(set) var capacity: Int
-    /// How many words there are.
+    /// The number of words.
     var count = 0
 
     init(capacity: Int = 128) {
@@ -15,9 +15,9 @@ struct JSONIndex {
 
     func deallocate() { words.deallocate() }
 
-    /// Makes room for as many words again by half.
+    /// Grows the capacity by a half.
     ///
-    /// Large blocks grow by a half instead of twice, for the peak of the memory is the sum of the old and the new.
+    /// Doubling would increase the peak memory use, because old and new blocks exist at the same time.
     @inline(never)
     mutating func grow() {
         let larger = capacity + max(capacity / 2, 256)
@@ -28,7 +28,7 @@ struct JSONIndex {
         capacity = larger
     }
 
-    /// Makes room for at least so many words when it is empty.
+    /// Reserves a capacity while the index is empty.
     mutating func reserve(_ wanted: Int) {
         guard wanted > capacity else { return }
         words.deallocate()

@@ -1,7 +1,7 @@
-/// Checks a whole document and writes its index, in one pass.
+/// Validates a whole document and writes its index, in one pass.
 ///
-/// The grammar is RFC 8259's, with numbers, escapes and control characters. The UTF-8 of a string, and whether the halves
-/// of surrogate pairs belong together, are checked when the string is read. No recursion: nesting takes memory of a fixed size.
+/// The scanner checks the grammar of RFC 8259, including numbers, escapes and control characters. UTF-8 and surrogate
+/// pairs are checked when a string is read. There is no recursion: nesting uses memory of fixed size.
 struct JSONScanner {
     static let depthLimit = 512
 
@@ -33,13 +33,13 @@ struct JSONScanner {
         self.index = index
     }
 
-    /// Replaces the contents of an index by the words of a document.
+    /// Replaces the contents of an index with the words of a document.
     ///
     /// - Parameters:
     ///   - bytes: The document without its byte order mark.
-    ///   - index: What takes the words.
-    ///   - allowsTrailingCommas: Whether a comma may stand before a closing bracket or brace.
-    ///   - markLength: The length of the byte order mark in front of the bytes, for the offsets of faults.
+    ///   - index: The index to write.
+    ///   - allowsTrailingCommas: Whether a comma is allowed before a closing bracket or brace.
+    ///   - markLength: The length of the byte order mark before the bytes, for the offsets of faults.
     /// - Throws: The first violation, with its position.
     static func scan(
         _ bytes: UnsafeBufferPointer<UInt8>,
@@ -51,7 +51,7 @@ struct JSONScanner {
         guard let base = bytes.baseAddress, !bytes.isEmpty else {
             throw JSONFault(.unexpectedEnd, offset: Int64(markLength))
         }
-        // Most documents have one word for 8 to 20 bytes.
+        // Most documents have one word per 8 to 20 bytes.
         index.reserve(bytes.count / 12 + 16)
         var scanner = JSONScanner(bytes, base, allowsTrailingCommas, index)
         defer {
@@ -65,7 +65,7 @@ struct JSONScanner {
         }
     }
 
-    /// The value in which the scan stopped.
+    /// The path to the value where the scan stopped.
     private func path() -> JSONPointer {
         var tokens: [String] = []
         for level in 0..<depth {
@@ -74,14 +74,14 @@ struct JSONScanner {
                 tokens.append(String(container.count))
                 continue
             }
-            // The last member's name: the words of an object are skipped one value after the other.
+            // Finds the name of the last member by skipping the values before it.
             var position = container.word + 1
             var name: Int?
             while position < index.count {
                 name = position
                 position += IndexWord(bits: index.words[position]).width
                 guard position < index.count else { break }
-                // The width of a container that is still open is not known, and it is the last one.
+                // The span of an open container is not known yet, and it is the last value.
                 if level + 1 < depth, stack[level + 1].word == position { break }
                 position += IndexWord(bits: index.words[position]).width
             }
@@ -108,7 +108,7 @@ struct JSONScanner {
             ? stop(.unexpectedByte(position.pointee), position) : stop(.unexpectedEnd, end)
     }
 
-    /// The first byte from there on that is not white space.
+    /// The first byte from a position on that is not white space.
     @inline(__always)
     private func skipSpace(_ from: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         if from < end, from.pointee > 0x20 { return from }
@@ -121,7 +121,7 @@ struct JSONScanner {
             let byte = position.pointee
             guard Bytes.isSpace(byte) else { return position }
             position += 1
-            // A line end is followed by spaces, most often.
+            // A line end is usually followed by spaces.
             while end - position >= 8 {
                 let others = Bytes.word(position) ^ 0x2020_2020_2020_2020
                 guard others == 0 else {
@@ -168,7 +168,7 @@ struct JSONScanner {
                 position = try literal(position, "null", .null)
             default: throw stop(position)
             }
-            // A value has ended: so may the containers around it.
+            // A value has ended, and perhaps the containers around it.
             while true {
                 position = skipSpace(position)
                 guard depth > 0 else {
@@ -218,7 +218,7 @@ struct JSONScanner {
             ).bits
     }
 
-    /// A name and its colon; returns where the value begins.
+    /// Scans a name and its colon; returns the position of the value.
     @inline(__always)
     private mutating func name(_ from: UnsafePointer<UInt8>) throws(Stop) -> UnsafePointer<UInt8> {
         guard from < end, from.pointee == UInt8(ascii: "\"") else { throw stop(from) }
@@ -246,7 +246,7 @@ struct JSONScanner {
         throw stop(wrong)
     }
 
-    /// A string from its first quotation mark; returns the position after its last.
+    /// Scans a string from its opening quotation mark; returns the position after its closing one.
     @inline(__always)
     private mutating func string(_ from: UnsafePointer<UInt8>, isName: Bool) throws(Stop) -> UnsafePointer<UInt8> {
         let first = from + 1
@@ -293,7 +293,7 @@ struct JSONScanner {
         return position + 1
     }
 
-    /// What follows a backslash; returns the position after it.
+    /// Scans an escape after its backslash; returns the position after it.
     @inline(__always)
     private func escape(_ position: UnsafePointer<UInt8>) throws(Stop) -> UnsafePointer<UInt8> {
         guard position < end else { throw stop(end) }
@@ -332,7 +332,7 @@ struct JSONScanner {
         }
         var magnitude: UInt64 = 0
         while position < end, Bytes.isDigit(position.pointee) {
-            // It overflows only beyond 18 digits, and then it is not used.
+            // The value overflows only beyond 18 digits, and then it is not used.
             magnitude = magnitude &* 10 &+ UInt64(position.pointee &- 0x30)
             position += 1
         }
@@ -361,7 +361,7 @@ struct JSONScanner {
                 throw position < end ? stop(.invalidNumber, position) : stop(end)
             }
         }
-        // −0 is kept as text, because as a floating-point number it has a sign.
+        // −0 is kept as a text, because its floating-point value has a sign.
         if flags == 0, length <= 17, !(isNegative && magnitude == 0) {
             push(IndexWord(integer: isNegative ? -Int64(magnitude) : Int64(magnitude)))
             return position

@@ -1,4 +1,4 @@
-/// The bytes of a string or number of a document that was scanned.
+/// The bytes of a string or number in a scanned document.
 struct JSONText {
     let bytes: UnsafeBufferPointer<UInt8>
     let isEscaped: Bool
@@ -19,7 +19,7 @@ struct JSONText {
         self.init(base: base, words: UnsafePointer(words), index: index)
     }
 
-    /// The string; nil when it is not UTF-8 or has half of a surrogate pair.
+    /// The string; nil for invalid UTF-8 and for half of a surrogate pair.
     @inline(__always)
     func string() -> String? {
         if !isEscaped {
@@ -29,11 +29,11 @@ struct JSONText {
         return unescaped()
     }
 
-    /// A string of bytes that may not be UTF-8.
+    /// Makes a string from bytes that may not be valid UTF-8; nil if they are not.
     @inline(never)
     static func checked(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
         var string = String(decoding: bytes, as: UTF8.self)
-        // Decoding replaces what is not valid, and a comparison is cheaper than checking first.
+        // Decoding replaces invalid bytes; comparing the result is cheaper than validating first.
         let isSame = string.withUTF8 { decoded in
             guard decoded.count == bytes.count, let left = decoded.baseAddress, let right = bytes.baseAddress else {
                 return decoded.isEmpty && bytes.isEmpty
@@ -53,14 +53,14 @@ struct JSONText {
         }
     }
 
-    /// What becomes of an escaped half of a surrogate pair without the other.
+    /// How half of an escaped surrogate pair is handled.
     enum LoneSurrogates {
         case refused
-        /// U+FFFD takes its place.
+        /// It is replaced by U+FFFD.
         case replaced
     }
 
-    /// The text of a string that was found valid by a splitter, for which a lone surrogate is grammatical.
+    /// The text of a string that a splitter has validated, which allows lone surrogates.
     static func replacingLoneSurrogates(_ raw: ArraySlice<UInt8>) -> String {
         raw.withUnsafeBufferPointer { raw in
             guard let source = raw.baseAddress, raw.contains(UInt8(ascii: "\\")) else {
@@ -72,7 +72,7 @@ struct JSONText {
         }
     }
 
-    /// The reason and the offset of what makes ``string()`` nil, from the beginning of the string.
+    /// The reason and the offset within the string for which ``string()`` is nil.
     func fault() -> (reason: JSONFault.Reason, offset: Int) {
         var checked = 0
         var rest = bytes[...]
@@ -101,9 +101,9 @@ struct JSONText {
         return (.invalidUTF8, checked)
     }
 
-    /// Writes the bytes that an escaped string stands for; nil when half of a surrogate pair is refused.
+    /// Writes the bytes of a string with its escapes resolved; nil when half of a surrogate pair is rejected.
     ///
-    /// The escapes are those that the scanner lets through. The result is never longer than the source.
+    /// The scanner has validated the escapes. The result is never longer than the source.
     static func unescape(
         _ source: UnsafePointer<UInt8>,
         _ count: Int,
@@ -113,7 +113,7 @@ struct JSONText {
         var read = 0
         var written = 0
         while read < count {
-            // Eight bytes are copied at once: those beyond a backslash are written again later.
+            // Eight bytes are copied at a time; those after a backslash are overwritten later.
             while count &- read >= 8 {
                 let word = Bytes.word(source + read)
                 UnsafeMutableRawPointer(target + written).storeBytes(of: word.littleEndian, as: UInt64.self)
@@ -153,7 +153,7 @@ struct JSONText {
         return written
     }
 
-    /// The scalar of a surrogate and the escape that follows it; nil when they are not a pair.
+    /// The scalar of a surrogate pair in two escapes; nil when they are not a pair.
     private static func pair(_ high: UInt32, _ next: UnsafePointer<UInt8>, _ count: Int) -> UInt32? {
         guard high < 0xDC00, count >= 6, next[0] == UInt8(ascii: "\\"), next[1] == UInt8(ascii: "u") else { return nil }
         let low = codeUnit(next + 2)
@@ -192,7 +192,7 @@ struct JSONText {
         return value
     }
 
-    /// The value of a hexadecimal digit; 255 when it is none.
+    /// The value of a hexadecimal digit; 255 for any other byte.
     @inline(__always)
     static func hexadecimal(_ digit: UInt8) -> UInt8 {
         let decimal = digit &- 0x30

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Tells encodings other than UTF-8 by a document's first bytes (RFC 4627 §3).
+/// Detects encodings other than UTF-8 from a document's first bytes (RFC 4627 §3).
 enum TextEncoding {
     struct Found {
         var encoding: String.Encoding
@@ -14,7 +14,7 @@ enum TextEncoding {
     /// The encoding of a document; nil for UTF-8, with or without a byte order mark.
     @inline(__always)
     static func detected(_ bytes: UnsafeBufferPointer<UInt8>) -> Found? {
-        // Every document in another encoding has a zero byte or the byte order mark among its first two.
+        // A document in another encoding has a zero byte or a byte order mark among its first two bytes.
         guard bytes.count >= 2, bytes[0] == 0 || bytes[1] == 0 || bytes[0] >= 0xFE else { return nil }
         return unusual(bytes)
     }
@@ -29,7 +29,7 @@ enum TextEncoding {
         let first = (0..<4).map { $0 < bytes.count ? Int(bytes[$0]) : -1 }
         switch (first[0], first[1], first[2], first[3]) {
         case (0, 0, 0xFE, 0xFF): return Found(encoding: .utf32BigEndian, markLength: 4)
-        // Foundation takes these four for UTF-32 in little endian.
+        // Foundation treats these four as little-endian UTF-32.
         case (0xFE, 0xFF, 0, 0): return Found(encoding: .utf32LittleEndian, markLength: 4)
         case (0xFE, 0xFF, _, _): return Found(encoding: .utf16BigEndian, markLength: 2)
         case (0xFF, 0xFE, _, _): return Found(encoding: .utf16LittleEndian, markLength: 2)

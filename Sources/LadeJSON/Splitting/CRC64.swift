@@ -1,11 +1,11 @@
-/// A running 64-bit checksum (CRC-64/XZ) whose state is its value, so that it can be stored and taken up again.
+/// A running 64-bit checksum (CRC-64/XZ), whose state can be stored and resumed.
 ///
-/// It tells accidents, not attackers. `123456789` gives 995DC9BBDF1939FA.
+/// It detects accidental changes, not deliberate ones. `123456789` gives 995DC9BBDF1939FA.
 package struct CRC64: Sendable, Hashable {
-    /// The checksum of everything added so far.
+    /// The checksum of all bytes so far.
     package private(set) var value: UInt64
 
-    /// Starts over nothing, or takes up a checksum that was stored.
+    /// Makes an empty checksum, or resumes a stored one.
     package init(resuming value: UInt64 = 0) {
         self.value = value
     }
@@ -18,7 +18,7 @@ package struct CRC64: Sendable, Hashable {
             var offset = 0
             while bytes.count - offset >= 8 {
                 let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) ^ crc
-                // One table per byte of the word: eight look-ups that do not wait for one another.
+                // There is one table per byte of the word, so that the eight look-ups are independent.
                 crc =
                     tables[0x700 | Int(word & 0xFF)] ^ tables[0x600 | Int((word >> 8) & 0xFF)]
                     ^ tables[0x500 | Int((word >> 16) & 0xFF)] ^ tables[0x400 | Int((word >> 24) & 0xFF)]

@@ -1,6 +1,6 @@
-/// Goes through a number, in whatever pieces it comes.
+/// Validates a number that may arrive in several pieces.
 struct JSONNumberScanner {
-    /// What the last byte was.
+    /// The part of the number that the last byte belongs to.
     enum Part: UInt8 {
         case minus
         case zero
@@ -17,15 +17,15 @@ struct JSONNumberScanner {
     /// Whether the number may end here.
     var isComplete: Bool { part == .zero || part == .integer || part == .fraction || part == .power }
 
-    /// Starts a number whose first byte was the one told.
+    /// Starts a number with its first byte.
     @inline(__always)
     mutating func begin(_ first: Part) {
         part = first
     }
 
-    /// Goes on to the end of the number or of the piece.
+    /// Continues to the end of the number or of the piece.
     ///
-    /// Returns the first byte that is not its own any more; nil when the piece ends first.
+    /// Returns the first byte after the number; nil when the piece ends first.
     @inline(__always)
     mutating func scan(
         _ from: UnsafePointer<UInt8>,

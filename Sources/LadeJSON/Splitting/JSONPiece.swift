@@ -1,19 +1,19 @@
-/// The part of a document that a splitter looks at.
+/// A piece of the document that a splitter processes.
 struct JSONPiece {
-    /// Where a piece of the document begins, for the lines and columns of faults.
+    /// The position where a piece of the document begins, for the lines and columns of faults.
     struct Place {
-        /// How many bytes of the document came before.
+        /// The number of bytes before the piece.
         var offset: Int64 = 0
-        /// How many line ends came before.
+        /// The number of line ends before the piece.
         var lines = 0
-        /// The offset of the first byte of the line.
+        /// The offset of the current line's first byte.
         var lineStart: Int64 = 0
 
-        /// Moves behind some bytes of the document.
+        /// Advances past some bytes of the document.
         mutating func pass(_ start: UnsafePointer<UInt8>, _ count: Int) {
             let found = Bytes.count(of: 0x0A, start, count)
             lines += found
-            // Only the line that is open matters, and it is looked for from behind.
+            // Only the start of the current line matters, so the search runs backwards.
             if found > 0 {
                 var last = count - 1
                 while start[last] != 0x0A { last -= 1 }
@@ -37,19 +37,19 @@ struct JSONPiece {
     let end: UnsafePointer<UInt8>
     let place: Place
 
-    /// A fault at a position in this piece.
+    /// The fault at a position in this piece.
     func fault(_ reason: JSONFault.Reason, _ position: UnsafePointer<UInt8>) -> JSONFault {
         var place = place
         place.pass(start, position - start)
         return place.fault(reason)
     }
 
-    /// The fault of a byte that is not allowed at its position.
+    /// The fault for a byte that is not allowed at its position.
     func unexpected(_ position: UnsafePointer<UInt8>) -> JSONFault {
         fault(.unexpectedByte(position.pointee), position)
     }
 
-    /// The first byte from there on that is not white space.
+    /// The first byte from a position on that is not white space.
     @inline(__always)
     func skipSpace(_ from: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         var position = from

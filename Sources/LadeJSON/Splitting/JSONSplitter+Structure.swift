@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-// The document's structure: what may come next, and what an item is.
+// The document's structure: which tokens may follow, and what an item is.
 extension JSONSplitter {
-    // One flat loop over tokens: a state for whatever may come next, and one for each token that a piece can end in.
+    // One flat loop over tokens, with a state for what may come next, and one for each token that a piece can end in.
     mutating func scan(_ piece: JSONPiece) throws(JSONFault) {
         var position = piece.start
-        // The first byte of the item, or of its part in this piece, that is not in the output yet.
+        // The first byte of the item, or of its part in this piece, that has not been copied to the output.
         var run = position
         if markLength >= 0 { position = try skipMark(piece) }
         var captured = position
@@ -26,7 +26,7 @@ extension JSONSplitter {
                 if isName {
                     state = .colon
                     if isCapturing { finishName(captured, position) }
-                    // Nearly always the colon is next, and one turn of the loop is saved.
+                    // A colon nearly always follows directly, which saves an iteration.
                     if position < piece.end, position.pointee == UInt8(ascii: ":") {
                         position += 1
                         state = .value
@@ -257,7 +257,7 @@ extension JSONSplitter {
         try endValue(&run, position, piece)
     }
 
-    /// Copies what belongs to the item into the output.
+    /// Copies the bytes of the item to the output.
     @inline(__always)
     private mutating func flush(
         _ from: UnsafePointer<UInt8>,
@@ -269,7 +269,7 @@ extension JSONSplitter {
         let target = UnsafeMutableRawPointer(output + outputCount)
         let source = UnsafeRawPointer(from)
         outputCount += count
-        // The pieces between white space are short, and a call costs more than copying some bytes too many.
+        // The pieces between white space are short; copying a few extra bytes is cheaper than a call.
         guard piece.end - from >= count + Self.stride, count <= 64 else {
             memcpy(target, source, count)
             return

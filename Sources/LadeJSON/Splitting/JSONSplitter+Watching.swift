@@ -1,6 +1,6 @@
-// What the pointers lead to: the list, wanted scalars, and the identity of each item.
+// The targets of the pointers: the list, wanted scalars, and the identity of each item.
 extension JSONSplitter {
-    /// The container that was left lay on the path of a watch.
+    /// Updates the watches after a container on the path of a watch has ended.
     mutating func leaveWatchedContainer() {
         watchDepth = 0
         for index in watches.indices {
@@ -9,7 +9,7 @@ extension JSONSplitter {
         }
     }
 
-    /// Looks whether the value that begins here is an item or lies on the path of a watch.
+    /// Checks whether the value that begins here is an item or lies on the path of a watch.
     mutating func beginWatchedValue(
         _ byte: UInt8,
         _ position: UnsafePointer<UInt8>,
@@ -74,14 +74,14 @@ extension JSONSplitter {
         }
     }
 
-    /// Compares the name that ends here with those wanted in this object.
+    /// Compares the name that ends here with the names wanted in this object.
     @inline(__always)
     mutating func finishName(_ captured: UnsafePointer<UInt8>, _ position: UnsafePointer<UInt8>) {
         isCapturing = false
-        // Without the closing quotation mark.
+        // The length excludes the closing quotation mark.
         let count = position - captured - 1
         if capture.isEmpty, !string.hasEscape, count >= 0 {
-            // Most names are of another length than any wanted.
+            // Most names differ in length from every wanted name.
             if wantedLengths & 1 << UInt64(min(count, 63)) != 0 {
                 match(UnsafeBufferPointer(start: captured, count: count))
             }
@@ -103,12 +103,12 @@ extension JSONSplitter {
         }
     }
 
-    /// Adds to what is captured.
+    /// Adds bytes to the captured scalar.
     mutating func append(_ from: UnsafePointer<UInt8>, _ to: UnsafePointer<UInt8>) {
         capture.append(contentsOf: UnsafeBufferPointer(start: from, count: to - from))
     }
 
-    /// The scalar that was captured is whole.
+    /// Completes the captured scalar.
     mutating func finishCapture() {
         guard isCapturing else { return }
         isCapturing = false

@@ -11,10 +11,10 @@
     import Darwin
 #endif
 
-/// Cuts the list in a JSON document into lines, one item each, while the document arrives.
+/// Splits the list in a JSON document into lines, one for each item, while the document arrives.
 ///
-/// Every byte of an item is kept but white space between its tokens: numbers, the order of members, escapes and unknown
-/// members come out as they went in. Nothing is decoded but the few scalars that are asked for by pointer.
+/// Only white space between the tokens of an item is removed: numbers, the order of members, escapes and unknown
+/// members are unchanged. Nothing is decoded except the scalars requested by pointers.
 ///
 /// ```swift
 /// var splitter = JSONSplitter(.init(list: ["items"], values: [["next"]]))
@@ -24,26 +24,26 @@
 /// splitter.value(at: 0)  // "/2"
 /// ```
 ///
-/// The whole document is checked against RFC 8259, items and all the rest: its grammar, control characters and escapes
-/// in strings, UTF-8 as Unicode's table 3-7 has it. A byte order mark in front is passed over (§8.1). An escaped half of
-/// a surrogate pair is grammatical (§8.2) and passes. Repeated names pass; of a value asked for the last one counts, and a
-/// second list is refused. What was already cut when a fault is found stays available.
+/// The whole document is validated against RFC 8259: its grammar, the control characters and escapes in strings, and
+/// UTF-8 by table 3-7 of the Unicode Standard. A byte order mark at the beginning is skipped (§8.1). An escaped half of
+/// a surrogate pair is allowed (§8.2). Repeated names are allowed: the last of a requested value counts, but a second
+/// list is an error. Items that were complete before a fault stay available.
 public struct JSONSplitter: ~Copyable, @unchecked Sendable {
-    // Sendable: the memory behind the two pointers belongs to this value alone, which cannot be copied.
+    // Sendable: only this value, which cannot be copied, refers to the memory behind the two pointers.
 
-    /// What to look for, and the limits.
+    /// The values to find, and the limits.
     public struct Settings: Sendable, Hashable {
-        /// Where the list is; the document itself by default, nil for no list at all.
+        /// The pointer to the list; the whole document by default, nil for no list.
         public var list: JSONPointer?
-        /// Where the scalars are that are wanted.
+        /// The pointers to the requested scalars.
         public var values: [JSONPointer]
-        /// Where in each item its identity is; nil for none.
+        /// The pointer to the identity within each item; nil for none.
         public var identity: JSONPointer?
-        /// How many arrays and objects may stand within one another; 512 by default.
+        /// The maximum nesting of arrays and objects; 512 by default.
         public var nestingLimit = 512
-        /// How many bytes an item may have without its white space; 16 MiB by default.
+        /// The maximum size of an item in bytes without its white space; 16 MiB by default.
         public var itemLimit = 16 << 20
-        /// How many bytes a wanted scalar, or a name on the way to it, may have; 64 KiB by default.
+        /// The maximum size in bytes of a requested scalar, or of a name on the path to it; 64 KiB by default.
         public var valueLimit = 64 << 10
 
         /// Makes settings.
@@ -54,22 +54,22 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// How many bytes are copied at once.
+    /// How many bytes are copied at a time.
     static let stride = 16
 
-    /// What was found in the place of the list.
+    /// The kind of value at the pointer to the list.
     public enum ListState: Sendable, Hashable {
-        /// Nothing, or nothing yet.
+        /// There is no value, or none so far.
         case missing
-        /// A list, perhaps not at its end yet.
+        /// A list, possibly incomplete.
         case array
         /// Null.
         case null
-        /// Something else.
+        /// Any other value.
         case other
     }
 
-    /// What may come next, or the token that a piece ended in.
+    /// The state of the grammar: what may come next, or the token at the end of a piece.
     enum State: UInt8 {
         case value
         case valueOrEnd
@@ -83,7 +83,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
         case literal
     }
 
-    /// A pointer on its way through the document.
+    /// A pointer that is matched against the document.
     struct Watch {
         enum Role {
             case list
@@ -94,28 +94,28 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
         let role: Role
         let names: [[UInt8]]
         let indices: [Int?]
-        /// How many containers are open around what the pointer starts from.
+        /// How many containers are open around the value where the pointer starts.
         var base = 0
-        /// How many of the open containers lie on its path.
+        /// How many of the open containers lie on the pointer's path.
         var matched = 0
-        /// Whether the value to come lies on its path.
+        /// Whether the next value lies on the pointer's path.
         var isHit = false
-        /// Whether the scalar being read is what it points to.
+        /// Whether the scalar being read is the pointer's target.
         var isTarget = false
     }
 
-    /// How many items were cut so far.
+    /// The number of items so far.
     public internal(set) var itemCount = 0
-    /// What was found in the place of the list.
+    /// The kind of value at the pointer to the list.
     public internal(set) var listState = ListState.missing
-    /// How many bytes of the document were consumed.
+    /// The number of bytes consumed so far.
     public var consumedBytes: Int64 { place.offset }
     private var place = JSONPiece.Place()
-    /// A checksum of the identity of each item since they were taken last; nil for an item without.
+    /// The checksums of the items' identities since the last call to take them; nil for an item without an identity.
     var identities: [UInt64?] = []
     var identifiedItems = 0
 
-    // Everything that is not public belongs to the files of this type alone.
+    // Everything that is not public is used only by the files of this type.
     let settings: Settings
     var values: [JSONScalar?]
     private var fault: JSONFault?
@@ -124,7 +124,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     var string = JSONStringScanner()
     var number = JSONNumberScanner()
     var isName = false
-    /// The rest of a literal, first byte lowest.
+    /// The remaining bytes of a literal, the next as the lowest.
     var literal: UInt32 = 0
     var markLength = 0
 
@@ -138,11 +138,11 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     var watches: [Watch] = []
     /// The deepest container that lies on the path of any watch.
     var watchDepth = 0
-    /// The index of the element to come in each open array, as far down as a watch may want to know.
+    /// The index of the next element in each open array, down to the depth that a watch may need.
     var elements: [Int]
-    /// Whether any watch has its `isHit` set.
+    /// Whether `isHit` is set for any watch.
     var hasHit = true
-    /// The lengths of the names on the paths of all watches: bit n for n bytes, the last for 63 and more.
+    /// The lengths of all names in the pointers: bit n for n bytes, the last bit for 63 and more.
     let wantedLengths: UInt64
     var isCapturing = false
     var capture: [UInt8] = []
@@ -184,24 +184,24 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
 
     // MARK: - Feeding
 
-    /// Takes the next bytes of the document.
+    /// Consumes the next bytes of the document.
     ///
-    /// - Throws: ``JSONFault`` at the first byte that breaks a rule or a limit, and from then on at each call.
+    /// - Throws: ``JSONFault`` at the first byte that violates a rule or a limit, and in every later call.
     public mutating func consume(_ bytes: Data) throws(JSONFault) {
-        // A closure of `withUnsafeBytes` cannot throw typed errors, so the fault is left in its place.
+        // A closure of `withUnsafeBytes` cannot throw typed errors, so it returns the fault.
         bytes.withUnsafeBytes { buffer in
             do throws(JSONFault) { try consume(buffer) } catch { fault = error }
         }
         if let fault { throw fault }
     }
 
-    /// Takes the next bytes of the document.
+    /// Consumes the next bytes of the document.
     ///
-    /// - Throws: ``JSONFault`` at the first byte that breaks a rule or a limit, and from then on at each call.
+    /// - Throws: ``JSONFault`` at the first byte that violates a rule or a limit, and in every later call.
     public mutating func consume(_ bytes: UnsafeRawBufferPointer) throws(JSONFault) {
         if let fault { throw fault }
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
-        // What comes out is never longer than what went in: a line feed stands for a comma or a bracket.
+        // The output is never longer than the input: a line feed replaces a comma or a bracket.
         reserve(bytes.count + 1 + Self.stride)
         let start = base.assumingMemoryBound(to: UInt8.self)
         do {
@@ -214,12 +214,12 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Says that the document has ended.
+    /// Ends the document.
     ///
-    /// - Throws: ``JSONFault`` when it is not complete.
+    /// - Throws: ``JSONFault`` when the document is incomplete.
     public mutating func finish() throws(JSONFault) {
         if let fault { throw fault }
-        // Only a number has no end of its own.
+        // Only a number has no terminator of its own.
         if state == .number, depth == 0, number.isComplete {
             finishCapture()
             state = .done
@@ -231,7 +231,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// The item that is being read; the document elsewhere.
+    /// The path to the current item; elsewhere the path of the document.
     private var path: JSONPointer {
         guard isInItem, let list = settings.list else { return [] }
         return JSONPointer(tokens: list.tokens + [String(itemCount)])
@@ -239,23 +239,23 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
 
     // MARK: - Taking
 
-    /// How many bytes of whole lines are ready.
+    /// The number of bytes in complete lines.
     public var readyBytes: Int { completeCount }
 
-    /// Removes the whole lines that are ready, each with its line feed, and returns them.
+    /// Removes and returns the complete lines, each with its line feed.
     public mutating func takeLines() -> Data {
         let lines = Data(bytes: output, count: completeCount)
         discardLines()
         return lines
     }
 
-    /// Removes the whole lines that are ready and adds them to a buffer.
+    /// Moves the complete lines to the end of a buffer.
     mutating func takeLines(into buffer: inout [UInt8]) {
         buffer.append(contentsOf: UnsafeBufferPointer(start: output, count: completeCount))
         discardLines()
     }
 
-    /// Removes the whole lines that are ready.
+    /// Removes the complete lines.
     public mutating func discardLines() {
         let rest = outputCount - completeCount
         if rest > 0 { memmove(output, output + completeCount, rest) }
@@ -264,18 +264,18 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
         completeCount = 0
     }
 
-    /// Removes the checksums of the identities since they were taken last, and returns them.
+    /// Removes and returns the checksums of the identities since the last call.
     package mutating func takeIdentities() -> [UInt64?] {
-        // The identity of the item that is not complete yet stays.
+        // The identity of an incomplete item stays.
         let taken = Array(identities.prefix(identifiedItems))
         identities.removeFirst(identifiedItems)
         identifiedItems = 0
         return taken
     }
 
-    /// The scalar at one of the pointers of ``Settings/values``, by its position there.
+    /// The scalar for one of the pointers in ``Settings/values``, by the pointer's index.
     ///
-    /// nil when there is none so far, or an array or object in its place.
+    /// It is nil when no value was found so far, and for an array or object.
     public func value(at index: Int) -> JSONScalar? { values[index] }
 
     private mutating func reserve(_ count: Int) {

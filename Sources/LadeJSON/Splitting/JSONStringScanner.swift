@@ -1,4 +1,4 @@
-/// Scans the inside of a string, in whatever pieces it comes, and checks its escapes and its UTF-8.
+/// Validates the contents of a string, in any number of pieces, including its escapes and UTF-8.
 struct JSONStringScanner {
     private enum State: UInt8 {
         case plain
@@ -8,16 +8,16 @@ struct JSONStringScanner {
     }
 
     private var state = State.plain
-    /// Whether an escape was met since this was set to false.
+    /// Whether an escape occurred since this property was last set to false.
     var hasEscape = false
-    /// Hexadecimal digits or continuation bytes that are still to come.
+    /// The number of hexadecimal digits or continuation bytes that must follow.
     private var remaining = 0
     private var lowest: UInt8 = 0
     private var highest: UInt8 = 0
 
-    /// Goes on to the end of the string or of the piece.
+    /// Continues to the end of the string or of the piece.
     ///
-    /// Returns where the string's end was passed; nil when the piece ends first.
+    /// Returns the position after the string; nil when the piece ends first.
     @inline(__always)
     mutating func scan(
         _ from: UnsafePointer<UInt8>,
@@ -28,7 +28,7 @@ struct JSONStringScanner {
             if state != .plain { position = try scanSpecial(position, piece) }
             while piece.end - position >= 8 {
                 let word = Bytes.word(position)
-                // A byte outside ASCII ends the plain text too, for its sequence is checked.
+                // A non-ASCII byte also ends the plain text, because its sequence is validated.
                 let mask = Bytes.endOfPlainText(word) | (word & Bytes.highBits)
                 guard mask == 0 else {
                     position += mask.trailingZeroBitCount >> 3
@@ -57,7 +57,7 @@ struct JSONStringScanner {
         byte >= 0x20 && byte < 0x80 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
-    /// Starts a character outside ASCII: Unicode 15 table 3-7, well-formed UTF-8 byte sequences.
+    /// Starts a non-ASCII character (Unicode 15 table 3-7, well-formed UTF-8 byte sequences).
     private mutating func beginSequence(
         _ lead: UInt8,
         _ position: UnsafePointer<UInt8>,
@@ -80,7 +80,7 @@ struct JSONStringScanner {
         state = .continuation
     }
 
-    /// Goes on within an escape or a character outside ASCII, as far as the piece goes.
+    /// Continues an escape or a non-ASCII character, as far as the piece goes.
     private mutating func scanSpecial(
         _ from: UnsafePointer<UInt8>,
         _ piece: JSONPiece

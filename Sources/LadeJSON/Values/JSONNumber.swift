@@ -1,17 +1,17 @@
-/// A number exactly as a document writes it, for numbers that no integer of 64 bits can hold.
+/// A number with its exact text, for numbers that no 64-bit integer can hold.
 ///
-/// Numbers are equal when they have the same value, however it is written: `1.50` and `15e-1`. A `Double` that is made of
-/// one may be rounded; the text never is.
+/// Numbers are equal when they have the same value, even if written differently: `1.50` and `15e-1`. Converting to a
+/// `Double` may round; the text never changes.
 ///
 /// ```swift
 /// let value = try JSONValue(parsing: Data("3.14159265358979323846".utf8))
 /// if case .number(let number) = value { print(number.text) }   // 3.14159265358979323846
 /// ```
 public struct JSONNumber: Sendable {
-    /// The number as JSON writes it.
+    /// The number in JSON's form.
     public let text: String
 
-    /// Makes a number from a text; nil when JSON does not write numbers that way (RFC 8259 §6).
+    /// Makes a number from a text; nil when the text is not a JSON number (RFC 8259 §6).
     public init?(_ text: String) {
         var scanner = JSONNumberScanner()
         guard let first = text.utf8.first else { return nil }
@@ -28,7 +28,7 @@ public struct JSONNumber: Sendable {
             do throws(JSONFault) {
                 return try scanner.scan(start + 1, piece) == nil && scanner.isComplete
             } catch {
-                // What is wrong with the text does not matter here.
+                // The kind of fault does not matter here.
                 return false
             }
         }
@@ -36,10 +36,10 @@ public struct JSONNumber: Sendable {
         self.text = text
     }
 
-    /// Makes a number from a text that a scanner let through.
+    /// Makes a number from a text that a scanner has validated.
     init(scanned text: String) { self.text = text }
 
-    /// Makes the number that a finite `Double` is written as in the fewest digits; nil for infinity and NaN.
+    /// Makes a number from a finite `Double`, with the fewest digits; nil for infinity and NaN.
     public init?(finite value: Double) {
         guard value.isFinite else { return nil }
         text = value.jsonText
@@ -51,7 +51,7 @@ public struct JSONNumber: Sendable {
         return text.withUTF8 { DecimalParser.double($0) }
     }
 
-    /// The integer that the number is; nil when it has a fraction or does not fit.
+    /// The integer value; nil when the number has a fraction or does not fit.
     public func integer<T: FixedWidthInteger>(as type: T.Type = T.self) -> T? {
         var text = text
         return text.withUTF8 { bytes in
@@ -63,7 +63,8 @@ public struct JSONNumber: Sendable {
         }
     }
 
-    /// The value without the way of writing it: sign, digits without zeros at either end, and the power of ten of the last.
+    /// The value independent of its notation: sign, digits without zeros at either end, and the power of ten of the
+    /// last digit.
     private struct Canonical: Hashable {
         var isNegative = false
         var digits: [UInt8] = []
@@ -73,7 +74,7 @@ public struct JSONNumber: Sendable {
     private var canonical: Canonical {
         var canonical = Canonical(isNegative: text.utf8.first == UInt8(ascii: "-"))
         let mantissa = text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }
-        // An exponent beyond 64 bits belongs to no number that can be told from others of its kind.
+        // An exponent beyond 64 bits is clamped; such numbers are not distinguished by it.
         let written = text.utf8[mantissa.endIndex...].dropFirst()
         let isSmall = written.first == UInt8(ascii: "-")
         var exponent = written.isEmpty ? 0 : Int(Substring(written)) ?? (isSmall ? .min / 2 : .max / 2)
@@ -91,7 +92,7 @@ public struct JSONNumber: Sendable {
             canonical.digits.removeLast()
             exponent += 1
         }
-        // −0 and 0 are equal, as they are among floating-point numbers.
+        // −0 and 0 are equal, as for floating-point numbers.
         guard !canonical.digits.isEmpty else { return Canonical() }
         canonical.exponent = exponent
         return canonical
@@ -109,23 +110,23 @@ extension JSONNumber: Hashable {
 }
 
 extension JSONNumber: CustomStringConvertible {
-    /// The number as JSON writes it.
+    /// The number in JSON's form.
     public var description: String { text }
 }
 
 extension JSONNumber: ExpressibleByFloatLiteral, ExpressibleByIntegerLiteral {
-    /// Makes the number of a literal, which is rounded to a `Double`.
+    /// Makes a number from a literal, which is rounded to a `Double`.
     public init(floatLiteral value: Double) {
         precondition(value.isFinite, "The literal is beyond the range of Double")
         text = value.jsonText
     }
 
-    /// Makes the number of a literal.
+    /// Makes a number from a literal.
     public init(integerLiteral value: Int64) { text = String(value) }
 }
 
 extension BinaryFloatingPoint where Self: LosslessStringConvertible {
-    /// A finite number in the fewest digits that mean it, without a fraction of zero.
+    /// A finite number with the fewest digits that identify it, without a fraction of zero.
     var jsonText: String {
         let text = description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

@@ -12,17 +12,17 @@ struct ExactName: Sendable, Hashable {
     }
 }
 
-/// The members of a JSON object, by name; in no order.
+/// The members of a JSON object by name, without an order.
 ///
-/// Names are compared by code units, as RFC 8259 §8.3 asks: `é` as one character and as a letter with a combining accent are
-/// two names, which Swift's `String` takes for one.
+/// Names are compared by code units, as RFC 8259 §8.3 recommends. An `é` as one character and as a letter with a
+/// combining accent are two names here, although equal as Swift strings.
 public struct JSONObject: Sendable, Hashable {
     private var members: [ExactName: JSONValue] = [:]
 
     /// Makes an object without members.
     public init() {}
 
-    /// Makes room for so many members.
+    /// Reserves memory for a number of members.
     mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
 
     /// The value of a member; setting nil removes it.
@@ -34,28 +34,28 @@ public struct JSONObject: Sendable, Hashable {
     /// The names, in no order.
     public var names: [String] { members.keys.map(\.text) }
 
-    /// The members as a dictionary of Swift, in which of names that differ in normalisation alone one stays.
+    /// The members as a Swift dictionary; of names that differ only in normalisation, one is kept.
     public var dictionary: [String: JSONValue] {
         Dictionary(members.map { ($0.key.text, $0.value) }) { _, last in last }
     }
 }
 
 extension JSONObject: Sequence {
-    /// Gives each member once, in no order.
+    /// Iterates over the members, each once, in no order.
     public func makeIterator() -> AnyIterator<(name: String, value: JSONValue)> {
         var rest = members.makeIterator()
         return AnyIterator { rest.next().map { (name: $0.key.text, value: $0.value) } }
     }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: Int { members.count }
 
-    /// Whether there is none.
+    /// Whether there are no members.
     public var isEmpty: Bool { members.isEmpty }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Makes an object from a literal; of a name that occurs twice the last value counts.
+    /// Makes an object from a literal; of equal names the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         for (name, value) in elements { self[name] = value }
     }

@@ -13,12 +13,12 @@ public struct JSONPointer: Sendable, Hashable {
         case invalidEscape
     }
 
-    /// The names of members and the indices of elements on the way, unescaped; none for the document itself.
+    /// The names and indices along the path, unescaped; empty for the whole document.
     public let tokens: [String]
 
     /// Makes a pointer from its text.
     ///
-    /// - Parameter text: The pointer as RFC 6901 writes it; the empty text stands for the document itself.
+    /// - Parameter text: The pointer in the form of RFC 6901; an empty text is the whole document.
     /// - Throws: ``Fault`` when the text is not a pointer.
     public init(_ text: String) throws(Fault) {
         guard !text.isEmpty else {
@@ -33,7 +33,7 @@ public struct JSONPointer: Sendable, Hashable {
         self.tokens = tokens
     }
 
-    /// Makes a pointer from names and indices, which are not escaped.
+    /// Makes a pointer from unescaped names and indices.
     public init(tokens: [String]) {
         self.tokens = tokens
     }
@@ -56,7 +56,7 @@ public struct JSONPointer: Sendable, Hashable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The index that a token stands for in an array; nil when it can only name a member (RFC 6901 §4).
+    /// The array index that a token represents; nil when it can only be a name (RFC 6901 §4).
     static func index(_ token: String) -> Int? {
         guard token == "0" || token.utf8.first != UInt8(ascii: "0") else { return nil }
         guard token.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -65,14 +65,14 @@ public struct JSONPointer: Sendable, Hashable {
 }
 
 extension JSONPointer: ExpressibleByArrayLiteral {
-    /// Makes a pointer from names and indices, which are not escaped.
+    /// Makes a pointer from unescaped names and indices.
     public init(arrayLiteral elements: String...) {
         tokens = elements
     }
 }
 
 extension JSONPointer: CustomStringConvertible {
-    /// The pointer as RFC 6901 writes it.
+    /// The pointer in the form of RFC 6901.
     public var description: String {
         tokens.map { token in
             var escaped = "/"
@@ -89,7 +89,7 @@ extension JSONPointer: CustomStringConvertible {
 }
 
 extension JSONPointer.Fault: CustomStringConvertible {
-    /// One plain clause.
+    /// The reason as a clause.
     public var description: String {
         switch self {
         case .noSlash: "A JSON Pointer is empty or begins with “/”"

@@ -1,15 +1,15 @@
-/// A value of a JSON document that is neither an array nor an object.
+/// A value in a JSON document that is neither an array nor an object.
 public enum JSONScalar: Sendable, Hashable {
-    /// A text, unescaped; half of a surrogate pair becomes U+FFFD.
+    /// A string, unescaped; half of a surrogate pair becomes U+FFFD.
     case string(String)
-    /// A number exactly as it is written.
+    /// A number with its exact text.
     case number(String)
-    /// True or false.
+    /// A Boolean value.
     case boolean(Bool)
     /// Null.
     case null
 
-    /// Reads a scalar from its bytes, which the splitter has found valid.
+    /// Makes a scalar from bytes that the splitter has validated.
     init(validated raw: [UInt8]) {
         switch raw.first {
         case UInt8(ascii: "\""): self = .string(JSONText.replacingLoneSurrogates(raw[1..<(raw.count - 1)]))
@@ -20,7 +20,7 @@ public enum JSONScalar: Sendable, Hashable {
         }
     }
 
-    /// The text of a string or a number; nil for anything else and for an empty string.
+    /// The text of a string or number; nil for any other value and for an empty string.
     public var text: String? {
         switch self {
         case .string(let text), .number(let text): text.isEmpty ? nil : text
@@ -28,6 +28,6 @@ public enum JSONScalar: Sendable, Hashable {
         }
     }
 
-    /// The value as a whole number that is not negative.
+    /// The value as a non-negative integer; nil for any other value.
     public var count: Int? { text.flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 } }
 }

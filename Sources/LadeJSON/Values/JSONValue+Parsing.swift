@@ -5,12 +5,12 @@
 #endif
 
 extension JSONValue {
-    /// The deepest nesting that is parsed: 512 arrays and objects.
+    /// The nesting limit: 512 arrays and objects.
     public static let depthLimit = JSONScanner.depthLimit
 
-    /// Parses a text in UTF-8; a byte order mark before it is allowed.
+    /// Parses a text in UTF-8, with an optional byte order mark.
     ///
-    /// The grammar is RFC 8259's without exception. Time and memory grow linearly with the text.
+    /// The text must match the grammar of RFC 8259. Time and memory grow linearly with its size.
     ///
     /// - Parameter text: The document.
     /// - Throws: ``JSONFault`` with the position of the first violation.
@@ -42,21 +42,21 @@ extension JSONValue {
         }
     }
 
-    /// Whether a text is one JSON document (RFC 8259); an escaped half of a surrogate pair is grammatical.
+    /// Whether a text is a JSON document (RFC 8259); an escaped half of a surrogate pair is allowed.
     package static func isValid(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
             var index = JSONIndex()
             defer { index.deallocate() }
-            // Why the text is not valid does not matter here.
+            // The kind of fault does not matter here.
             return (try? JSONScanner.scan(bytes, into: &index, allowsTrailingCommas: false)) != nil
         }
     }
 }
 
-/// Makes values of the words of a document that was scanned.
+/// Builds values from the index of a scanned document.
 struct ValueBuilder {
-    /// Why a string is not valid; the path is collected from the inside.
+    /// The reason why a string is invalid, with the path collected from the inside outwards.
     struct Stop: Error {
         var reason: JSONFault.Reason
         var offset: Int
@@ -66,7 +66,7 @@ struct ValueBuilder {
     let base: UnsafePointer<UInt8>
     let words: UnsafePointer<UInt64>
 
-    /// The value at a position, which moves behind it.
+    /// The value at a position, which moves past it.
     func value(_ position: inout Int) throws(Stop) -> JSONValue {
         let word = IndexWord(bits: words[position])
         switch word.kind {
@@ -100,7 +100,7 @@ struct ValueBuilder {
     private func number(_ position: inout Int) -> JSONValue {
         let isDecimal = IndexWord(bits: words[position]).flag
         let bytes = text(&position).bytes
-        // Between 17 and 19 digits an integer may fit, but not into the word. −0 is not an integer.
+        // An integer of 17 to 19 digits may fit into 64 bits, but not into the index word. −0 is not an integer.
         if !isDecimal, let integer = IntegerParser.integer(bytes, isDecimal: false, as: Int64.self), integer != 0 {
             return .integer(integer)
         }
@@ -140,7 +140,7 @@ struct ValueBuilder {
 }
 
 extension ValueBuilder.Stop {
-    /// The same in a container.
+    /// The stop with the token of the enclosing container added to its path.
     func within(_ token: String) -> Self {
         var outer = self
         outer.path.append(token)

@@ -1,35 +1,35 @@
-/// A value of JSON (RFC 8259) whose shape is not known before.
+/// A JSON value (RFC 8259) of any shape.
 ///
-/// Of members with the same name the last counts. Names are compared by code units, and numbers are exact: whole numbers
-/// within 64 bits are ``integer(_:)``, all others keep their text in a ``JSONNumber``.
+/// Of members with the same name, the last counts. Names are compared by code units. Numbers are exact: whole numbers
+/// within 64 bits are ``integer(_:)``, and all others keep their text in a ``JSONNumber``.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
-    /// `true` or `false`.
+    /// A Boolean value.
     case bool(Bool)
-    /// A number without fraction and exponent, within 64 bits.
+    /// A number without fraction or exponent, within 64 bits.
     case integer(Int64)
-    /// Any other number, −0 among them.
+    /// Any other number, including −0.
     case number(JSONNumber)
-    /// A text.
+    /// A string.
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object; the order of its members is not kept.
+    /// An object, without an order of its members.
     case object(JSONObject)
 
-    /// The value of a member, when this is an object that has it.
+    /// The value of a member; nil when this is not an object or the member is missing.
     public subscript(name: String) -> JSONValue? {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
-    /// The element at a position, when this is an array that has it.
+    /// The element at an index; nil when this is not an array or the index is out of range.
     public subscript(position: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(position) else { return nil }
         return elements[position]
     }
 
-    /// The value at the end of a path, when there is one.
+    /// The value that a pointer refers to; nil when there is none.
     public subscript(pointer: JSONPointer) -> JSONValue? {
         pointer.tokens.reduce(self as JSONValue?) { value, token in
             switch value {
@@ -40,12 +40,12 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The text, when this is one.
+    /// The string; nil for any other value.
     public var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The whole number, when this is one within 64 bits, however it is written.
+    /// The whole number within 64 bits, in any notation; nil for any other value.
     public var integer: Int64? {
         switch self {
         case .integer(let number): number
@@ -54,7 +54,7 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The number, whole or not, when this is one; rounded to the nearest `Double`, and nil when it is too large for one.
+    /// The number, rounded to the nearest `Double`; nil for any other value and for a number that is too large.
     public var number: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -63,22 +63,22 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The truth value, when this is one.
+    /// The Boolean value; nil for any other value.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The elements, when this is an array.
+    /// The elements of the array; nil for any other value.
     public var array: [JSONValue]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
-    /// The members, when this is an object.
+    /// The members of the object; nil for any other value.
     public var object: JSONObject? {
         if case .object(let members) = self { members } else { nil }
     }
 
-    /// The kind of value in words, for errors.
+    /// The kind of value in words, for error messages.
     package var kind: String {
         switch self {
         case .null: "null"

@@ -1,8 +1,9 @@
-/// Lays out JSON while it arrives: each member and element on a line, two spaces for each level, in colours if wanted.
+/// Formats JSON while it arrives: each member and element on its own line, indented by two spaces per level, with
+/// optional colours.
 ///
-/// Only white space and escapes are changed: numbers keep their digits, members their order and their duplicates. An
-/// escape is shown as the character that it means, unless that would control a terminal or end the string. Text that is
-/// not JSON comes out with the same characters.
+/// Only white space and escapes change: numbers keep their digits, and members keep their order and duplicates. An
+/// escape is replaced by its character, unless the character could control a terminal or end the string. A text that is
+/// not JSON keeps all its characters.
 ///
 /// ```swift
 /// var printer = JSONPrinter()
@@ -20,14 +21,14 @@ public struct JSONPrinter: Sendable {
     }
 
     private enum Place {
-        /// Between values and signs.
+        /// Between values and punctuation.
         case between
-        /// In a number, a word, or anything else that is no string.
+        /// In a number, a literal, or any other text outside a string.
         case bare
         case string
         /// In a string, after a backslash.
         case escape
-        /// In a string, in the digits of an escape.
+        /// In a string, within the digits of an escape.
         case digits
     }
 
@@ -42,23 +43,23 @@ public struct JSONPrinter: Sendable {
     private var place = Place.between
     private var containers: [Container] = []
     private var isColourOn = false
-    /// Escapes that are not complete, as they were written, and what they mean so far.
+    /// Incomplete escapes in their original form, and their meaning so far.
     private var escapes = ""
     private var unit: UInt16 = 0
     private var digitCount = 0
     private var high: UInt16?
     private var isAtStart = true
-    // A value directly behind another, which JSON does not have: a space keeps them apart.
+    // A value directly after another is not JSON; a space separates them.
     private var followsValue = false
 
-    // Deeper levels stand under each other: a server must not make a screen of spaces out of a page of brackets.
+    // Deeper levels are not indented further, so that a page of brackets does not become a screen of spaces.
     private static let deepestIndentation = 40
 
-    /// Starts a text.
+    /// Makes a printer.
     ///
     /// - Parameters:
-    ///   - isColoured: Whether names and values have the colours of a terminal (ECMA-48); not by default.
-    ///   - isUnsafe: Which characters are written as the JSON escape that means the same; none by default.
+    ///   - isColoured: Whether names and values are coloured for a terminal (ECMA-48); false by default.
+    ///   - isUnsafe: The characters that are written as JSON escapes; none by default.
     public init(
         isColoured: Bool = false,
         escaping isUnsafe: @escaping @Sendable (Unicode.Scalar) -> Bool = { _ in false }
@@ -81,7 +82,7 @@ public struct JSONPrinter: Sendable {
         }
     }
 
-    /// Ends the text: colours off, and a last line end.
+    /// Ends the text: resets the colours and adds a final line end.
     public mutating func end(_ result: inout String) {
         flushEscapes(to: &result)
         if place != .between { endValue(&result) }
@@ -123,7 +124,7 @@ public struct JSONPrinter: Sendable {
         guard digitCount == 4 else { return }
         place = .string
         if UTF16.isLeadSurrogate(unit), high == nil {
-            // Its other half is to follow immediately.
+            // The other half must follow immediately.
             high = unit
             return
         }
@@ -161,7 +162,7 @@ public struct JSONPrinter: Sendable {
             followsValue = true
         case ",":
             result += ","
-            // What follows is the first of a line, as after the opening sign.
+            // The next value starts a line, as after an opening bracket.
             modifyTop {
                 $0.isEmpty = true; $0.expectsKey = $0.isObject
             }

@@ -1,8 +1,8 @@
-/// Strings and objects as JSON text, for lines that are put together of parts that are JSON already.
+/// Writes strings and objects as JSON text, for lines assembled from parts that are already JSON.
 ///
-/// Characters that control a terminal are escaped, and members keep the order given.
+/// Characters that control a terminal are escaped, and members keep the given order.
 package enum JSONQuoting {
-    /// A text as a JSON string, quotes included.
+    /// A text as a JSON string, including the quotation marks.
     package static func string(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
@@ -19,7 +19,7 @@ package enum JSONQuoting {
         return result + "\""
     }
 
-    /// A scalar as one or, above the basic plane, two `\u` escapes.
+    /// A scalar as one `\u` escape, or as two above the basic multilingual plane.
     package static func escaped(_ scalar: Unicode.Scalar) -> String {
         String(scalar).utf16.reduce(into: "") { result, unit in
             let digits = String(unit, radix: 16, uppercase: true)
@@ -27,7 +27,7 @@ package enum JSONQuoting {
         }
     }
 
-    /// An object with its members in order; each value is JSON already.
+    /// An object with its members in order; each value is already JSON.
     package static func object(_ members: [(name: String, value: String)]) -> String {
         "{" + members.map { "\(string($0.name)):\($0.value)" }.joined(separator: ",") + "}"
     }
