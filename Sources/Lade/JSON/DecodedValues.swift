@@ -31,7 +31,7 @@ extension ResponseBody {
     /// - Parameters:
     ///   - type: The type of the values.
     ///   - framing: How the values follow one another; found out by the first character by default.
-    ///   - decoder: What decodes each value; ``LadeJSON/FastJSONDecoder`` by default.
+    ///   - decoder: What decodes each value; `FastJSONDecoder` by default.
     ///   - valueLimit: The most bytes that a value may have; 16 MiB by default.
     /// - Returns: The values. The iteration throws what breaks the body, and ``LoadingError/decoding(_:_:)`` with a `JSONFault`, a
     ///   ``MissingListFault``, or what the decoder throws, whose coding path begins with the position of the value. The values
@@ -46,7 +46,7 @@ extension ResponseBody {
     }
 }
 
-/// The values in a body, decoded while it arrives: ``LadeCore/ResponseBody/decoded(_:from:decoder:valueLimit:)``.
+/// The values in a body, decoded while it arrives: `ResponseBody.decoded(_:from:decoder:valueLimit:)`.
 public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
     /// A value.
     public typealias Element = Value

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// Decodes values from bodies: ``LadeJSON/FastJSONDecoder``, `JSONDecoder`, `PropertyListDecoder`, or a custom type.
+/// Decodes values from bodies: `FastJSONDecoder`, `JSONDecoder`, `PropertyListDecoder`, or a custom type.
 public protocol BodyDecoder: Sendable {
     /// The `Accept` field that an ``API`` sends for answers decoded with it; nil, the default, sends none.
     var acceptedMediaTypes: String? { get }
@@ -29,7 +29,7 @@ extension JSONDecoder: BodyDecoder {
 
 extension PropertyListDecoder: BodyDecoder {}
 
-/// Encodes values as bodies: ``LadeJSON/FastJSONEncoder``, `JSONEncoder`, `PropertyListEncoder`, or a custom type.
+/// Encodes values as bodies: `FastJSONEncoder`, `JSONEncoder`, `PropertyListEncoder`, or a custom type.
 public protocol BodyEncoder: Sendable {
     /// The `Content-Type` of the bodies.
     var contentType: String { get }
