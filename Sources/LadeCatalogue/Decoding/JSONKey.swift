@@ -13,7 +13,7 @@
 /// | --- | --- | --- | --- |
 /// | `String`, `[T]` | empty, or an error in strict decoding | the same | error |
 /// | `Bool`, numbers | false, 0 | false, 0 | a number for a boolean and the reverse; error otherwise |
-/// | `Date?`, `Day?` | nil | nil | error; a text that is no date is nil |
+/// | `Date?`, `Day?` | nil | nil | error; a text that is not a date is nil |
 /// | `[T]?` | nil | nil | error; null elements are dropped |
 /// | ``CatalogueWord`` | `none` | the fallback | error; an unknown text is the fallback |
 /// | anything else | nil | nil | error |
