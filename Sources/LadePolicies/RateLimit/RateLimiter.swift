@@ -18,7 +18,7 @@ public import LadeCore
 /// A call reserves a slot before its exchange starts, in order of arrival within its priority. Later calls do not take
 /// a reserved slot away. A waiting call holds no thread; a cancelled one returns its queue position or slot. A *gate*
 /// is a delay during which no call to a service starts. A server requests it with `Retry-After`, or the program closes
-/// it with ``closeGate(of:for:)``; it ends only when its time has passed.
+/// it with ``closeGate(of:for:)-(ServiceKey,_)``; it ends only when its time has passed.
 ///
 /// Services are distinguished by ``ServiceKey``.
 public final class RateLimiter: Sendable {
