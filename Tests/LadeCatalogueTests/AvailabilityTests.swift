@@ -8,24 +8,24 @@ struct AvailabilityTests {
     typealias Row = (from: Int?, to: Int?, reason: String?, blocking: BlockingReason, availability: TimeAvailability)
 
     static let cases: [Case<Row>] = [
-        Case("AVL1", (nil, nil, nil, .none, .available)),
-        Case("AVL2", (-10, 10, nil, .none, .available)),
-        Case("AVL3", (-10, nil, nil, .none, .available)),
-        Case("AVL4", (nil, 10, nil, .none, .available)),
-        Case("AVL5", (10, nil, nil, .startDate, .notYetAvailable)),
-        Case("AVL6", (nil, nil, "STARTDATE", .startDate, .notYetAvailable)),
-        Case("AVL7", (nil, -10, nil, .endDate, .notAvailableAnymore)),
-        Case("AVL8", (nil, nil, "ENDDATE", .endDate, .notAvailableAnymore)),
-        Case("AVL9", (-10, nil, "STARTDATE", .startDate, .notYetAvailable)),
-        Case("AVL10", (nil, -5, "STARTDATE", .startDate, .notYetAvailable)),
-        Case("AVL11", (nil, 10, "ENDDATE", .endDate, .notAvailableAnymore)),
-        Case("AVL12", (5, nil, "ENDDATE", .endDate, .notAvailableAnymore)),
-        Case("AVL13", (-10, 10, "LEGAL", .legal, .available)),
-        Case("AVL14", (5, 10, "LEGAL", .legal, .notYetAvailable)),
-        Case("AVL15", (-10, -5, "LEGAL", .legal, .notAvailableAnymore)),
-        Case("AVL16", (-10, nil, "LEGAL", .legal, .available)),
-        Case("AVL17", (nil, nil, "LEGAL", .legal, .available)),
-        Case("AVL18", (nil, nil, "A_REASON_OF_TOMORROW", .unknown, .available)),
+        Case("IL-AVL1", (nil, nil, nil, .none, .available)),
+        Case("IL-AVL2", (-10, 10, nil, .none, .available)),
+        Case("IL-AVL3", (-10, nil, nil, .none, .available)),
+        Case("IL-AVL4", (nil, 10, nil, .none, .available)),
+        Case("IL-AVL5", (10, nil, nil, .startDate, .notYetAvailable)),
+        Case("IL-AVL6", (nil, nil, "STARTDATE", .startDate, .notYetAvailable)),
+        Case("IL-AVL7", (nil, -10, nil, .endDate, .notAvailableAnymore)),
+        Case("IL-AVL8", (nil, nil, "ENDDATE", .endDate, .notAvailableAnymore)),
+        Case("IL-AVL9", (-10, nil, "STARTDATE", .startDate, .notYetAvailable)),
+        Case("IL-AVL10", (nil, -5, "STARTDATE", .startDate, .notYetAvailable)),
+        Case("IL-AVL11", (nil, 10, "ENDDATE", .endDate, .notAvailableAnymore)),
+        Case("IL-AVL12", (5, nil, "ENDDATE", .endDate, .notAvailableAnymore)),
+        Case("IL-AVL13", (-10, 10, "LEGAL", .legal, .available)),
+        Case("IL-AVL14", (5, 10, "LEGAL", .legal, .notYetAvailable)),
+        Case("IL-AVL15", (-10, -5, "LEGAL", .legal, .notAvailableAnymore)),
+        Case("IL-AVL16", (-10, nil, "LEGAL", .legal, .available)),
+        Case("IL-AVL17", (nil, nil, "LEGAL", .legal, .available)),
+        Case("IL-AVL18", (nil, nil, "A_REASON_OF_TOMORROW", .unknown, .available)),
     ]
 
     @Test("catalogue IL-AVL1 to IL-AVL18: dates and the reason of the service decide", arguments: cases)
@@ -66,7 +66,7 @@ struct AvailabilityTests {
         #expect(media.blockingReason(at: end.addingTimeInterval(0.001)) == .endDate)
     }
 
-    @Test("catalogue IL-PRG1 to IL-PRG3: the image of a program is none when it stands in for a missing one")
+    @Test("catalogue IL-PRG1, IL-PRG2, IL-PRG3: the image of a program is none when it stands in for a missing one")
     func programImage() throws {
         let image = #""imageUrl": "https://img.example.org/p.jpg""#
 

@@ -183,7 +183,7 @@ struct CompositionTests {
     }
 
     static let presentations: [Case<(String, Presentation)>] = [
-        Case("SUB4", ("DEFAULT", .default)), Case("SUB5", ("VIDEO_360", .video360)),
+        Case("IL-SUB4", ("DEFAULT", .default)), Case("IL-SUB5", ("VIDEO_360", .video360)),
     ]
 
     @Test("catalogue IL-SUB4, IL-SUB5: chapter, resource and media have one presentation", arguments: presentations)
@@ -239,15 +239,15 @@ struct CompositionTests {
 
     typealias Full = (chapters: [(String, String?)], played: String, full: String)
     static let fullLengths: [Case<Full>] = [
-        Case("SUB9", ([("e", nil), ("s", "e")], "e", "e")),
-        Case("SUB10", ([("e", nil), ("s", "e")], "s", "e")),
-        Case("SUB11", ([("c", nil)], "c", "c")),
-        Case("SUB12", ([("c", "missing"), ("d", "missing")], "c", "c")),
-        Case("SUB13", ([("l", nil)], "l", "l")),
+        Case("IL-SUB9", ([("e", nil), ("s", "e")], "e", "e")),
+        Case("IL-SUB10", ([("e", nil), ("s", "e")], "s", "e")),
+        Case("IL-SUB11", ([("c", nil)], "c", "c")),
+        Case("IL-SUB12", ([("c", "missing"), ("d", "missing")], "c", "c")),
+        Case("IL-SUB13", ([("l", nil)], "l", "l")),
     ]
 
     @Test(
-        "catalogue IL-SUB9 to IL-SUB13: a part belongs to a whole when the composition has it",
+        "catalogue IL-SUB9, IL-SUB10, IL-SUB11, IL-SUB12, IL-SUB13: a part belongs to a whole when the composition has it",
         arguments: fullLengths
     )
     func fullLength(_ entry: Case<Full>) throws {

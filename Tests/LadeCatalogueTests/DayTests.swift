@@ -19,19 +19,19 @@ struct DayTests {
     }
 
     static let made: [Case<(Day, String)>] = [
-        Case("DAY1", (Day(day: 7, month: 1, year: 2016), "2016-01-07")),
-        Case("DAY3", (Day(), "0001-01-01")),
-        Case("DAY4", (Day(year: 2015), "2015-01-01")),
-        Case("DAY5", (Day(month: 12), "0001-12-01")),
-        Case("DAY6", (Day(day: 7), "0001-01-07")),
-        Case("DAY7", (Day(day: 40, month: 1, year: 2015), "2015-02-09")),
-        Case("DAY8", (Day(day: 10, month: 15, year: 2012), "2013-03-10")),
-        Case("DAY15", (Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1), "2017-05-10")),
-        Case("DAY16", (Day(day: 3, month: 1, year: 2016).adding(days: -4, months: -6, years: -1), "2014-06-29")),
-        Case("DAY17", (Day(day: 3, month: 1, year: 2016).adding(days: 50, months: 20), "2017-10-23")),
-        Case("DAY18", (Day(day: 3, month: 1, year: 2016).adding(days: -70, months: -15), "2014-07-25")),
-        Case("DAY19", (Day(day: 3, month: 7, year: 2015).start(of: .year), "2015-01-01")),
-        Case("DAY20", (Day(day: 3, month: 7, year: 2015).start(of: .month), "2015-07-01")),
+        Case("IL-DAY1", (Day(day: 7, month: 1, year: 2016), "2016-01-07")),
+        Case("IL-DAY3", (Day(), "0001-01-01")),
+        Case("IL-DAY4", (Day(year: 2015), "2015-01-01")),
+        Case("IL-DAY5", (Day(month: 12), "0001-12-01")),
+        Case("IL-DAY6", (Day(day: 7), "0001-01-07")),
+        Case("IL-DAY7", (Day(day: 40, month: 1, year: 2015), "2015-02-09")),
+        Case("IL-DAY8", (Day(day: 10, month: 15, year: 2012), "2013-03-10")),
+        Case("IL-DAY15", (Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1), "2017-05-10")),
+        Case("IL-DAY16", (Day(day: 3, month: 1, year: 2016).adding(days: -4, months: -6, years: -1), "2014-06-29")),
+        Case("IL-DAY17", (Day(day: 3, month: 1, year: 2016).adding(days: 50, months: 20), "2017-10-23")),
+        Case("IL-DAY18", (Day(day: 3, month: 1, year: 2016).adding(days: -70, months: -15), "2014-07-25")),
+        Case("IL-DAY19", (Day(day: 3, month: 7, year: 2015).start(of: .year), "2015-01-01")),
+        Case("IL-DAY20", (Day(day: 3, month: 7, year: 2015).start(of: .month), "2015-07-01")),
     ]
 
     @Test("catalogue IL-DAY1 to IL-DAY20: days are made, moved and written", arguments: made)
@@ -96,16 +96,16 @@ struct DayTests {
 
     typealias Distance = (units: Set<Day.Unit>, Int?, Int?, Int?)
     static let distances: [Case<Distance>] = [
-        Case("DAY21", ([.year, .month, .day], 3, 4, 4)),
-        Case("DAY22", ([.year, .month], 3, 4, nil)),
-        Case("DAY23", ([.year, .day], 3, nil, 124)),
-        Case("DAY24", ([.year], 3, nil, nil)),
-        Case("DAY25", ([.month], nil, 40, nil)),
-        Case("DAY26", ([.day], nil, nil, 1220)),
+        Case("IL-DAY21", ([.year, .month, .day], 3, 4, 4)),
+        Case("IL-DAY22", ([.year, .month], 3, 4, nil)),
+        Case("IL-DAY23", ([.year, .day], 3, nil, 124)),
+        Case("IL-DAY24", ([.year], 3, nil, nil)),
+        Case("IL-DAY25", ([.month], nil, 40, nil)),
+        Case("IL-DAY26", ([.day], nil, nil, 1220)),
     ]
 
     @Test(
-        "catalogue IL-DAY21 to IL-DAY26: the distance between days is in the units that are asked for",
+        "catalogue IL-DAY21, IL-DAY22, IL-DAY23, IL-DAY24, IL-DAY25, IL-DAY26: the distance between days is in the units that are asked for",
         arguments: distances
     )
     func distance(_ entry: Case<Distance>) {

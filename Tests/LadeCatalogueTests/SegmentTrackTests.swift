@@ -17,33 +17,33 @@ struct SegmentTrackTests {
     }
 
     static let cases: [Case<Row>] = [
-        Case("SEG1", Row("A 10 20, B 40 45")),
-        Case("SEG2", Row("A 10 20 L, B 40 45 G")),
-        Case("SEG3", Row("A 10 20, B 15 35", "A 10 15, B 15 35")),
-        Case("SEG4", Row("A 10 20, B 15 35 G", "A 10 15, B 15 35 G")),
-        Case("SEG5", Row("A 10 20 G, B 15 35", "A 10 20 G, B 20 35")),
-        Case("SEG6", Row("A 10 20 L, B 15 35 G", "A 10 15 L, B 15 35 G")),
-        Case("SEG7", Row("A 10 60, B 20 40", "A 10 20, B 20 40, A 40 60")),
-        Case("SEG8", Row("A 10 60, B 20 40 G", "A 10 20, B 20 40 G, A 40 60")),
-        Case("SEG9", Row("A 10 60 G, B 20 40", "A 10 60 G")),
-        Case("SEG10", Row("A 10 60 L, B 20 40 G", "A 10 20 L, B 20 40 G, A 40 60 L")),
-        Case("SEG11", Row("A 10 60, B 10 40", "B 10 40, A 40 60")),
-        Case("SEG12", Row("A 10 60, B 10 40 G", "B 10 40 G, A 40 60")),
-        Case("SEG13", Row("A 10 60 G, B 10 40", "A 10 60 G")),
-        Case("SEG14", Row("A 10 60 L, B 10 40 G", "B 10 40 G, A 40 60 L")),
-        Case("SEG15", Row("A 10 60, B 10 60", "B 10 60")),
-        Case("SEG16", Row("A 10 20, B 20 45")),
-        Case("SEG18", Row("A 10 10, A 60 10 50", "")),
-        Case("SEG19", Row("A 10 40, B 20 50, C 60 90", "A 10 20, B 20 50, C 60 90")),
+        Case("IL-SEG1", Row("A 10 20, B 40 45")),
+        Case("IL-SEG2", Row("A 10 20 L, B 40 45 G")),
+        Case("IL-SEG3", Row("A 10 20, B 15 35", "A 10 15, B 15 35")),
+        Case("IL-SEG4", Row("A 10 20, B 15 35 G", "A 10 15, B 15 35 G")),
+        Case("IL-SEG5", Row("A 10 20 G, B 15 35", "A 10 20 G, B 20 35")),
+        Case("IL-SEG6", Row("A 10 20 L, B 15 35 G", "A 10 15 L, B 15 35 G")),
+        Case("IL-SEG7", Row("A 10 60, B 20 40", "A 10 20, B 20 40, A 40 60")),
+        Case("IL-SEG8", Row("A 10 60, B 20 40 G", "A 10 20, B 20 40 G, A 40 60")),
+        Case("IL-SEG9", Row("A 10 60 G, B 20 40", "A 10 60 G")),
+        Case("IL-SEG10", Row("A 10 60 L, B 20 40 G", "A 10 20 L, B 20 40 G, A 40 60 L")),
+        Case("IL-SEG11", Row("A 10 60, B 10 40", "B 10 40, A 40 60")),
+        Case("IL-SEG12", Row("A 10 60, B 10 40 G", "B 10 40 G, A 40 60")),
+        Case("IL-SEG13", Row("A 10 60 G, B 10 40", "A 10 60 G")),
+        Case("IL-SEG14", Row("A 10 60 L, B 10 40 G", "B 10 40 G, A 40 60 L")),
+        Case("IL-SEG15", Row("A 10 60, B 10 60", "B 10 60")),
+        Case("IL-SEG16", Row("A 10 20, B 20 45")),
+        Case("IL-SEG18", Row("A 10 10, A 60 10 50", "")),
+        Case("IL-SEG19", Row("A 10 40, B 20 50, C 60 90", "A 10 20, B 20 50, C 60 90")),
         Case(
-            "SEG20",
+            "IL-SEG20",
             Row("A 10 40, B 20 70 L, C 30 60 C, D 60 90", "A 10 20, B 20 30 L, C 30 60 C, B 60 70 L, D 70 90")
         ),
         Case(
-            "SEG21",
+            "IL-SEG21",
             Row("A 10 30, B 30 50 L, C 45 70 C, D 65 80", "A 10 30, B 30 45 L, C 45 70 C, D 70 80")
         ),
-        Case("SEG22", Row("A 10 60, B 10.5 30 G", "B 10.5 30 G, A 30 60")),
+        Case("IL-SEG22", Row("A 10 60, B 10.5 30 G", "B 10.5 30 G, A 30 60")),
     ]
 
     static let reasons: [String: String] = ["L": "LEGAL", "G": "GEOBLOCK", "C": "COMMERCIAL"]

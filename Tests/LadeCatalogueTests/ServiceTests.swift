@@ -173,7 +173,7 @@ struct ServiceTests {
 
     // MARK: - Common services
 
-    @Test("catalogue IL-COM1, COM8, COM9: a known URN gives the object, and an unknown one an error")
+    @Test("catalogue IL-COM1, IL-COM8, IL-COM9: a known URN gives the object, and an unknown one an error")
     func knownAndUnknown() async throws {
         let rig = try CatalogueRig()
         rig.transport.on("known") { $0.url.path().hasSuffix(":1") }.respond(
@@ -199,20 +199,20 @@ struct ServiceTests {
         Case("COM2 videos", (false, ["urn:srf:video:1", "urn:srf:video:2"], 2)),
         Case("COM2 kinds", (false, ["urn:srf:video:1", "urn:srf:audio:2"], 2)),
         Case("COM2 units", (false, ["urn:srf:video:1", "urn:rts:video:2"], 2)),
-        Case("COM3", (false, ["urn:srf:video:1", "urn:srf:video:unknown", "urn:srf:video:2"], 2)),
-        Case("COM4", (false, ["urn:srf:video:unknown"], 0)),
+        Case("IL-COM3", (false, ["urn:srf:video:1", "urn:srf:video:unknown", "urn:srf:video:2"], 2)),
+        Case("IL-COM4", (false, ["urn:srf:video:unknown"], 0)),
         Case("COM4 none", (false, [], 0)),
-        Case("COM10", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
+        Case("IL-COM10", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
         Case("COM10 transmissions", (true, ["urn:srf:show:tv:1", "urn:srf:show:radio:2"], 2)),
         Case("COM10 units", (true, ["urn:srf:show:tv:1", "urn:rts:show:tv:2", "urn:rts:show:tv:3"], 3)),
-        Case("COM11", (true, ["urn:srf:show:tv:1", "urn:rts:show:tv:unknown", "malformed"], 1)),
-        Case("COM12", (true, ["urn:srf:show:tv:unknown"], 0)),
+        Case("IL-COM11", (true, ["urn:srf:show:tv:1", "urn:rts:show:tv:unknown", "malformed"], 1)),
+        Case("IL-COM12", (true, ["urn:srf:show:tv:unknown"], 0)),
         Case("COM12 none", (true, [], 0)),
-        Case("BUS14", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
+        Case("IL-BUS14", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
     ]
 
     @Test(
-        "catalogue IL-COM2 to COM4, COM10 to COM12, BUS14: URNs that the service does not know are left out",
+        "catalogue IL-COM2, IL-COM3, IL-COM4, IL-COM10, IL-COM11, IL-COM12, IL-BUS14: URNs that the service does not know are left out",
         arguments: lists
     )
     func urnLists(_ entry: Case<(Bool, [String], Int)>) async throws {
@@ -239,7 +239,7 @@ struct ServiceTests {
     }
 
     @Test(
-        "catalogue IL-COM6, COM7, COM14: lists by URN are lists of medias, empty for an unknown topic",
+        "catalogue IL-COM6, IL-COM7, IL-COM14: lists by URN are lists of medias, empty for an unknown topic",
         arguments: [Samples.mediaList, "{}"]
     )
     func listsByURN(json: String) async throws {
@@ -277,7 +277,7 @@ struct ServiceTests {
     }
 
     @Test(
-        "catalogue IL-COM15, COM16, COM17: the latest medias of some shows, episodes alone or left out",
+        "catalogue IL-COM15, IL-COM16, IL-COM17: the latest medias of some shows, episodes alone or left out",
         arguments: [(MediaFilter.none, nil), (.episodesOnly, "episode"), (.episodesExcluded, "clip,segment")]
             as [(MediaFilter, String?)]
     )
@@ -297,7 +297,7 @@ struct ServiceTests {
         #expect(rig.queries[0]["types"] == types && rig.queries[0]["maxPublishedDate"] == "2023-05-01")
     }
 
-    @Test("catalogue IL-COM18, COM19: variants of a media")
+    @Test("catalogue IL-COM18, IL-COM19: variants of a media")
     func variants() throws {
         let subtitles =
             #""subtitleInformationList": [{"locale": "fr", "source": "HLS", "type": "SDH"}, {"locale": "fr", "source": "EXTERNAL", "type": "SDH"}]"#
@@ -321,10 +321,10 @@ struct ServiceTests {
 
     typealias PageCase = @Sendable (Catalogue, Bool) throws -> Endpoint<EditorialPage>
     static let pages: [Case<(type: EditorialPageType, make: PageCase)>] = [
-        Case("CNT1", (.landing, { try $0.page(.rts, uid: "1", isPublished: $1) })),
+        Case("IL-CNT1", (.landing, { try $0.page(.rts, uid: "1", isPublished: $1) })),
         Case("CNT2 constant", (.landing, { try $0.landingPage(.rts, product: .playVideo, isPublished: $1) })),
         Case("CNT2 name", (.landing, { try $0.landingPage(.rts, product: "PLAY_VIDEO", isPublished: $1) })),
-        Case("CNT4", (.topic, { try $0.topicPage(.rts, topicURN: "urn:rts:topic:tv:1", isPublished: $1) })),
+        Case("IL-CNT4", (.topic, { try $0.topicPage(.rts, topicURN: "urn:rts:topic:tv:1", isPublished: $1) })),
         Case(
             "CNT5 constant",
             (.show, { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: .playVideo, isPublished: $1) })
@@ -333,11 +333,11 @@ struct ServiceTests {
             "CNT5 name",
             (.show, { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: "PLAY_VIDEO", isPublished: $1) })
         ),
-        Case("CNT7", (.micro, { try $0.page(.rts, uid: "micro", isPublished: $1) })),
+        Case("IL-CNT7", (.micro, { try $0.page(.rts, uid: "micro", isPublished: $1) })),
     ]
 
     @Test(
-        "catalogue IL-CNT1, CNT2, CNT4, CNT5, CNT7: editorial pages, published or not",
+        "catalogue IL-CNT1, IL-CNT2, IL-CNT4, IL-CNT5, IL-CNT7: editorial pages, published or not",
         arguments: pages,
         [true, false]
     )
@@ -350,7 +350,7 @@ struct ServiceTests {
         #expect(rig.queries[0]["isPublished"] == (isPublished ? nil : "false"))
     }
 
-    @Test("catalogue IL-CNT3, CNT6: a page of an unknown product is an error")
+    @Test("catalogue IL-CNT3, IL-CNT6: a page of an unknown product is an error")
     func unknownProduct() async throws {
         let rig = try CatalogueRig()
         rig.answer("{}", status: 404)
@@ -363,7 +363,10 @@ struct ServiceTests {
         }
     }
 
-    @Test("catalogue IL-CNT8, CNT9: a section, and its medias, shows, or show with medias", arguments: [true, false])
+    @Test(
+        "catalogue IL-CNT8, IL-CNT9: a section, and its medias, shows, or show with medias",
+        arguments: [true, false]
+    )
     func sections(isPublished: Bool) async throws {
         let rig = try CatalogueRig()
         func answer(_ part: String, _ json: String) {
@@ -397,24 +400,24 @@ struct ServiceTests {
     /// Services by their numbers, and the national units that have them.
     static let units: [Case<(services: [String], units: [BusinessUnit])>] = [
         Case(
-            "BUS1",
+            "IL-BUS1",
             (["1", "2", "3", "5", "9", "10", "12", "13", "15", "16", "17", "18", "19"], [.srf, .rts, .rsi, .rtr])
         ),
-        Case("BUS4", (["6"], [.srf, .rts, .rsi, .rtr])),
-        Case("BUS5", (["7", "8", "40", "43"], [])),
-        Case("BUS6", (["11"], [.srf, .rts, .rsi])),
-        Case("BUS7", (["14", "29"], [.rts])),
+        Case("IL-BUS4", (["6"], [.srf, .rts, .rsi, .rtr])),
+        Case("IL-BUS5", (["7", "8", "40", "43"], [])),
+        Case("IL-BUS6", (["11"], [.srf, .rts, .rsi])),
+        Case("IL-BUS7", (["14", "29"], [.rts])),
         Case(
-            "BUS8",
+            "IL-BUS8",
             (["20", "21", "22", "23", "24", "25", "26", "27", "28", "30", "31", "33", "34"], [.srf, .rts, .rsi, .rtr])
         ),
-        Case("BUS9", (["35"], [.srf, .rts, .rsi, .rtr])),
-        Case("BUS10", (["36"], [.srf, .rts, .rsi, .rtr])),
-        Case("BUS11", (["37"], [.srf, .rts, .rsi, .rtr])),
-        Case("BUS12", (["38", "39"], [.srf, .rts, .rsi, .rtr])),
+        Case("IL-BUS9", (["35"], [.srf, .rts, .rsi, .rtr])),
+        Case("IL-BUS10", (["36"], [.srf, .rts, .rsi, .rtr])),
+        Case("IL-BUS11", (["37"], [.srf, .rts, .rsi, .rtr])),
+        Case("IL-BUS12", (["38", "39"], [.srf, .rts, .rsi, .rtr])),
     ]
 
-    @Test("catalogue IL-BUS1, BUS4 to BUS12: services that the business units have", arguments: units)
+    @Test("catalogue IL-BUS1, IL-BUS4 to IL-BUS12: services that the business units have", arguments: units)
     func businessUnits(_ entry: Case<(services: [String], units: [BusinessUnit])>) throws {
         let catalogue = try catalogue()
         let rows = Self.rows(entry.row.services)
@@ -427,7 +430,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("catalogue IL-BUS2, BUS3: programs of the broadcaster for all, of third parties for two")
+    @Test("catalogue IL-BUS2, IL-BUS3: programs of the broadcaster for all, of third parties for two")
     func programs() throws {
         #expect(CatalogueService.tvPrograms.units == [.srf, .rts, .rsi, .rtr])
         #expect(CatalogueService.tvThirdPartyPrograms.units == [.srf, .rtr])
@@ -466,7 +469,7 @@ struct ServiceTests {
         #expect(request.queryItems["includes"] == "a,b" && request.queryItems["excludes"] == "c,d")
     }
 
-    @Test("catalogue IL-BUS15, BUS16: shows have topics, and topics subtopics")
+    @Test("catalogue IL-BUS15, IL-BUS16: shows have topics, and topics subtopics")
     func topics() throws {
         #expect(try decoded(Listing<Show>.self, Samples.showList).items[0].topics?.isEmpty == false)
         #expect(try decoded(Listing<Topic>.self, Samples.topicList).items.contains { $0.subtopics?.isEmpty == false })
@@ -620,7 +623,7 @@ struct ServiceTests {
         #expect(sd.queryItems.contains { $0 == ("quality", "sd") })
     }
 
-    @Test("catalogue IL-SET3, SET4, SET5: settings are equal when all of them are")
+    @Test("catalogue IL-SET3, IL-SET4, IL-SET5: settings are equal when all of them are")
     func settingsEquality() {
         #expect(MediaSearchSettings() == MediaSearchSettings() && filledSettings() == filledSettings())
         #expect(filledSettings().queryItems.elementsEqual(filledSettings().queryItems, by: ==))

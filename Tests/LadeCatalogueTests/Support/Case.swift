@@ -10,5 +10,5 @@ struct Case<Row: Sendable>: Sendable, CustomTestStringConvertible {
         self.row = row
     }
 
-    var testDescription: String { "catalogue IL-\(number)" }
+    var testDescription: String { "catalogue \(number)" }
 }
