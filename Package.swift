@@ -155,6 +155,24 @@ if hasCurl {
     ]
 }
 
+// Scripts/sanitize builds a part of the package: LADE_ONLY="LadeCurlTests LadeTestingTests" leaves these targets and
+// what they depend on.
+if let only = Context.environment["LADE_ONLY"] {
+    var wanted: Set<String> = []
+    var names = only.split(separator: " ").map(String.init)
+    while let name = names.popLast() {
+        guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+        for dependency in target.dependencies {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): names.append(name)
+            default: break
+            }
+        }
+    }
+    package.products = []
+    package.targets.removeAll { !wanted.contains($0.name) }
+}
+
 for target in package.targets where target.type != .system {
     target.swiftSettings = [
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

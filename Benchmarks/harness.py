@@ -1,6 +1,7 @@
 """What Benchmarks/run and Benchmarks/gate share: the build, the server, the peers and the scenarios."""
 
 import contextlib
+import gzip
 import json
 import os
 import pathlib
@@ -23,9 +24,11 @@ RUN_SECONDS = 180
 
 
 class Scenario:
-    def __init__(self, name, file, concurrency, requests, mode="collect", port="http", explained=""):
+    def __init__(self, name, file, concurrency, requests, mode="collect", port="http", coding=None, explained=""):
         self.name, self.file, self.concurrency, self.requests = name, file, concurrency, requests
         self.mode, self.port, self.tls, self.explained = mode, port, port != "http", explained
+        # The content coding in which the server sends the file; every peer decodes it.
+        self.coding = coding
 
 
 SCENARIOS = {scenario.name: scenario for scenario in [
@@ -34,6 +37,8 @@ SCENARIOS = {scenario.name: scenario for scenario in [
     Scenario("small64", "small.json", 64, 30_000, explained="1 KB, 64 at a time"),
     Scenario("small256", "small.json", 256, 30_000, explained="1 KB, 256 at a time"),
     Scenario("medium64", "medium.json", 64, 8_000, explained="100 KB, 64 at a time"),
+    Scenario("gzip64", "medium.json", 64, 3_000, coding="gzip", explained="100 KB, gzip, 64 at a time"),
+    Scenario("br64", "medium.json", 64, 3_000, coding="br", explained="100 KB, Brotli, 64 at a time"),
     Scenario("stream", "large.bin", 1, 4, mode="count", explained="256 MiB, streamed, one at a time"),
     Scenario("h2small64", "small.json", 64, 30_000, port="h2", explained="1 KB, 64 at a time, HTTP/2 over TLS"),
 ]}
@@ -63,6 +68,8 @@ class Peer:
             if probe.returncode:
                 print(f"{self.name} is left out of {scenario.name}: {probe.stderr.strip()}", file=sys.stderr)
                 return False
+        if scenario.coding and not (server.coded / scenario.coding).exists():
+            return False
         return scenario.name not in self.skip
 
     def requests(self, scenario):
@@ -112,18 +119,29 @@ class Server:
     def __init__(self):
         self.files = json.loads(subprocess.run(
             [ROOT / "Scripts" / "peers", "files"], check=True, capture_output=True, text=True).stdout)
-        self.ports = {}
+        self.ports, self.coded = {}, pathlib.Path()
 
     def url(self, scenario):
         port = self.ports[scenario.port]
         base = f"https://localhost:{port}" if scenario.tls else f"http://127.0.0.1:{port}"
-        return f"{base}/{scenario.file}"
+        return f"{base}/{scenario.coding}/{scenario.file}" if scenario.coding else f"{base}/{scenario.file}"
 
     def body_bytes(self, scenario):
         return (pathlib.Path(self.files["www"]) / scenario.file).stat().st_size
 
-    def environment(self, peer):
-        return dict(os.environ, BENCH_CA=self.files["ca"], **peer.environment)
+    def environment(self, peer, scenario):
+        decoding = {"CLIMIT_DECODE": "1"} if scenario.coding else {}
+        return dict(os.environ, BENCH_CA=self.files["ca"], **decoding, **peer.environment)
+
+    def make_coded(self, folder):
+        """Coded copies of medium.json; that in Brotli was made by Scripts/peers, where its encoder was installed."""
+        www, self.coded = pathlib.Path(self.files["www"]), folder
+        (folder / "gzip").mkdir(parents=True)
+        (folder / "gzip" / "medium.json").write_bytes(gzip.compress((www / "medium.json").read_bytes(), mtime=0))
+        if (www / "br" / "medium.json").exists():
+            shutil.copytree(www / "br", folder / "br")
+        else:
+            print("no Brotli encoder: Scripts/bootstrap test installs it; br64 is left out", file=sys.stderr)
 
     def configure(self, prefix):
         program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
@@ -131,7 +149,7 @@ class Server:
             sys.exit("nginx is missing: Scripts/bootstrap bench installs it")
         self.ports = free_ports("http", "tls", "h2")
         values = dict(
-            self.files, **self.ports, prefix=prefix,
+            self.files, **self.ports, prefix=prefix, coded=self.coded,
             affinity=f"worker_cpu_affinity {1 << SERVER_CORE:b};" if pinned() else "",
             # Started by root, nginx would drop to a user who may not read the checkout.
             user=f"user {pwd.getpwuid(0).pw_name};" if os.geteuid() == 0 else "",
@@ -145,6 +163,7 @@ class Server:
     def running(self):
         with tempfile.TemporaryDirectory(prefix="lade-bench-") as folder:
             prefix = pathlib.Path(folder)
+            self.make_coded(prefix / "coded")
             log = (prefix / "log").open("w+")
             process = subprocess.Popen(
                 self.configure(prefix), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
@@ -197,7 +216,7 @@ def run_peer(server, peer, scenario, unpinned=False):
     command = ([] if unpinned else pin()) + peer.words(server, requests, scenario)
     try:
         done = subprocess.run(
-            command, env=server.environment(peer), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            command, env=server.environment(peer, scenario), stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=RUN_SECONDS)
         lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
         if not lines:

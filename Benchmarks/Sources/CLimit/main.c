@@ -7,7 +7,7 @@
 // The environment, for all peers: BENCH_CA names the certificate authority's file for https; BENCH_WARM_UP is the number
 // of requests before the measured ones. For this one: CLIMIT_PARSED=1 hands libcurl a URL that was parsed once, which a
 // client that asks for a different URL each time cannot do; CLIMIT_BARE=1 leaves out Accept-Encoding, which the other
-// peers send, so that all peers send the same bytes; CLIMIT_BUFFER sets libcurl's read buffer; CLIMIT_EAGER=1 lets
+// peers send, so that all peers send the same bytes; CLIMIT_DECODE=1 lets libcurl decode; CLIMIT_BUFFER sets libcurl's read buffer; CLIMIT_EAGER=1 lets
 // the epoll registrations follow each of libcurl's wishes at once.
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -169,6 +169,9 @@ static CURL *make_easy(struct operation *operation, const char *url) {
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     // Not CURLOPT_ACCEPT_ENCODING, with which libcurl puts the field together anew for each request.
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fields());
+    if (getenv("CLIMIT_DECODE")) {
+        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    }
     // Without this libcurl asks the environment for proxies at each request.
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
