@@ -8,7 +8,7 @@ help:
 	@echo 'make demo       the lade command against servers on this machine'
 	@echo 'make test       all tests, with real peers on loopback      FILTER=regex'
 	@echo 'make lint       the format of the sources                   (make format corrects it)'
-	@echo 'make docs       the documentation, into .build/docs'
+	@echo 'make docs       the documentation, one site in .build/docs'
 	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
 	@echo 'make sanitize   the tests of transports and policies under the Thread and Address Sanitizers'
