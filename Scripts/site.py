@@ -88,7 +88,8 @@ def prepare_guide(names):
     catalogue = work / "Guide" / "Guide.docc"
     catalogue.mkdir(parents=True)
     pages = sorted((root / "Documentation").rglob("*.md"))
-    titles = {page.resolve(): "Guide" if page == root / "Documentation/README.md" else page.stem for page in pages}
+    titles = {page.resolve(): page.parent.name if page.stem == "README" else page.stem for page in pages}
+    titles[(root / "Documentation/README.md").resolve()] = "Guide"
     if len(set(titles.values())) != len(pages):
         sys.exit("error: two pages in Documentation/ have the same file name")
     for page in pages:
