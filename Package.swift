@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "LadeFoundation", targets: ["LadeFoundation"]),
         .library(name: "LadeContent", targets: ["LadeContent"]),
         .library(name: "LadeCatalogue", targets: ["LadeCatalogue"]),
+        .library(name: "LadeHarvest", targets: ["LadeHarvest"]),
         .library(name: "LadeImages", targets: ["LadeImages"]),
         .library(name: "LadeTesting", targets: ["LadeTesting"]),
         .library(name: "LadeCatalogueServer", targets: ["LadeCatalogueServer"]),
@@ -75,7 +76,9 @@ let package = Package(
         // Floor 4.
         .target(name: "LadeContent", dependencies: ["Lade", "LadeCore"]),
         .target(name: "LadeCatalogue", dependencies: ["Lade", "LadeCore", "LadeJSON"]),
-        // A product of its own: nobody else links the codecs.
+        // Whole paged lists into files. Apps that show lists do without it.
+        .target(name: "LadeHarvest", dependencies: ["Lade"]),
+        // A product of its own: only programs that decode images link the codecs.
         .target(
             name: "LadeImages",
             dependencies: ["Lade", .target(name: "CImageCodecs", condition: .when(platforms: [.linux]))]
@@ -87,7 +90,7 @@ let package = Package(
         // Top.
         .executableTarget(
             name: "LadeCommand",
-            dependencies: ["Lade", "LadeCatalogueServer", "LadeTesting"] + curl
+            dependencies: ["Lade", "LadeCatalogueServer", "LadeHarvest", "LadeTesting"] + curl
         ),
         .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
@@ -103,8 +106,14 @@ let package = Package(
             dependencies: ["LadePolicies", "LadeTesting"] + curl
         ),
         // Harvests in a process that a test can kill.
-        .executableTarget(name: "HarvestProbe", dependencies: ["Lade"], path: "Tests/HarvestProbe"),
-        .testTarget(name: "LadeTests", dependencies: ["HarvestProbe", "Lade", "LadeTesting"]),
+        .executableTarget(name: "HarvestProbe", dependencies: ["LadeHarvest"], path: "Tests/HarvestProbe"),
+        // Doubles that several test targets use.
+        .target(name: "SharedDoubles", dependencies: ["Lade", "LadeTesting"], path: "Tests/SharedDoubles"),
+        .testTarget(name: "LadeTests", dependencies: ["Lade", "LadeTesting", "SharedDoubles"]),
+        .testTarget(
+            name: "LadeHarvestTests",
+            dependencies: ["HarvestProbe", "LadeHarvest", "LadeTesting", "SharedDoubles"]
+        ),
         .target(
             name: "CImageSamples",
             dependencies: [
@@ -120,7 +129,7 @@ let package = Package(
         .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCatalogue", "LadeContent", "LadeTesting"]),
         .testTarget(
             name: "LadeCommandTests",
-            dependencies: ["LadeCatalogueServer", "LadeCommand", "LadeTesting"],
+            dependencies: ["LadeCatalogueServer", "LadeCommand", "LadeHarvest", "LadeTesting"],
             exclude: ["Help/Golden"]
         ),
     ],
@@ -151,7 +160,10 @@ if hasCurl {
             dependencies: ["CCurl", "CHangingResolver", "CZlib", "LadeCurl", "LadeTesting"]
         ),
         // The policies on libcurl, and harvests, against real servers.
-        .testTarget(name: "LadePeerTests", dependencies: ["Lade", "LadeCurl", "LadePolicies", "LadeTesting"]),
+        .testTarget(
+            name: "LadePeerTests",
+            dependencies: ["Lade", "LadeCurl", "LadeHarvest", "LadePolicies", "LadeTesting"]
+        ),
     ]
 }
 

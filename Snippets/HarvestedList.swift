@@ -1,7 +1,7 @@
 // A whole paged list to a file, one item a line, from the local catalogue that comes with the package.
 import Foundation
-import Lade
 import LadeCatalogueServer
+import LadeHarvest
 import LadeTesting
 
 var options = LocalCatalogue.Options()

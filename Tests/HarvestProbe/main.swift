@@ -1,4 +1,4 @@
-import Lade
+import LadeHarvest
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,5 @@
 import Foundation
-import Lade
+import LadeHarvest
 import LadeTesting
 import Testing
 

@@ -133,7 +133,7 @@ extension ErrorContext {
     static let bodyLimit = 64 << 10
 
     /// The context of an error after an answer: its request, status, headers and the beginning of its body.
-    init(_ response: Response) {
+    package init(_ response: Response) {
         self.init(response.request)
         status = response.status
         headers = response.headers

@@ -1,16 +1,22 @@
 import LadeCore
 
 /// A page that was loaded, with its content.
-struct PagePiece<Content: Sendable>: Sendable {
-    var content: Content
+package struct PagePiece<Content: Sendable>: Sendable {
+    package var content: Content
     /// What the answer says about other pages; nil when nothing can follow the page, because it has no value.
-    var facts: PageWalk.Facts?
-    var byteCount: Int
+    package var facts: PageWalk.Facts?
+    package var byteCount: Int
+
+    package init(content: Content, facts: PageWalk.Facts? = nil, byteCount: Int) {
+        self.content = content
+        self.facts = facts
+        self.byteCount = byteCount
+    }
 }
 
 /// What a feed needs: a first page, how a page is loaded, and how its successor is found.
-struct PageSource<Content: Sendable>: Sendable {
-    typealias Piece = PagePiece<Content>
+package struct PageSource<Content: Sendable>: Sendable {
+    package typealias Piece = PagePiece<Content>
 
     var walk: PageWalk
     var start: Page
@@ -19,16 +25,26 @@ struct PageSource<Content: Sendable>: Sendable {
     /// The page after a page, if the walk does not determine it.
     var next: (@Sendable (Page, Piece) throws(PageFailure.Cause) -> Page?)?
     /// How many pages are loaded ahead, at most ``PageSource/prefetchLimit``.
-    var prefetch = 0
-    var pageLimit: Int?
-    var meter: PageMeter?
+    package var prefetch = 0
+    package var pageLimit: Int?
+    package var meter: PageMeter?
     /// Pages before the start; returning to one of them is a loop.
-    var visited: Set<UInt64> = []
+    package var visited: Set<UInt64> = []
     /// Why the start cannot be loaded; nil when it can.
     var startFault: PageFailure.Cause?
 
     /// The most pages that are loaded ahead, for any setting: 64.
     static var prefetchLimit: Int { 64 }
+
+    package init(
+        walk: PageWalk,
+        start: Page,
+        load: @concurrent @escaping @Sendable (Page) async throws(LoadingError) -> Piece
+    ) {
+        self.walk = walk
+        self.start = start
+        self.load = load
+    }
 }
 
 /// Delivers pages in order, and loads a limited number ahead of the consumer.
@@ -38,20 +54,20 @@ struct PageSource<Content: Sendable>: Sendable {
 /// are addressable, pages beyond the known ones are loaded speculatively, on the assumption that they are as long as
 /// the last known page. When the predecessor is loaded, it confirms the assumption, or the page and all after it are
 /// dropped.
-final class PageFeed<Content: Sendable>: Sendable {
-    typealias Piece = PagePiece<Content>
+package final class PageFeed<Content: Sendable>: Sendable {
+    package typealias Piece = PagePiece<Content>
 
     /// A page in order, and its successor.
-    struct Delivery: Sendable {
-        var page: Page
-        var next: Page?
+    package struct Delivery: Sendable {
+        package var page: Page
+        package var next: Page?
         /// Why the page after it cannot be followed.
-        var nextFailure: PageFailure?
+        package var nextFailure: PageFailure?
         /// Whether the list ends here; a page without a next one may also be one whose next cannot be followed.
-        var isLast: Bool
+        package var isLast: Bool
         /// The number of items on all pages, according to the answer.
-        var total: Int?
-        var piece: Piece
+        package var total: Int?
+        package var piece: Piece
     }
 
     private enum Outcome {
@@ -139,7 +155,7 @@ final class PageFeed<Content: Sendable>: Sendable {
     private let isParallel: Bool
     private let state: Locked<State>
 
-    init(_ source: PageSource<Content>) {
+    package init(_ source: PageSource<Content>) {
         self.source = source
         prefetch = min(max(source.prefetch, 0), PageSource<Content>.prefetchLimit)
         isParallel = source.next == nil && source.walk.isAddressable && prefetch > 0
@@ -160,7 +176,7 @@ final class PageFeed<Content: Sendable>: Sendable {
     /// The next page in order; nil after the last, and after a failure.
     ///
     /// - Throws: The error that kept the page from being loaded. Cancelling the task cancels everything in flight.
-    func next() async throws(PageFailure) -> Delivery? {
+    package func next() async throws(PageFailure) -> Delivery? {
         let position = state.withLock { state in
             state.demanded += 1
             return state.delivered
@@ -175,7 +191,7 @@ final class PageFeed<Content: Sendable>: Sendable {
     }
 
     /// Cancels everything in flight.
-    func cancel() {
+    package func cancel() {
         let (tasks, waiter) = state.withLock { state in
             state.isCancelled = true
             return (state.slots.values.compactMap(\.task), state.takeWaiter())

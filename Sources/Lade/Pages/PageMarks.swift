@@ -3,24 +3,27 @@
 #else
     import Foundation
 #endif
-import LadeCore
+package import LadeCore
 
 /// Marks of the pages of a list that were passed, few enough to be stored beside the output of a harvest.
 ///
 /// Up to ``limit`` pages, each page has a mark; then every second, every fourth and so on. In a list of 10,000 pages
 /// every 32nd has one. So a loop that was entered before an interruption is detected after it, in a long list some
 /// pages late.
-struct PageMarks: Equatable, Sendable {
+package struct PageMarks: Equatable, Sendable {
     /// The maximum number of marks.
-    static let limit = 512
+    package static let limit = 512
 
     /// Every page whose position is a multiple of this has a mark.
-    private(set) var stride = 1
+    package private(set) var stride = 1
     /// The marks, in the order of the pages.
-    private(set) var keys: [UInt64] = []
+    package private(set) var keys: [UInt64] = []
+
+    /// Makes marks of no page.
+    package init() {}
 
     /// Marks a page by its position in the list, from 0; positions come in order.
-    mutating func add(_ key: UInt64, at position: Int) {
+    package mutating func add(_ key: UInt64, at position: Int) {
         guard position.isMultiple(of: stride) else { return }
         if keys.count == Self.limit {
             stride *= 2
@@ -31,7 +34,7 @@ struct PageMarks: Equatable, Sendable {
     }
 
     /// A key that identifies a page in this run and in later ones: from method, address and body of its request.
-    static func key(of request: Request) -> UInt64 {
+    package static func key(of request: Request) -> UInt64 {
         var crc = CRC64()
         func add(_ text: String) {
             var text = text + "\n"
@@ -51,7 +54,7 @@ extension PageMarks: Codable {
         case keys
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         stride = try container.decode(Int.self, forKey: .stride)
         let digits = try container.decode(String.self, forKey: .keys).utf8
@@ -67,7 +70,7 @@ extension PageMarks: Codable {
         }
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(stride, forKey: .stride)
         let digits = keys.map { key in

@@ -70,7 +70,8 @@ public final class PageMeter: EventSink {
         }
     }
 
-    func begin(with progress: PageProgress) {
+    /// Sets the progress of earlier runs.
+    package func begin(with progress: PageProgress) {
         change { $0.progress = progress }
     }
 

@@ -1,33 +1,39 @@
-import LadeCore
+package import LadeCore
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// Decides which request loads the next page, without network or state of the iteration.
-struct PageWalk: Sendable {
+package struct PageWalk: Sendable {
     /// The facts of an answer that the walk may need.
-    struct Facts: Sendable {
-        var response: Response
+    package struct Facts: Sendable {
+        package var response: Response
         /// The scalars at ``PageWalk/pointers``.
-        var scalars: [JSONScalar?] = []
+        package var scalars: [JSONScalar?]
         /// The number of items on the page; nil when unknown.
-        var itemCount: Int?
+        package var itemCount: Int?
+
+        package init(response: Response, scalars: [JSONScalar?] = [], itemCount: Int? = nil) {
+            self.response = response
+            self.scalars = scalars
+            self.itemCount = itemCount
+        }
     }
 
     /// The first page's request, without a size.
     let original: Request
     /// The first page, with its size.
-    let first: Page
+    package let first: Page
     let rules: [PageRule]
     let total: PageTotal?
     let otherOrigins: OtherOrigins
     /// The locations to look up in each body: one for each rule with a pointer, then the total.
-    let pointers: [JSONPointer]
+    package let pointers: [JSONPointer]
 
-    init(
+    package init(
         original: Request,
         size: Int,
         sizer: Sizer?,
@@ -51,7 +57,7 @@ struct PageWalk: Sendable {
     }
 
     /// Whether any page can be requested without the one before.
-    var isAddressable: Bool { rules.count == 1 && rules[0].isAddressable }
+    package var isAddressable: Bool { rules.count == 1 && rules[0].isAddressable }
 
     /// The number of items on all pages, according to an answer; nil unless it is a number from 0.
     func total(_ facts: Facts) -> Int? {
@@ -162,7 +168,7 @@ struct PageWalk: Sendable {
     }
 
     /// The first page's request for another address, which the server named in its answer to `request`.
-    func moved(to url: URL, from request: Request? = nil) throws(PageFailure.Cause) -> Request {
+    package func moved(to url: URL, from request: Request? = nil) throws(PageFailure.Cause) -> Request {
         var next = first.request
         next.url = url
         if let request { next.keepSecrets(of: request) }

@@ -5,6 +5,7 @@
 #endif
 import Lade
 import LadeCatalogueServer
+import LadeHarvest
 import LadeTesting
 
 /// Harvests the local catalogue under injected faults and compares the result with the catalogue.

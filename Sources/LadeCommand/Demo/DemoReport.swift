@@ -1,4 +1,5 @@
 import Lade
+import LadeHarvest
 
 /// The report at the end of a demonstration.
 struct DemoReport: Sendable {

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import Lade
+import LadeHarvest
 
 /// One run of `lade pages`: the harvest, its progress, and its result for the user.
 struct PagesRun: Sendable {

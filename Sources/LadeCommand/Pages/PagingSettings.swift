@@ -1,4 +1,5 @@
 import Lade
+import LadeHarvest
 
 /// How a list is paged, and where it is written.
 struct PagingSettings: Sendable {

@@ -2,6 +2,7 @@ import Testing
 
 @testable import Lade
 @testable import LadeCommand
+@testable import LadeHarvest
 
 @Suite(.timeLimit(.minutes(1)))
 struct DemoTallyTests {

@@ -7,6 +7,7 @@ import Dispatch
 import Lade
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Client", .timeLimit(.minutes(1)))

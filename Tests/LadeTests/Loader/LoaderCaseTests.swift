@@ -6,6 +6,7 @@
 import Dispatch
 import Lade
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @Suite("Loader", .timeLimit(.minutes(1)))

@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade
@@ -53,21 +54,6 @@ struct OtherOriginTests {
         #expect(sent[0].headers["Authorization"] == "me x=saml-canary")
         #expect(sent[0].headers["X-Custom"] == "closure-canary" && sent[0].headers["X-Mine"] == "custom-canary")
         #expect(sent[1].headers["Accept"] == "application/json" && sent[1].headers["X-Stamp"] == "1")
-        #expect(!sent[1].headers.contains { $0.value.contains("canary") })
-    }
-
-    @Test("finding FP-2 a harvest sends no credentials to another origin either")
-    func harvests() async throws {
-        let source = Self.source()
-        let folder = try HarvestSample.Folder()
-        var harvest = try HarvestSample.harvest()
-        harvest.request.headers.set("X-Mine", "custom-canary")
-
-        _ = try await harvest.run(with: Self.loader(source), to: .file(folder.file("out")))
-
-        let sent = source.transport.requests
-        #expect(sent.count == 2)
-        #expect(sent[0].headers["Authorization"] == "Bearer oauth-canary")
         #expect(!sent[1].headers.contains { $0.value.contains("canary") })
     }
 

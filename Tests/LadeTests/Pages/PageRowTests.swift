@@ -2,6 +2,7 @@ import Foundation
 import LadeCore
 import LadePolicies
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import Lade

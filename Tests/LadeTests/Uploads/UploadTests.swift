@@ -109,14 +109,6 @@ struct UploadTests {
         #expect(download.fileURL.path(percentEncoded: false) == target.path(percentEncoded: false))
         #expect(journal.all.last?.completed == 5)
 
-        guard case .file(let path, let journal) = try Harvest.Destination.file(source, journal: target) else {
-            Issue.record("It is no file")
-            return
-        }
-        #expect(path == source.path(percentEncoded: false))
-        #expect(journal == target.path(percentEncoded: false))
-
-        #expect(throws: LoadingError.self) { try Harvest.Destination.file(remote) }
         #expect(throws: LoadingError.self) { try RequestBody.file(remote) }
         #expect(throws: LoadingError.self) { try form.addFile("a", remote) }
         await #expect(throws: LoadingError.self) { try await rig.loader.download(rig.request(), into: remote) }

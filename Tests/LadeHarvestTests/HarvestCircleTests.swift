@@ -1,8 +1,9 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
-@testable import Lade
+@testable import LadeHarvest
 
 @Suite("Harvests of lists that lead in a circle", .timeLimit(.minutes(5)))
 struct HarvestCircleTests {

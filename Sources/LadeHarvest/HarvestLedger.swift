@@ -10,7 +10,7 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
-import LadeCore
+import Lade
 
 /// The output of one run with its record: what was written, and what of that is safe on the disk.
 final class HarvestLedger {

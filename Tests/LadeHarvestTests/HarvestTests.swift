@@ -1,8 +1,9 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
-@testable import Lade
+@testable import LadeHarvest
 
 @Suite("Harvests", .timeLimit(.minutes(5)))
 struct HarvestTests {
@@ -39,6 +40,25 @@ struct HarvestTests {
             try await harvest.run(with: HarvestSample.source().loader, to: destination)
         }
         #expect(error?.description.contains("not a list") == true)
+    }
+
+    @Test("takes files as URLs, and refuses a URL that names no file")
+    func fileURLs() throws {
+        let output = try #require(URL(string: "file:///tmp/items%20%C3%A4%25.ndjson"))
+        let journal = try #require(URL(string: "file:///tmp/items.journal"))
+        let remote = try #require(URL(string: "https://a.test/file"))
+
+        guard
+            case .file("/tmp/items ä%.ndjson", "/tmp/items.journal") = try Harvest.Destination.file(
+                output,
+                journal: journal
+            )
+        else {
+            Issue.record("The paths differ")
+            return
+        }
+        #expect(throws: LoadingError.self) { try Harvest.Destination.file(remote) }
+        #expect(throws: LoadingError.self) { try Harvest.Destination.file(output, journal: remote) }
     }
 
     @Test("pages PA-21 keeps a journal that says what the output holds for certain, and no more")

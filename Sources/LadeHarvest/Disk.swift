@@ -10,7 +10,7 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
-import LadeCore
+import Lade
 
 /// A file that is written by one harvest.
 ///
@@ -181,31 +181,6 @@ final class Disk {
         case EPIPE: .outputClosed
         default: .file(FileFault(path: path, operation: operation, reason: String(cString: strerror(code))))
         }
-    }
-}
-
-/// Identifies a file independently of its name.
-struct FileIdentity: Equatable {
-    private let device: UInt64
-    private let number: UInt64
-
-    /// The identity of an open file; nil when it cannot be determined.
-    init?(_ descriptor: Int32) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    /// The identity of the file at a path; nil if there is none.
-    init?(path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    private init(_ status: stat) {
-        device = UInt64(truncatingIfNeeded: status.st_dev)
-        number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 }
 

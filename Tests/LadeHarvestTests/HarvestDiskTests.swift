@@ -1,8 +1,9 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
-@testable import Lade
+@testable import LadeHarvest
 
 #if canImport(Glibc)
     import Glibc

@@ -2,7 +2,7 @@ import Foundation
 import LadeTesting
 import Testing
 
-@testable import Lade
+@testable import LadeHarvest
 
 /// Harvests in a separate process that is killed, runs out of disk space, or has a failing server.
 @Suite("Harvests that are killed", .timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import Lade
 
 /// How far a harvest has progressed: what its output certainly contains, and where to continue.
 struct HarvestJournal: Codable, Equatable, Sendable {

@@ -1,29 +1,28 @@
 import Foundation
-import LadeTesting
-
-@testable import Lade
+package import Lade
+package import LadeTesting
 
 /// A paged list of integers behind a scripted transport.
-struct PagedSource {
-    let transport = ScriptedTransport()
-    let time = VirtualTime()
+package struct PagedSource {
+    package let transport = ScriptedTransport()
+    package let time = VirtualTime()
 
     /// The parameters of an answer to a page's request.
-    struct Asked {
-        let request: Request
-        let query: [String: String]
+    package struct Asked {
+        package let request: Request
+        package let query: [String: String]
 
-        init(_ request: Request) {
+        package init(_ request: Request) {
             self.request = request
             let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
             query = Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
         }
 
-        subscript(name: String) -> Int? { query[name].flatMap { Int($0) } }
+        package subscript(name: String) -> Int? { query[name].flatMap { Int($0) } }
     }
 
     /// Answers every request with the result of a closure, after a wait if one is given.
-    init(after delay: Duration? = nil, _ answer: @escaping @Sendable (Asked) throws -> ScriptedAnswer) {
+    package init(after delay: Duration? = nil, _ answer: @escaping @Sendable (Asked) throws -> ScriptedAnswer) {
         transport.onAnyRequest().respond(
             .computed { (request, _) async throws(LoadingError) in
                 let made: ScriptedAnswer
@@ -33,7 +32,7 @@ struct PagedSource {
         )
     }
 
-    var loader: Loader {
+    package var loader: Loader {
         var settings = Service.Settings()
         settings.time = time
         // Time does not advance here, and retries have separate tests.
@@ -42,7 +41,7 @@ struct PagedSource {
     }
 
     /// `{"items": [first, …], "next": …}`.
-    static func body(_ items: some Sequence<Int>, next: String? = nil, total: Int? = nil) -> String {
+    package static func body(_ items: some Sequence<Int>, next: String? = nil, total: Int? = nil) -> String {
         var members = ["\"items\": [\(items.map(String.init).joined(separator: ", "))]"]
         if let next { members.append("\"next\": \"\(next)\"") }
         if let total { members.append("\"total\": \(total)") }
@@ -50,7 +49,7 @@ struct PagedSource {
     }
 
     /// Pages of `size` numbers below `count` that are linked from body to body.
-    static func linked(count: Int, size: Int, after delay: Duration? = nil) -> PagedSource {
+    package static func linked(count: Int, size: Int, after delay: Duration? = nil) -> PagedSource {
         PagedSource(after: delay) { asked in
             let first = asked["from"] ?? 0
             let end = min(first + size, count)
@@ -59,14 +58,14 @@ struct PagedSource {
     }
 }
 
-struct Numbers: Codable, Sendable, Equatable {
-    var items: [Int]
-    var next: String?
-    var total: Int?
+package struct Numbers: Codable, Sendable, Equatable {
+    package var items: [Int]
+    package var next: String?
+    package var total: Int?
 }
 
 extension PagedEndpoint<Numbers> {
-    static func numbers(
+    package static func numbers(
         _ paginator: Paginator<Numbers> = .rule(.body(["next"])),
         at address: String = "https://api.example.com/list",
         sizer: Sizer? = .query("size")
@@ -82,7 +81,7 @@ extension PagedEndpoint<Numbers> {
 
 extension PageSequence where Value == Numbers {
     /// All items of all pages.
-    func collected() async throws(PageFailure) -> [Int] {
+    package func collected() async throws(PageFailure) -> [Int] {
         var all: [Int] = []
         for try await page in self { all += page.value.items }
         return all

@@ -1,7 +1,8 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 
-@testable import Lade
+@testable import LadeHarvest
 
 /// A list to harvest, the harvest, and its expected output.
 enum HarvestSample {

@@ -1,4 +1,4 @@
-public import LadeCore
+public import Lade
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -75,7 +75,7 @@ public struct Harvest: Sendable {
     public var duplicates = Duplicates.kept
     /// How many pages are loaded ahead; none by default, 64 at most.
     ///
-    /// See ``Loader/pages(of:size:prefetch:pageLimit:from:meter:)``.
+    /// See `Loader.pages(of:size:prefetch:pageLimit:from:meter:)` of `Lade`.
     public var prefetch = 0
     /// The maximum number of pages, those of earlier runs included; nil for all.
     public var pageLimit: Int?

@@ -1,4 +1,4 @@
-public import LadeCore
+public import Lade
 
 /// Why a harvest ended early.
 ///
@@ -65,24 +65,6 @@ extension HarvestError: CustomStringConvertible {
         case .outputClosed: "The reader of the output has closed it."
         case .file(let fault):
             "\(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)."
-        }
-    }
-}
-
-/// The value at the location of the list is not a list.
-public struct MissingListFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The location of the list.
-    public let pointer: JSONPointer
-    /// What the location contains.
-    public let found: JSONSplitter.ListState
-
-    /// One plain clause.
-    public var description: String {
-        let place = pointer.tokens.isEmpty ? "The document" : "The value at \(pointer)"
-        return switch found {
-        case .missing: pointer.tokens.isEmpty ? "The document is not a list" : "There is nothing at \(pointer)"
-        case .null: "\(place) is null, not a list"
-        case .array, .other: "\(place) is not a list"
         }
     }
 }

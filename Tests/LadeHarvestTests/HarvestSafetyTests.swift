@@ -1,8 +1,9 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
-@testable import Lade
+@testable import LadeHarvest
 
 @Suite("Harvests that lose nothing", .timeLimit(.minutes(5)))
 struct HarvestSafetyTests {
@@ -45,6 +46,30 @@ struct HarvestSafetyTests {
         #expect(source.transport.requests.count == requests)
     }
 
+    @Test("finding FP-2 a harvest sends no credentials to another origin either")
+    func otherOrigin() async throws {
+        let source = PagedSource { asked in
+            let isFirst = asked.request.url.host() == "api.example.com"
+            return .json(PagedSource.body([1], next: isFirst ? "https://evil.example/list" : nil))
+        }
+        var settings = Service.Settings()
+        settings.time = source.time
+        settings.retries.limit = 0
+        settings.decorators = [OAuthDecorator(authenticationProvider: "IdP", accessToken: "oauth-canary")]
+        let loader = Service(settings, transport: source.transport).anonymous.makeLoader()
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.request.headers.set("X-Mine", "custom-canary")
+
+        _ = try await harvest.run(with: loader, to: .file(folder.file("out")))
+
+        let sent = source.transport.requests
+        #expect(sent.count == 2)
+        #expect(sent[0].headers["Authorization"] == "Bearer oauth-canary")
+        #expect(sent[0].headers["X-Mine"] == "custom-canary")
+        #expect(!sent[1].headers.contains { $0.value.contains("canary") })
+    }
+
     @Test("finding FL-3 leaves the main actor free while pages are split and written", arguments: [0, 2])
     @MainActor
     func mainActor(prefetch: Int) async throws {
@@ -59,24 +84,5 @@ struct HarvestSafetyTests {
 
         #expect(summary.pages == 5)
         #expect(turns.taken == 5 && turns.missed == 0)
-    }
-}
-
-/// Counts how often the main actor runs while other work blocks its own thread.
-final class MainTurns: Sendable {
-    private let state = Locked((taken: 0, missed: 0))
-
-    var taken: Int { state.withLock(\.taken) }
-    var missed: Int { state.withLock(\.missed) }
-
-    /// Blocks the calling thread until the main actor has run other work; on the main actor itself that is impossible.
-    func takeOne() {
-        guard !isOnMainQueue() else { return state.withLock { $0.missed += 1 } }
-        let isOver = DispatchSemaphore(value: 0)
-        Task { @MainActor [state] in
-            state.withLock { $0.taken += 1 }
-            isOver.signal()
-        }
-        isOver.wait()
     }
 }

@@ -1,0 +1,2 @@
+// A harvest needs the loader and the paging rules of Lade.
+@_exported public import Lade
