@@ -9,8 +9,8 @@ for each `token` of the query, so that tests that run side by side do not see on
 /surplus?form=F&place=P          an answer, and after it another one, `evil`, that nobody asked for. Forms: head, 204, 304,
                                  empty, length, chunked. Places: record (in the answer's own bytes and TLS record), flight
                                  (in a TLS record of its own, sent together), later (when /push asks for it)
-/push                            sends what the token's /surplus?place=later left unsent; answers when its client's system
-                                 has received it
+/push                            sends what the token's /surplus?place=later left unsent; answers with the number of these
+                                 connections that their clients have closed then, or within ten seconds
 /unfinished?form=F&end=E         `1234` and the end of the connection. Forms: close (no length), length (of ten),
                                  chunked. Ends: fin (TLS without close_notify), notify (with it), reset
 /late-upload                     answers 200 before the request's body has been read, reads no more of it, and closes
@@ -33,6 +33,7 @@ from urllib.parse import parse_qsl, urlsplit
 # Linux: the sent bytes that the other side has not acknowledged.
 SIOCOUTQ = 0x5411
 IDLE_SECONDS = 600
+CLOSE_SECONDS = 10
 EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-Evil: yes\r\n\r\nevil"
 
 
@@ -45,6 +46,7 @@ class Wire:
 
     def __init__(self, connection, context):
         self.connection = connection
+        self.ended = threading.Event()
         self.secure = None
         if context:
             self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -122,14 +124,20 @@ class Server:
                 with self.lock:
                     self.connections += 1
                     wire.number = self.connections
-                data = b""
-                while True:
-                    while b"\r\n\r\n" not in data:
-                        data += wire.read()
-                    head, _, data = data.partition(b"\r\n\r\n")
-                    data = self.answer(wire, head.decode("latin-1"), data)
+                try:
+                    self.serve(wire)
+                finally:
+                    wire.ended.set()
             except (OSError, Closed, ssl.SSLError):
                 pass
+
+    def serve(self, wire):
+        data = b""
+        while True:
+            while b"\r\n\r\n" not in data:
+                data += wire.read()
+            head, _, data = data.partition(b"\r\n\r\n")
+            data = self.answer(wire, head.decode("latin-1"), data)
 
     def answer(self, wire, head, data):
         """Answers a request; returns what came after it."""
@@ -191,10 +199,10 @@ class Server:
             try:
                 other.send(EVIL)
                 other.settle()
-            except OSError:
+            except (OSError, ValueError):
                 # The client has closed it: no more bytes can arrive.
                 pass
-        wire.send(self.whole(wire, b"%d" % len(wires)))
+        wire.send(self.whole(wire, b"%d" % sum(other.ended.wait(CLOSE_SECONDS) for other in wires)))
 
     def serve_unfinished(self, wire, method, token, query):
         framing, body = {

@@ -3,7 +3,8 @@ import LadeCore
 
 // Bytes that arrive on an HTTP/1 connection while no request is in flight belong to no request. libcurl 7.88 would read
 // them as the beginning of the next answer, even when that is for another account. A connection with pending input
-// before a request is sent is therefore not used for a request.
+// before a request is sent is therefore not used for a request. The poller shuts down an idle socket on which input
+// arrives; the check below finds what arrives with the end of an answer, and in OpenSSL's buffers.
 extension CurlLoop {
     /// Whether a request may be sent on the connection that libcurl has chosen for it.
     ///
@@ -16,6 +17,8 @@ extension CurlLoop {
         transfer.isHTTP2 =
             transfer.isSecure ? session?.isHTTP2 == true : transfer.request.version == .http2PriorKnowledge
         transfer.sentOn = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
+        // libcurl does not report a socket for a stream that joins others whose events are requested already.
+        if let socket = transfer.sentOn { noteUse(of: socket, by: transfer) }
         // HTTP/2 frames may arrive at any time; each names its stream.
         guard !transfer.isHTTP2 else {
             handle.watchForGoAwayOnceSent()

@@ -16,8 +16,8 @@
     ///
     /// **A socket is idle while its connection is in libcurl's pool and no transfer uses it.** REMOVE does not imply
     /// that: libcurl reports it for a paused transfer too. A transfer uses the socket for which libcurl last requested
-    /// events on its behalf (``use(_:)``), until the transfer ends (``release(_:now:)``). Only idle sockets are shut
-    /// down.
+    /// events on its behalf (``use(_:)``), until the transfer ends (``release(_:now:isMultiplexed:)``). Only idle
+    /// sockets are shut down: when they become readable, unless HTTP/2 is in use, and at the end of their idle life.
     final class Poller {
         /// What happened to a socket, in libcurl's bits.
         struct Ready {
@@ -47,6 +47,8 @@
             /// When the socket became idle; nil while a transfer uses it, before its first use, and after it was shut
             /// down.
             var idleSince: Int64?
+            /// Whether the peer may send without a request, as in HTTP/2.
+            var isMultiplexed = false
             var isDirty = false
 
             /// The state for the next socket with this number, which is not open yet.
@@ -145,10 +147,16 @@
         func isCurrent(_ use: Use) -> Bool { interests[Int(use.socket)].generation == use.generation }
 
         /// Ends the use of a socket by a transfer; has no effect when the socket was closed meanwhile.
-        func release(_ use: Use, now: Int64) {
+        ///
+        /// - Parameters:
+        ///   - use: The use.
+        ///   - now: The time, from which on the socket is idle when no other transfer uses it.
+        ///   - isMultiplexed: Whether the transfer found an HTTP/2 connection on the socket.
+        func release(_ use: Use, now: Int64, isMultiplexed: Bool) {
             let index = Int(use.socket)
             guard isCurrent(use) else { return }
             interests[index].users -= 1
+            if isMultiplexed { interests[index].isMultiplexed = true }
             guard interests[index].users == 0 else { return }
             interests[index].idleSince = now
             // The poller must notice bytes that arrive while the socket is idle.
@@ -184,11 +192,7 @@
                 }
                 let index = Int(socket)
                 if index < interests.count, interests[index].isLazy, interests[index].wanted == 0 {
-                    // Data or a close has arrived on an idle socket, which libcurl checks before reuse, or on the
-                    // socket of a paused transfer, for which libcurl requests events again when the transfer continues.
-                    var none = epoll_event()
-                    epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &none)
-                    interests[index].kernel = 0
+                    noteUnrequested(event.events, socket)
                     continue
                 }
                 let bits = event.events
@@ -202,6 +206,21 @@
                     )
                 )
             }
+        }
+
+        /// Handles events of a socket for which libcurl requests none: it is idle, or its transfer is paused.
+        ///
+        /// libcurl requests events again when a paused transfer continues. On an idle HTTP/1 connection no byte may
+        /// arrive, so the connection ends now.
+        private func noteUnrequested(_ bits: UInt32, _ socket: Int32) {
+            let index = Int(socket)
+            var none = epoll_event()
+            epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &none)
+            interests[index].kernel = 0
+            guard interests[index].idleSince != nil, !interests[index].isMultiplexed else { return }
+            guard bits != EPOLLOUT.rawValue else { return markDirty(index) }
+            shutdown(socket, Int32(SHUT_RDWR))
+            interests[index].idleSince = nil
         }
 
         /// Shuts down the sockets that have been idle since before a given time.

@@ -89,6 +89,10 @@ extension TransportConformance {
         context.expect(exchange.error == nil && exchange.text == text, "the first answer: \(exchange.ending)")
         isAnswered.raise()
         try await context.within("the surplus") { try await isSent.wait() }
+        if moment == .later {
+            // Immediately, and not when the next request would use it.
+            _ = try await context.within("closing the connection") { try await server.connectionClosed(at: 0) }
+        }
         let body = second == .post ? RequestBody.text("secret") : nil
         let next = try await context.exchange(transport, try server.request(second, "/next", body: body))
         context.expect(next, gives: 200, "mine")
@@ -113,6 +117,7 @@ extension TransportConformance {
         context.expect(exchange.error == nil && exchange.text == text, "the first answer: \(exchange.ending)")
         if place == "later" {
             let pushed = try await context.exchange(other, try Request(.get, "\(base)/push?token=\(token)"))
+            // The number of connections that were closed because of it.
             context.expect(pushed, gives: 200, "1")
         }
         let body = second == .post ? RequestBody.text("secret") : nil

@@ -94,6 +94,40 @@ struct QueueingTests {
         await transport.shutDown()
     }
 
+    @Test(
+        "finding FT-1 a connection is not idle while a stream that joined others is in flight",
+        .enabled(if: hasPeers)
+    )
+    func joinedStream() async throws {
+        let ahead = AheadClock()
+        guard let (transport, base) = try rig("h2", perHost: 1, clock: ahead.clock) else { return }
+        let other = try LoopbackServer { _ in .text("ok") }
+        // From now on the transport shares the connection.
+        let connection = try await transport.send(Request(.get, "\(base)/ok"), call: Call()).headers["x-connection"]
+        let mark = "\(transport.loop.clock.now())"
+        func begin(_ name: String) async throws -> Task<Response, any Error> {
+            var request = try Request(.get, "\(base)/gather?count=2&token=\(name)\(mark)")
+            request.timeouts.idle = nil
+            let (ready, events) = (request, EventRecorder())
+            let task = Task { try await transport.send(ready, call: Call(events: [events])) }
+            _ = try await events.event(where: isStart)
+            return task
+        }
+        // libcurl reports the socket for the first stream only, which ends before the second.
+        let short = try await begin("short")
+        let long = try await begin("long")
+        _ = try await begin("short").value
+        #expect(try await short.value.headers["x-connection"] == connection)
+
+        ahead.advance(by: .seconds(61))
+        _ = try await transport.send(other.request(), call: Call())
+        let partner = try await begin("long")
+
+        #expect(try await long.value.headers["x-connection"] == connection)
+        #expect(try await partner.value.headers["x-connection"] == connection)
+        await transport.shutDown()
+    }
+
     @Test("finding FT-4 a call leaves the queue at its deadline, and what waits behind it moves up")
     func deadline() async throws {
         let ahead = AheadClock()
