@@ -40,6 +40,14 @@ typedef size_t (*lade_bytes_callback)(char *bytes, size_t size, size_t count, vo
 static inline CURLcode lade_easy_set_bytes_callback(CURL *easy, CURLoption option, lade_bytes_callback callback) {
     return curl_easy_setopt(easy, option, callback);
 }
+static inline int lade_seek_nowhere(void *context, curl_off_t offset, int origin) {
+    (void)context, (void)offset, (void)origin;
+    return CURL_SEEKFUNC_OK;
+}
+// Accepts every rewinding of a request body, for a reader that begins anew by itself.
+static inline CURLcode lade_easy_accept_rewinding(CURL *easy) {
+    return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, lade_seek_nowhere);
+}
 typedef int (*lade_prereq_callback)(void *context, char *remote, char *local, int remotePort, int localPort);
 static inline CURLcode lade_easy_set_prereq(CURL *easy, lade_prereq_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);

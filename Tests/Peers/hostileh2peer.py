@@ -15,10 +15,15 @@ It keeps no rules of its own: what is below is sent as it stands. Requests are c
 /break-head             such a frame before any head
 /cut                    a head without a length, `1234`, and the end of the connection
 /goaway-then-end?count=N  the same N answers; then GOAWAY without an error, and the rest of each body with END_STREAM
-/http-1-1-required      RST_STREAM HTTP_1_1_REQUIRED
+/http-1-1-required      RST_STREAM HTTP_1_1_REQUIRED; over HTTP/1.1 the method and the body, as to any path
 /refuse                 RST_STREAM REFUSED_STREAM, each time
 /fuzz?seed=N            an answer with the token in `x-token` and in its body, its frames damaged at random
-/stats                  JSON: the token's requests, the number of each connection they came on, and the most that were open together
+/flood?kind=K            a head without a length, then 1,024 MiB of frames without a byte of an answer (or `mebibytes` of
+                        them), then `ok`. Kinds: window (WINDOW_UPDATE), ping (acknowledgements of PING), data (empty DATA)
+/stats                  JSON: the token's requests, the number of each connection they came on, the most that were open together,
+                        the requests over HTTP/1.1, and the mebibytes of floods that were sent
+
+The server name `no-streams.lade.test` gets SETTINGS_MAX_CONCURRENT_STREAMS 0, and no answer to a request.
 """
 
 import argparse
@@ -39,6 +44,7 @@ from hyperframe.frame import (
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 IDLE_SECONDS = 600
 REFUSED_STREAM, HTTP_1_1_REQUIRED = 7, 13
+NO_STREAMS = "no-streams.lade.test"
 
 
 class Closed(Exception):
@@ -46,8 +52,8 @@ class Closed(Exception):
 
 
 class Connection:
-    def __init__(self, peer, wire):
-        self.peer, self.wire = peer, wire
+    def __init__(self, peer, wire, allows_streams):
+        self.peer, self.wire, self.allows_streams = peer, wire, allows_streams
         self.decoder, self.encoder = hpack.Decoder(), hpack.Encoder()
         self.data = b""
         self.blocks = {}
@@ -57,7 +63,7 @@ class Connection:
         if self.take(len(PREFACE)) != PREFACE:
             return
         settings = SettingsFrame(0)
-        settings.settings = {SettingsFrame.MAX_CONCURRENT_STREAMS: 100}
+        settings.settings = {SettingsFrame.MAX_CONCURRENT_STREAMS: 100 if self.allows_streams else 0}
         self.send(settings)
         while True:
             frame, length = Frame.parse_frame_header(memoryview(self.take(9)))
@@ -109,11 +115,13 @@ class Connection:
         token = query.get("token", "")
         if parts.path != "/stats":
             with self.peer.lock:
-                count = self.peer.counts.setdefault(token, {"requests": 0, "connections": [], "peak": 0})
+                count = self.peer.count(token)
                 count["requests"] += 1
                 if self.number not in count["connections"]:
                     count["connections"].append(self.number)
                 count["peak"] = max(count["peak"], len(self.peer.open.intersection(count["connections"])))
+        if not self.allows_streams:
+            return
         act = getattr(self, "serve_" + parts.path.strip("/").replace("-", "_").replace(".", "_"), None)
         if act:
             act(stream, token, query)
@@ -229,9 +237,22 @@ class Connection:
     def serve_refuse(self, stream, token, query):
         self.send(self.reset(stream, REFUSED_STREAM))
 
+    def serve_flood(self, stream, token, query):
+        frame = {"window": WindowUpdateFrame(0), "ping": PingFrame(0, flags=["ACK"]), "data": DataFrame(stream)}[query["kind"]]
+        frame.window_increment = 1
+        frame.opaque_data = b"12345678"
+        frame = frame.serialize()
+        block = frame * ((1 << 20) // len(frame))
+        self.send(self.head(stream, [(":status", "200")]))
+        for _ in range(int(query.get("mebibytes", "1024"))):
+            self.raw(block)
+            with self.peer.lock:
+                self.peer.count(token)["flood"] += 1
+        self.send(self.body(stream, b"ok"))
+
     def serve_stats(self, stream, token, query):
         with self.peer.lock:
-            told = json.dumps(self.peer.counts.get(token, {"requests": 0, "connections": [], "peak": 0})).encode()
+            told = json.dumps(self.peer.count(token)).encode()
         self.send(*self.answer(stream, [(":status", "200"), ("content-length", str(len(told)))], told))
 
     # MARK: Fuzzing
@@ -293,6 +314,10 @@ class Peer:
         self.open = set()
         self.counts, self.waiting = {}, {}
 
+    def count(self, token):
+        return self.counts.setdefault(
+            token, {"requests": 0, "connections": [], "peak": 0, "http1": 0, "flood": 0})
+
     def run(self, connection):
         with connection:
             try:
@@ -301,7 +326,7 @@ class Peer:
                         # HTTP/1.1 is supported too, for requests that must be sent again with it.
                         self.speak_http1(wire)
                         return
-                    served = Connection(self, wire)
+                    served = Connection(self, wire, getattr(wire, "name", None) != NO_STREAMS)
                     with self.lock:
                         self.connections += 1
                         served.number = self.connections
@@ -318,12 +343,26 @@ class Peer:
         data = b""
         while True:
             while b"\r\n\r\n" not in data:
-                more = wire.recv(65536)
-                if not more:
-                    return
-                data += more
-            data = data.partition(b"\r\n\r\n")[2]
-            wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhttp/1.1")
+                data += self.received(wire)
+            head, _, data = data.partition(b"\r\n\r\n")
+            lines = head.decode("latin-1").split("\r\n")
+            method, target, _ = lines[0].split(" ")
+            fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+            length = int(fields.get("content-length", "0"))
+            while len(data) < length:
+                data += self.received(wire)
+            body, data = data[:length], data[length:]
+            with self.lock:
+                self.count(dict(parse_qsl(urlsplit(target).query)).get("token", ""))["http1"] += 1
+            answer = f"{method} ".encode() + body
+            wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+
+    @staticmethod
+    def received(wire):
+        data = wire.recv(65536)
+        if not data:
+            raise Closed
+        return data
 
 
 def main():
@@ -335,6 +374,7 @@ def main():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(arguments.certificate, arguments.key)
     context.set_alpn_protocols(["h2", "http/1.1"])
+    context.sni_callback = lambda wire, name, context: setattr(wire, "name", name)
     peer = Peer(context)
     listener = socket.create_server(("127.0.0.1", arguments.port), backlog=1024)
     while True:

@@ -12,7 +12,7 @@ enum EventWords {
         case .headReceived(let status, let headers, let version): head(status, headers, version)
         case .exchangeFinished(let metrics): "complete: " + volume(metrics)
         case .exchangeFailed(let error, _): error.isCancellation ? "cancelled" : "failed: \(error)"
-        case .exchangeRepeated: "a reused connection was closed; sent again on a fresh one"
+        case .exchangeRepeated: "sent again on a fresh connection"
         case .certificateCheckSkipped(let host): "the certificate of \(host) was NOT checked"
         case .malformationTolerated(let fault): "tolerated: \(fault)"
         case .attemptStarted(let number): "attempt \(number)"

@@ -51,7 +51,7 @@ struct Story: EventSink {
         case .exchangeFailed(let error, let metrics):
             tell(["*", "exchange failed: \(error)"])
             tell(["*", Self.words(metrics)])
-        case .exchangeRepeated: tell(["*", "an old connection was dead; sent again on a fresh one"])
+        case .exchangeRepeated: tell(["*", "sent again on a fresh connection"])
         case .certificateCheckSkipped(let host): tell(["*", "the certificate of \(host) was NOT checked"])
         case .malformationTolerated(let fault): tell(["*", "tolerated: \(fault)"])
         case .attemptStarted(let number): if number > 1 { tell(["*", "attempt \(number)"]) }

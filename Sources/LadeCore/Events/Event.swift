@@ -19,8 +19,8 @@ public enum Event: Sendable {
     case exchangeFinished(Metrics)
     /// The exchange failed; the metrics say how many bytes it moved.
     case exchangeFailed(LoadingError, Metrics)
-    /// A reused connection was found closed before any byte of the answer arrived, and the request was sent again on a
-    /// fresh one.
+    /// The transport sent the request again: a reused connection was found closed before any byte of the answer
+    /// arrived, or the server required HTTP/1.1 instead of HTTP/2.
     case exchangeRepeated(onFreshConnection: Bool)
     /// A server's certificate was not checked, because the settings say so.
     case certificateCheckSkipped(host: String)

@@ -144,6 +144,9 @@ extension EasyHandle {
                 transfer.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), on: loop)
             }
         }
+        // When libcurl 7.88 wants to send a body again, it keeps a note to rewind it, through a reset too. The loop refuses
+        // that sending, and the next one of the handle begins with the first byte of its own body.
+        lade_easy_accept_rewinding(raw)
         guard body.trailers != nil else { return }
         set(pointer: CURLOPT_TRAILERDATA, context)
         lade_easy_set_trailer(raw) { list, context in
@@ -164,6 +167,7 @@ extension CurlLoop {
         for transfer: Transfer
     ) -> curl_socket_t {
         noteMoving(transfer)
+        guard transfer.mayConnect() else { return CURL_SOCKET_BAD }
         transfer.connectStarted = transfer.connectStarted ?? now
         guard let address = address?.pointee else { return CURL_SOCKET_BAD }
         #if canImport(Glibc)

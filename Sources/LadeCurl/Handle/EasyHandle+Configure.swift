@@ -97,6 +97,8 @@ extension EasyHandle {
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.wholeNanoseconds / 1_000_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, true)
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
+        // libcurl would use the connection for requests that may use HTTP/2.
+        if plan.transfer.isDowngraded { set(CURLOPT_FORBID_REUSE, true) }
         // ``ContentDecoder`` decodes content codings: libcurl does not detect a coded stream without an end.
         set(CURLOPT_HTTP_CONTENT_DECODING, false)
         setVersion(plan)
@@ -108,7 +110,7 @@ extension EasyHandle {
     }
 
     private func setVersion(_ plan: Plan) {
-        switch plan.request.version {
+        switch plan.transfer.isDowngraded ? .http1_1 : plan.request.version {
         case .automatic: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         case .http1_1: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         case .http2PriorKnowledge: set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))

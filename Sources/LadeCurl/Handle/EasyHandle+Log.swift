@@ -9,7 +9,7 @@ extension EasyHandle {
 
         /// Bytes after an answer without a body, which libcurl discards in order to reuse the connection.
         static let surplus = Watches(rawValue: 1)
-        /// GOAWAY on the connection of an HTTP/2 exchange.
+        /// GOAWAY or HTTP_1_1_REQUIRED on the connection of an HTTP/2 exchange.
         static let goAway = Watches(rawValue: 2)
         /// A folded line where the first field of a head is expected.
         static let firstField = Watches(rawValue: 4)
@@ -80,7 +80,13 @@ extension EasyHandle {
 
     private func read(remark line: UnsafeRawBufferPointer, of transfer: Transfer, on loop: CurlLoop) {
         if watches.contains(.surplus), line.starts(with: "Excess found".utf8) { forbidReuse() }
-        guard watches.contains(.goAway), let socket = transfer.sentOn else { return }
+        guard watches.contains(.goAway) else { return }
+        // libcurl's line about a stream that the server has reset ends with the name of the error and its number.
+        if line.starts(with: "HTTP/2 stream ".utf8), String(decoding: line, as: UTF8.self).contains("HTTP_1_1_REQUIRED")
+        {
+            transfer.mustUseHTTP1 = true
+        }
+        guard let socket = transfer.sentOn else { return }
         // libcurl 7.88 misspells this word.
         let isGoAway =
             line.starts(with: "recveived GOAWAY, error=0,".utf8) || line.starts(with: "received GOAWAY, error=0,".utf8)

@@ -39,6 +39,14 @@ extension CurlLoop {
         nextExpiry = min(nextExpiry, expiry(transfer))
     }
 
+    /// Sends a request again with the same handle.
+    private func sendAgain(_ transfer: Transfer, _ handle: EasyHandle, isFresh: Bool) {
+        curl_multi_remove_handle(rawMulti, handle.raw)
+        releaseSocket(of: transfer)
+        transfer.needsFreshConnection = isFresh
+        send(transfer, handle)
+    }
+
     private func plan(_ transfer: Transfer) -> EasyHandle.Plan {
         let request = transfer.request
         var plan = EasyHandle.Plan(
@@ -127,7 +135,9 @@ extension CurlLoop {
 
     /// Records the version of an answer, which determines how many calls a connection to the host can carry.
     func learned(_ version: HTTPVersion, transfer: Transfer) {
-        guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge else { return }
+        guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge, !transfer.isDowngraded else {
+            return
+        }
         // These are started when the turn settles: this is a callback, in which libcurl must not be called.
         admitted += admission.learn(version >= .http2 ? .streams : .none, host: transfer.hostNumber)
     }
@@ -136,10 +146,7 @@ extension CurlLoop {
         guard case .running(let handle) = transfer.phase else { return }
         if transfer.needsOtherConnection {
             // Nothing was sent, so any method can be sent again.
-            curl_multi_remove_handle(rawMulti, handle.raw)
-            releaseSocket(of: transfer)
-            transfer.needsFreshConnection = true
-            return send(transfer, handle)
+            return sendAgain(transfer, handle, isFresh: true)
         }
         if transfer.isCompleteAtHead { return end(transfer, handle, nil) }
         if transfer.isUnproven { return }
@@ -149,9 +156,21 @@ extension CurlLoop {
             transfer.isUnproven = true
             return unproven.append(transfer)
         }
-        let wasStopped = code == CURLE_ABORTED_BY_CALLBACK && transfer.sendings > 1
+        let wasStopped = transfer.wasStopped
+        // A refused socket and a refused sending end differently; neither result says why libcurl wanted to send again.
+        let code = wasStopped ? CURLE_ABORTED_BY_CALLBACK : code
+        if wasStopped { handle.forgetMessage() }
         // After a 417, libcurl wanted to send the request again; the answer was complete.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
+        if transfer.mustUseHTTP1 {
+            guard transfer.canDowngrade else {
+                let error = LoadingError.connectionLost(transfer.progress, isSafeToRepeat: false, transfer.context)
+                return end(transfer, handle, error)
+            }
+            transfer.isDowngraded = true
+            transfer.call.record(.exchangeRepeated(onFreshConnection: true))
+            return sendAgain(transfer, handle, isFresh: true)
+        }
         // The rest of the request could not be sent, because the server has answered and does not read it.
         if code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR, isAnswered(transfer, handle) {
             return end(transfer, handle, nil)
@@ -171,16 +190,12 @@ extension CurlLoop {
         if isDead, transfer.isHTTP2, let socket = transfer.sentOn, !brokenSockets.contains(socket) {
             brokenSockets.append(socket)
         }
-        // A handle that has sent trailers cannot be used again, see `end`.
-        let canRepeat = transfer.isRepeatable && !transfer.wasRepeated && transfer.request.body?.trailers == nil
+        let canRepeat = transfer.isRepeatable && !transfer.wasRepeated
         if isDead, !isBrokenHTTP2, transfer.wasReused, transfer.progress == .nothing, canRepeat {
             transfer.wasRepeated = true
             transfer.call.record(.exchangeRepeated(onFreshConnection: true))
-            curl_multi_remove_handle(rawMulti, handle.raw)
-            releaseSocket(of: transfer)
             // libcurl does not use this HTTP/2 connection again; its streams share the next one.
-            transfer.needsFreshConnection = !transfer.isHTTP2
-            return send(transfer, handle)
+            return sendAgain(transfer, handle, isFresh: !transfer.isHTTP2)
         }
         // On a connection that was not reused, libcurl sends again for one reason only: REFUSED_STREAM.
         if wasStopped, !transfer.wasReused {

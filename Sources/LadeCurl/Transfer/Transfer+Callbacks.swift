@@ -195,6 +195,16 @@ extension Transfer {
         if tunnelBytes > 0, case .running(let handle) = phase { handle.set(CURLOPT_NOPROGRESS, true) }
     }
 
+    /// Whether libcurl was stopped when it wanted to send the request again.
+    var wasStopped: Bool { sendings > 1 }
+
+    /// Whether libcurl may open a socket for the request: not in order to send it again.
+    func mayConnect() -> Bool {
+        guard sendings > 0 else { return true }
+        sendings += 1
+        return false
+    }
+
     /// Records that libcurl is about to send the request over a connection.
     ///
     /// Returns whether libcurl may send it.
@@ -203,7 +213,7 @@ extension Transfer {
     /// answer, and after a 417. Only the first sending is allowed; the loop decides what follows.
     func mayBeSent() -> Bool {
         sendings += 1
-        guard sendings == 1, case .running(let handle) = phase else { return false }
+        guard !wasStopped, case .running(let handle) = phase else { return false }
         wasReused = handle.long(CURLINFO_NUM_CONNECTS) == 0
         return true
     }

@@ -112,7 +112,7 @@ final class Transfer: @unchecked Sendable {
     var pump: Task<Void, Never>?
     var sentBytes = 0
     var pauses: Int32 = 0
-    /// How many times libcurl was about to send the request.
+    /// How many times libcurl was about to send the request, or to connect for sending it again.
     @exclusivity(unchecked) var sendings = 0
     /// The number of bytes of the proxy's answer to CONNECT that libcurl has read.
     @exclusivity(unchecked) var tunnelBytes = 0
@@ -134,6 +134,10 @@ final class Transfer: @unchecked Sendable {
     /// Whether the server has announced that it will end the connection.
     var wasEndingConnection = false
     var wasRepeated = false
+    /// Whether the server has reset the stream because it requires HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7).
+    var mustUseHTTP1 = false
+    /// Whether the request is sent over HTTP/1.1 for that reason.
+    var isDowngraded = false
 
     // The answer.
     @exclusivity(unchecked) var vetting: HeadVetting
@@ -251,12 +255,25 @@ final class Transfer: @unchecked Sendable {
 
     /// Whether the transport may send the request again when a reused connection was lost.
     var isRepeatable: Bool {
-        guard request.method.isIdempotent else { return false }
+        request.method.isIdempotent && canSendBodyAgain
+    }
+
+    private var canSendBodyAgain: Bool {
         guard hasBody else { return true }
+        // A handle that has sent trailers cannot be used again, see ``CurlLoop/detach(_:_:)``.
+        guard request.body?.trailers == nil else { return false }
         switch request.body?.content {
         case nil, .bytes: return true
         case .file, .stream: return false
         }
+    }
+
+    /// Whether the request can be sent over HTTP/1.1, as the server requires.
+    ///
+    /// The server has refused the request without an answer to it (RFC 9113 §9.2.2), so the method does not matter.
+    var canDowngrade: Bool {
+        guard request.version == .automatic, !isDowngraded, progress == .nothing else { return false }
+        return canSendBodyAgain
     }
 
     /// Returns the outcome to the caller's task after that was resumed.
@@ -283,6 +300,7 @@ final class Transfer: @unchecked Sendable {
         isCompleteAtHead = false
         ending = .irrelevant
         needsOtherConnection = false
+        mustUseHTTP1 = false
         isHTTP2 = false
         sentOn = nil
         isUnproven = false

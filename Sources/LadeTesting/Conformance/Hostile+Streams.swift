@@ -155,18 +155,121 @@ extension TransportConformance {
             try await inParallel(100) { _ in
                 context.expectLost(try await context.exchange(transport, request), .nothing)
             }
-            let stats = try await context.exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
-            let told = try JSONDecoder().decode(Told.self, from: stats.body)
+            let told = try await told(context, transport, base, token)
             // Each refusal may end its connection, so the total says nothing. The server notices the end slightly later
             // than the transport, which may have opened another connection by then: twice the limit of 6 allows for
             // that.
             context.expect(told.peak <= 12, "\(told.peak) connections at a time")
         }
+        for isReused in [false, true] {
+            for (method, body) in [(Method.get, nil), (.post, RequestBody.text("asked"))] {
+                await context.part("HTTP/1.1 required, \(method), reused: \(isReused)") { context in
+                    try await requiresHTTP1(context, base, method, body, isReused: isReused)
+                }
+            }
+        }
+        await context.part("HTTP/1.1 required, a body that cannot be sent again") { context in
+            let token = context.token()
+            let transport = try context.transport { $0.tls = try context.trustingPeers() }
+            let body = RequestBody.writer { write in try await write(Data("asked".utf8)) }
+            let request = try Request(.post, "\(base)/http-1-1-required?token=\(token)", body: body)
+            context.expectLost(try await context.exchange(transport, request), .nothing, isSafeToRepeat: false)
+            let told = try await told(context, transport, base, token)
+            context.expectEqual([told.requests, told.http1], [1, 0], "requests over HTTP/2 and over HTTP/1.1")
+        }
+        await context.part("a server that allows no stream") { context in
+            let transport = try context.transport { $0.tls = try context.trustingPeers() }
+            var request = try Request(.get, "https://no-streams.lade.test/")
+            request.destination = .host("127.0.0.1", port: try context.peers.port("hostileH2"))
+            request.timeouts.connect = .milliseconds(500)
+            request.timeouts.idle = .milliseconds(1500)
+            context.expectTimeout(try await context.exchange(transport, request), .connect)
+        }
+    }
+
+    /// A request whose stream the server resets, because it requires HTTP/1.1.
+    private static func requiresHTTP1(
+        _ context: ConformanceContext,
+        _ base: String,
+        _ method: Method,
+        _ body: RequestBody?,
+        isReused: Bool
+    ) async throws {
+        let token = context.token()
+        let transport = try context.transport { $0.tls = try context.trustingPeers() }
+        if isReused {
+            context.expect(try await context.exchange(transport, try Request(.get, base + "/ok")), gives: 200, "ok")
+        }
+        let request = try Request(method, "\(base)/http-1-1-required?token=\(token)", body: body)
+        let exchange = try await context.exchange(transport, request)
+        context.expect(exchange, gives: 200, "\(method) \(body == nil ? "" : "asked")")
+        context.expectEqual(exchange.version, .http1_1, "version")
+        let repeats = exchange.events.count { if case .exchangeRepeated = $0 { true } else { false } }
+        context.expectEqual(repeats, 1, "events of a repetition")
+        let told = try await told(context, transport, base, token)
+        context.expectEqual([told.requests, told.http1], [1, 1], "requests over HTTP/2 and over HTTP/1.1")
+        // Other requests to the host use HTTP/2 as before.
+        let next = try await context.exchange(transport, try Request(.get, base + "/ok"))
+        context.expect(next, gives: 200, "ok")
+        context.expectEqual(next.version, .http2, "version of the next answer")
     }
 
     private struct Told: Decodable {
+        /// The requests over HTTP/2.
+        var requests: Int
+        /// The requests over HTTP/1.1.
+        var http1: Int
         /// The most connections that were open at the same time.
         var peak: Int
+        /// The mebibytes of a flood that were sent.
+        var flood: Int
+    }
+
+    /// The counts of the hostile HTTP/2 peer for a token.
+    private static func told(
+        _ context: ConformanceContext,
+        _ transport: any Transport,
+        _ base: String,
+        _ token: String
+    ) async throws -> Told {
+        let stats = try await context.exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
+        return try JSONDecoder().decode(Told.self, from: stats.body)
+    }
+
+    // MARK: - FH-2
+
+    static let floods = ConformanceCase(
+        "FH-2",
+        "serves other hosts and keeps deadlines while a server floods it with control frames",
+        needs: [.peer("hostileH2"), .peer("ca")]
+    ) { context in
+        let base = "https://localhost:\(try context.peers.port("hostileH2"))"
+        for kind in ["window", "ping", "data"] {
+            await context.part(kind) { context in
+                let token = context.token()
+                let transport = try context.transport { $0.tls = try context.trustingPeers() }
+                let other = try LoopbackServer { _ in .status(204) }
+                var request = try Request(.get, "\(base)/flood?kind=\(kind)&token=\(token)", delivery: .streamed)
+                request.timeouts.idle = .milliseconds(200)
+                let flooded = request
+                try await context.within("the flood") {
+                    let call = Exchange.makeCall(EventRecorder())
+                    let response = try await Chain(transport: transport).send(flooded, call: call)
+                    // The flood has begun with the head.
+                    context.expect(await Exchange.perform(transport, try other.request()), gives: 204)
+                    do throws(LoadingError) {
+                        _ = try await response.body.collect(limit: 100)
+                        context.fail("the flood ended before the time-out")
+                    } catch {
+                        guard case .timedOut(.idle, _) = error else { return context.fail("got \(error)") }
+                    }
+                }
+                // A transport that reads on would have read all of it before it noticed the time-out.
+                let observer = try context.transport { $0.tls = try context.trustingPeers() }
+                let told = try await told(context, observer, base, token)
+                context.expect(told.flood < 1024, "the whole flood was read")
+            }
+        }
     }
 
     // MARK: - FH-13

@@ -10,7 +10,7 @@ extension TransportConformance {
     static var hostile: [ConformanceCase] {
         [
             unaskedBytes, surplusCloses, unfinishedStreams, unannouncedEnd, malformedStreams, strictChunks,
-            earlyEndings, headWithBody, framingFields,
+            earlyEndings, headWithBody, framingFields, floods,
         ]
     }
 

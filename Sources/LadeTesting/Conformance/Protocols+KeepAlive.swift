@@ -18,15 +18,20 @@ extension TransportConformance {
             }
         }
         for (name, step) in [("close", ServerStep.close), ("reset", .reset)] {
-            await context.part("in a race with the call: \(name)") { context in
-                let server = try LoopbackServer { index in
-                    index == 0 ? [.readRequest, answer, .readHead, step] : [.readRequest, answer, .stall]
-                }
-                let transport = try context.transport()
-                for _ in 0..<2 {
+            for (method, body) in [(Method.get, nil), (.put, RequestBody.text("again"))] {
+                await context.part("in a race with the call: \(method), \(name)") { context in
+                    let server = try LoopbackServer { index in
+                        index == 0 ? [.readRequest, answer, .readRequest, step] : [.readRequest, answer, .stall]
+                    }
+                    let transport = try context.transport()
                     context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
+                    let request = try server.request(method, "/", body: body)
+                    context.expect(try await context.exchange(transport, request), gives: 200, "ok")
+                    context.expectEqual(server.requestCount, 3, "requests at the server, the repeated one included")
+                    context.expectEqual(server.requests.last?.text, body == nil ? "" : "again", "the repeated body")
+                    // The transport alone decides about a repetition, and libcurl opens no connection for its own.
+                    context.expectEqual(server.acceptedCount, 2, "connections")
                 }
-                context.expectEqual(server.requestCount, 3, "requests at the server, the repeated one included")
             }
         }
         await context.part("a server that is quick to close") { context in

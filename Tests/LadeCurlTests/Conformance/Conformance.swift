@@ -30,15 +30,40 @@ private let lookUpBegan = Signal()
 
 private let isCI = ProcessInfo.processInfo.environment["CI"] == "true"
 
+/// A deviation that this libcurl makes impossible to avoid; the README's limits name each.
+private struct KnownIssue {
+    let number: String
+    /// The beginning of the finding.
+    let finding: String
+    let reason: Comment
+
+    static let all = [
+        KnownIssue(
+            number: "FH-14",
+            finding: "a server that allows no stream: phase of the time-out: expected connect, got idle",
+            reason: "libcurl 7.88 sends a connection's first request before it reads the settings, and reports none"
+        )
+    ]
+}
+
 /// Runs one case of the transport's conformance suite on `CurlTransport`.
 func conform(_ number: String) async throws {
     let test = try #require(TransportConformance.conformanceCase(number))
     try skipUnlessRunnable(number)
     do {
-        try await test.run(makeContext())
-    } catch let failure as ConformanceFailure {
+        var findings: [String] = []
+        do {
+            try await test.run(makeContext())
+        } catch let failure as ConformanceFailure {
+            findings = failure.findings
+        }
+        for issue in KnownIssue.all where issue.number == number {
+            let known = findings.filter { $0.hasPrefix(issue.finding) }
+            withKnownIssue(issue.reason) { #expect(known.isEmpty) }
+            findings.removeAll { known.contains($0) }
+        }
         // Recorded, not thrown: this may run in a process of its own, which an error would end without a word.
-        Issue.record("\(number): \(failure.findings.joined(separator: "; "))")
+        if !findings.isEmpty { Issue.record("\(number): \(findings.joined(separator: "; "))") }
     } catch let skip as ConformanceSkip {
         if isCI {
             Issue.record("\(number) did not run whole: \(skip)")

@@ -18,6 +18,11 @@ struct HostileConformanceTests {
         try await conform("FT-9")
     }
 
+    @Test("finding FH-2 a flood of control frames holds up neither other hosts nor deadlines", .timeLimit(.minutes(5)))
+    func fh2() async throws {
+        try await conform("FH-2")
+    }
+
     @Test("finding FH-4 a body of HTTP/2 is complete after END_STREAM only", .timeLimit(.minutes(5)))
     func fh4() async throws {
         try await conform("FH-4")
