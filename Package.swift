@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "LadeHarvest", targets: ["LadeHarvest"]),
         .library(name: "LadeImages", targets: ["LadeImages"]),
         .library(name: "LadeTesting", targets: ["LadeTesting"]),
+        .library(name: "LadeConformance", targets: ["LadeConformance"]),
         .library(name: "LadeCatalogueServer", targets: ["LadeCatalogueServer"]),
         .executable(name: "lade", targets: ["LadeCommand"]),
     ],
@@ -83,8 +84,10 @@ let package = Package(
             name: "LadeImages",
             dependencies: ["Lade", .target(name: "CImageCodecs", condition: .when(platforms: [.linux]))]
         ),
-        // A separate product: virtual time, scripted transport, loopback server, conformance suites.
+        // A separate product: virtual time, scripted transport, loopback server.
         .target(name: "LadeTesting", dependencies: ["LadeCore"]),
+        // The conformance suite for transports; programs that only need doubles do without it.
+        .target(name: "LadeConformance", dependencies: ["LadeCore", "LadeTesting"]),
         // The local catalogue, for `lade serve`, tests and examples.
         .target(name: "LadeCatalogueServer", dependencies: ["LadeCore", "LadeTesting"]),
         // Top.
@@ -95,7 +98,10 @@ let package = Package(
         .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),
-        .testTarget(name: "LadeURLSessionTests", dependencies: ["CHangingResolver", "LadeURLSession", "LadeTesting"]),
+        .testTarget(
+            name: "LadeURLSessionTests",
+            dependencies: ["CHangingResolver", "LadeConformance", "LadeURLSession", "LadeTesting"]
+        ),
         .testTarget(name: "LadeTestingTests", dependencies: ["LadeTesting"]),
         .testTarget(
             name: "LadeCatalogueServerTests",
@@ -103,7 +109,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LadePoliciesTests",
-            dependencies: ["LadePolicies", "LadeTesting"] + curl
+            dependencies: ["LadeConformance", "LadePolicies", "LadeTesting"] + curl
         ),
         // Harvests in a process that a test can kill.
         .executableTarget(name: "HarvestProbe", dependencies: ["LadeHarvest"], path: "Tests/HarvestProbe"),
@@ -157,12 +163,12 @@ if hasCurl {
         .target(name: "LadeCurl", dependencies: ["CBrotli", "CCurl", "CZlib", "CZstd", "LadeCore"]),
         .testTarget(
             name: "LadeCurlTests",
-            dependencies: ["CCurl", "CHangingResolver", "CZlib", "LadeCurl", "LadeTesting"]
+            dependencies: ["CCurl", "CHangingResolver", "CZlib", "LadeConformance", "LadeCurl", "LadeTesting"]
         ),
         // The policies on libcurl, and harvests, against real servers.
         .testTarget(
             name: "LadePeerTests",
-            dependencies: ["Lade", "LadeCurl", "LadeHarvest", "LadePolicies", "LadeTesting"]
+            dependencies: ["Lade", "LadeConformance", "LadeCurl", "LadeHarvest", "LadePolicies", "LadeTesting"]
         ),
     ]
 }

@@ -2,6 +2,7 @@ import Foundation
 import LadeCore
 import LadeCurl
 import LadePolicies
+import LadeConformance
 import LadeTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import CHangingResolver
 import Foundation
 import LadeCore
+import LadeConformance
 import LadeTesting
 import LadeURLSession
 import Testing

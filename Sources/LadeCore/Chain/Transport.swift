@@ -1,6 +1,6 @@
 /// Sends one request over the network and returns one response, with no policy of its own.
 ///
-/// `TransportConformance` of `LadeTesting` checks what every transport must do. A transport delivers any status,
+/// `TransportConformance` of `LadeConformance` checks what every transport must do. A transport delivers any status,
 /// follows no redirect, keeps no cookies, and sends a request again only when that is safe.
 public protocol Transport: Sendable {
     /// Carries out one exchange.

@@ -37,7 +37,7 @@ public final class Blackhole: Sendable {
     }
 
     /// A server on one address family, and a blackhole on the same port of the other.
-    static func beside(
+    package static func beside(
         isSixDead: Bool,
         handler: @escaping @Sendable (ServerRequest) throws -> ServerResponse
     ) throws -> (LoopbackServer, Blackhole) {

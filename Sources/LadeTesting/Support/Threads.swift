@@ -7,14 +7,14 @@
 #endif
 
 /// Dedicated threads, for code that may block.
-enum Threads {
+package enum Threads {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
     /// Runs `body` on a new detached thread with a small stack.
-    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
@@ -32,7 +32,7 @@ enum Threads {
     }
 
     /// Lets other threads run first.
-    static func yield() {
+    package static func yield() {
         sched_yield()
     }
 

@@ -5,14 +5,14 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
-import LadeCore
+package import LadeCore
 
 /// A value behind a POSIX mutex, with conditions that tasks and threads can wait for.
 ///
 /// It extends `Locked` by two kinds of waiters: tasks suspend in ``value(_:)``, threads block in ``block(_:)``. A
 /// waiter has a *probe*: a function of the state that returns a value once its condition holds, and that may change the
 /// state when it does. Probes run under the lock, in order of arrival, after each change.
-final class Watched<State>: @unchecked Sendable {
+package final class Watched<State>: @unchecked Sendable {
     // Sendable: everything behind the two pointers is accessed only between lock and unlock of `mutex`.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -28,7 +28,7 @@ final class Watched<State>: @unchecked Sendable {
         let cancel: () -> Void
     }
 
-    init(_ state: State) {
+    package init(_ state: State) {
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
@@ -46,7 +46,7 @@ final class Watched<State>: @unchecked Sendable {
     }
 
     /// Reads the state.
-    func read<Result>(_ body: (State) -> Result) -> Result {
+    package func read<Result>(_ body: (State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(state)
@@ -54,7 +54,7 @@ final class Watched<State>: @unchecked Sendable {
 
     /// Changes the state, then resumes the waiters that it now satisfies.
     @discardableResult
-    func change<Result>(_ body: (inout State) -> Result) -> Result {
+    package func change<Result>(_ body: (inout State) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         let result = body(&state)
         let resumed = takeSatisfied()
@@ -68,7 +68,7 @@ final class Watched<State>: @unchecked Sendable {
     /// Suspends the task until the probe returns a value.
     ///
     /// - Throws: `LoadingError.cancelled` as soon as the task is cancelled.
-    func value<Value: Sendable>(
+    package func value<Value: Sendable>(
         _ probe: @escaping @Sendable (inout State) -> Value?
     ) async throws(LoadingError) -> Value {
         let id = makeWaiterID()
@@ -83,7 +83,7 @@ final class Watched<State>: @unchecked Sendable {
     }
 
     /// Blocks the calling thread, which must be a dedicated one, until the probe returns a value.
-    func block<Value>(_ probe: (inout State) -> Value?) -> Value {
+    package func block<Value>(_ probe: (inout State) -> Value?) -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import LadeCurl
-@testable import LadeTesting
+@testable import LadeConformance
 
 @Suite("The decoder of content codings", .timeLimit(.minutes(1)))
 struct ContentDecoderTests {

@@ -2,6 +2,7 @@ import CHangingResolver
 import Foundation
 import LadeCore
 import LadeCurl
+import LadeConformance
 import LadeTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import LadeCore
 import LadeCurl
+import LadeConformance
 import LadeTesting
 import Testing
 

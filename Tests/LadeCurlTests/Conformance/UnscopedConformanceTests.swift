@@ -1,5 +1,6 @@
 import LadeCore
 import LadeCurl
+import LadeConformance
 import LadeTesting
 import Testing
 

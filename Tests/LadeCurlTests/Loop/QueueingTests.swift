@@ -1,4 +1,5 @@
 import LadeCore
+import LadeConformance
 import LadeTesting
 import Testing
 

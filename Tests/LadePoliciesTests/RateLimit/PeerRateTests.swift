@@ -4,6 +4,7 @@
     #else
         import Foundation
     #endif
+    import LadeConformance
     import LadeCore
     import LadeCurl
     import LadePolicies

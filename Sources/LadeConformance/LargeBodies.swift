@@ -1,0 +1,172 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import LadeCore
+import LadeTesting
+
+// Bodies that must not be held in memory.
+extension TransportConformance {
+    static var bodies: [ConformanceCase] { [upload, download, expectation] }
+
+    /// How much the process may grow in addition to what is measured: allocator, stacks, the server's buffers.
+    static let memoryAllowance = 48 << 20
+
+    private static let upload = ConformanceCase(
+        "TR-51",
+        "uploads 256 MiB from a file and from a sequence with little memory",
+        measuresProcess: true
+    ) { context in
+        var options = LoopbackServer.Options()
+        options.keptBodyBytes = 0
+        let server = try LoopbackServer(options) { _ in .status(204) }
+        let transport = try context.transport()
+        let block = pattern(251 << 10)
+        let count = context.scaled(256 << 20) / block.count
+        var digest = ContentDigest()
+        for _ in 0..<count { digest.update(block) }
+        let file = FileManager.default.temporaryDirectory.appending(path: "lade-upload-\(context.token())").path
+        try writeFile(file, block, count: count)
+        // A file that remains is left to the system to clean up.
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let sequence = RequestBody.stream { BlockSequence(block: block, count: count) }
+        for (index, (name, body)) in [("file", try .file(file)), ("sequence", sequence)].enumerated() {
+            await context.part(name) { context in
+                let request = try server.request(.put, "/", body: body)
+                try await context.expectMemory(below: memoryAllowance) {
+                    context.expect(try await context.exchange(transport, request), gives: 204)
+                }
+                let received = try await context.within("the request") { try await server.request(at: index) }
+                context.expectEqual(received.digest, digest, "digest at the server")
+                let length = name == "file" ? String(count * block.count) : nil
+                context.expectEqual(received["Content-Length"], length, "Content-Length")
+            }
+        }
+    }
+
+    private static func writeFile(_ path: String, _ block: Data, count: Int) throws {
+        _ = FileManager.default.createFile(atPath: path, contents: nil)
+        guard let stream = fopen(path, "w") else { throw ConformanceSkip("no temporary file could be written") }
+        defer { fclose(stream) }
+        for _ in 0..<count { _ = block.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, stream) } }
+    }
+
+    private struct BlockSequence: AsyncSequence {
+        let block: Data
+        let count: Int
+
+        struct Iterator: AsyncIteratorProtocol {
+            let block: Data
+            var left: Int
+
+            mutating func next() async -> Data? {
+                guard left > 0 else { return nil }
+                left -= 1
+                return block
+            }
+        }
+
+        func makeAsyncIterator() -> Iterator { Iterator(block: block, left: count) }
+    }
+
+    private static let download = ConformanceCase(
+        "TR-52",
+        "applies backpressure while a body of 256 MiB is read slowly",
+        measuresProcess: true
+    ) { context in
+        let block = pattern(1 << 20)
+        let count = context.scaled(256)
+        var options = LoopbackServer.Options()
+        options.sendBuffer = 64 << 10
+        let server = try LoopbackServer(options) { request in
+            guard request.path == "/large" else { return .text("ok") }
+            let length = ServerField("Content-Length", String(count * block.count))
+            return ServerResponse(
+                fields: [length],
+                body: .raw { connection in
+                    for _ in 0..<count { try connection.send(block) }
+                }
+            )
+        }
+        let highWater = 1 << 20
+        let transport = try context.transport { $0.limits.streamHighWater = highWater }
+        // The system's socket buffers do not count: Linux uses at most 6 MiB by default.
+        let held = Int64(highWater + 16 << 20)
+        try await context.expectMemory(below: memoryAllowance + highWater) {
+            try await context.within("the download") {
+                let request = try server.request(.get, "/large", delivery: .streamed)
+                let response = try await transport.send(request, call: Call())
+                var chunks = response.body.makeAsyncIterator()
+                var digest = ContentDigest()
+                var most: Int64 = 0
+                var turns = 0
+                while let chunk = try await chunks.next() {
+                    digest.update(chunk)
+                    turns += 1
+                    // Other calls run in between, so that the reader is slow.
+                    if turns <= 200 || turns % 64 == 0 {
+                        let other = await Exchange.perform(transport, try server.request())
+                        context.expect(other, gives: 200, "ok")
+                    }
+                    most = max(most, (server.connections.first?.bytesSent ?? 0) - digest.count)
+                }
+                context.expect(most < held, "\(most) bytes were taken from the server before they were read")
+                var expected = ContentDigest()
+                for _ in 0..<count { expected.update(block) }
+                context.expectEqual(digest, expected, "digest of the body")
+            }
+        }
+    }
+
+    private static let expectation = ConformanceCase("TR-53", "does not send a body whose expectation is refused") {
+        context in
+        let server = try LoopbackServer(
+            onHead: { $0.path == "/refused" ? .status(417) : nil },
+            handler: { .text("\($0.bodyLength)") }
+        )
+        let headers: Headers = ["Expect": "100-continue"]
+        for (name, delivery) in deliveries {
+            await context.part("refused, \(name)") { context in
+                let wasAsked = Locked(false)
+                let body = RequestBody.writer(length: 1 << 20) { write in
+                    wasAsked.withLock { $0 = true }
+                    try await write(Data(count: 1 << 20))
+                }
+                let first = server.acceptedCount
+                let transport = try context.transport()
+                let request = try server.request(.post, "/refused", headers: headers, body: body, delivery: delivery)
+                context.expect(try await context.exchange(transport, request), gives: 417, "")
+                let connection = server.connections[first]
+                let head = server.requests.last?.head.count ?? 0
+                context.expectEqual(connection.bytesReceived, Int64(head), "bytes at the server")
+            }
+        }
+        await context.part("granted") { context in
+            let body = RequestBody.bytes(Data(count: 1 << 20))
+            let request = try server.request(.post, "/granted", headers: headers, body: body)
+            context.expect(try await context.exchange(try context.transport(), request), gives: 200, "\(1 << 20)")
+        }
+    }
+}
+
+extension ConformanceContext {
+    /// Records a deviation if the process grows by more than the limit while `body` runs.
+    func expectMemory(below limit: Int, _ body: () async throws -> Void) async throws {
+        ProcessProbe.resetPeak()
+        let before = ProcessProbe.residentBytes
+        try await body()
+        guard checksMemory, let before, let peak = ProcessProbe.peakBytes else { return }
+        expect(
+            peak - before < limit,
+            "the process grew by \((peak - before) >> 20) MiB, \(limit >> 20) MiB are allowed"
+        )
+    }
+}
