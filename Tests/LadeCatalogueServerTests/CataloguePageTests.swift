@@ -1,4 +1,5 @@
 import Foundation
+import LadeCatalogue
 import LadeCatalogueServer
 import LadeContent
 import LadeTesting
@@ -19,10 +20,14 @@ struct CataloguePageTests {
     }
 
     private let catalogue: LocalCatalogue
+    private let client: Catalogue
     private let loader: Loader
 
     init() throws {
         catalogue = try LocalCatalogue()
+        var client = try Catalogue(catalogue.address(""))
+        client.globalHeaders = ["X-Global": "here"]
+        self.client = client
         loader = try Loader()
     }
 
@@ -47,26 +52,49 @@ struct CataloguePageTests {
         }
     }
 
-    private func load(_ path: String, _ page: Page? = nil, size: Int = 0) async throws -> PageOutcome<List> {
-        let list = try list(path)
-        return await outcome { completion in
-            let first = FirstPageHandle(loader, list, completion: completion).with(pageSize: size)
-            return page.map { first.handle(for: $0) } ?? first
-        }
+    /// The outcome of a list of the catalogue's client.
+    private func listing<Item>(
+        _ make: (Catalogue) throws -> PagedEndpoint<Listing<Item>>,
+        _ page: Page? = nil,
+        size: Int
+    ) async throws -> PageOutcome<Listing<Item>> {
+        let list = try make(client)
+        let (stream, continuation) = AsyncStream<PageOutcome<Listing<Item>>>.makeStream()
+        let first = FirstPageHandle(loader, list) { continuation.yield($0) }.with(pageSize: size)
+        let handle: any GroupedRequest = page.map { first.handle(for: $0) } ?? first
+        handle.resume()
+        var iterator = stream.makeAsyncIterator()
+        return try #require(await iterator.next())
+    }
+
+    /// The outcome of an object of the catalogue's client, and whether its request still runs after it.
+    private func object<Value>(
+        _ make: (Catalogue) throws -> Endpoint<Value>
+    ) async throws -> (outcome: RequestOutcome<Value>?, isRunning: Bool) {
+        let endpoint = try make(client)
+        let (stream, continuation) = AsyncStream<RequestOutcome<Value>>.makeStream()
+        let handle = RequestHandle(loader, endpoint) { continuation.yield($0) }
+        let changes = handle.runningChanges
+        handle.resume()
+        var outcomes = stream.makeAsyncIterator()
+        let outcome = await outcomes.next()
+        for await isRunning in changes where !isRunning { break }
+        return (outcome, handle.isRunning)
     }
 
     @Test("requests P23 loads all items of a list that can be unlimited")
     func unlimited() async throws {
-        let outcome = try await load("srf/showList/tv/alphabetical?pageSize=unlimited")
+        let outcome = try await listing({ try $0.tvShows(.srf) }, size: PageSize.unlimited)
 
-        #expect(outcome.error == nil && outcome.page.number == 0)
-        #expect(outcome.value?.items.count == 240 && outcome.next == nil)
+        #expect(outcome.page.number == 0 && outcome.page.size == PageSize.unlimited)
+        #expect(outcome.error == nil && outcome.value?.items.count == 240 && outcome.next == nil)
     }
 
     @Test("requests P24 ends with an error when a list cannot be unlimited")
     func refusedUnlimited() async throws {
-        let outcome = try await load("srf/mediaList/video/mostClicked?pageSize=unlimited")
+        let outcome = try await listing({ try $0.tvMostPopularMedias(.srf) }, size: PageSize.unlimited)
 
+        #expect(outcome.page.number == 0 && outcome.page.size == PageSize.unlimited)
         #expect(outcome.error?.code == .http && outcome.response?.status == 400)
         #expect(outcome.value == nil && outcome.next == nil)
     }
@@ -78,49 +106,64 @@ struct CataloguePageTests {
             FirstPageHandle(loader, list, completion: completion).with(pageSize: 18).with(pageSize: 3)
         }
 
-        #expect(outcome.value?.items.count == 3)
+        #expect(outcome.page.number == 0 && outcome.page.size == 3)
+        #expect(outcome.error == nil && outcome.value?.items.count == 3)
     }
 
     @Test("requests P26 P27 gets two pages of two items with the same header fields from the same host")
     func twoPages() async throws {
-        let path = "srf/mediaList/video/latestEpisodes?vector=appplay"
-        let first = try await load(path, size: 2)
-        let second = try await load(path, first.next, size: 2)
+        let first = try await listing({ try $0.tvLatestEpisodes(.srf) }, size: 2)
+        let second = try await listing({ try $0.tvLatestEpisodes(.srf) }, first.next, size: 2)
         let urns = [first, second].map { $0.value?.items.map(\.urn) ?? [] }
 
         #expect(urns == [[0, 1], [2, 3]].map { $0.map { "urn:srf:video:10000\($0)" } })
-        #expect(second.page == first.next && second.page.number == 1 && second.next?.number == 2)
-        #expect(second.content.request.headers["X-Global"] == "here")
-        #expect(second.response?.request.url.port == Int(catalogue.port))
-        #expect(second.response?.request.url.query()?.contains("vector=appplay") == true)
+        #expect(first.error == nil && second.error == nil)
+        #expect(first.next?.number == 1 && second.page == first.next && second.next?.number == 2)
+        for request in [first.content.request, second.content.request] {
+            #expect(request.headers["X-Global"] == "here" && request.url.host() == "127.0.0.1")
+            #expect(request.url.port == Int(catalogue.port) && request.url.query()?.contains("vector=") == true)
+        }
+    }
+
+    @Test("requests P28 pages of a catalogue behind another address come from there")
+    func mirror() async throws {
+        // The answers name a host that does not answer.
+        let mirror = try LoopbackServer { request in
+            let next = request.queryItem("next").flatMap { Int($0) } ?? 0
+            let address = "http://127.0.0.1:1\(request.path)?next=\(next + 1)"
+            let tail = next < 2 ? ", \"next\": \"\(address)\"" : ""
+            return .json("{\"mediaList\": [{\"urn\": \"urn:srf:video:\(next)\"}]\(tail)}")
+        }
+        var mirrored = try Catalogue(mirror.address(""))
+        mirrored.globalHeaders = ["X-Global": "here"]
+        let list = try mirrored.tvLatestEpisodes(.srf)
+        var items: [String] = []
+        for try await page in loader.pages(of: list, size: 1) { items += page.value.items.map(\.urn) }
+
+        #expect(items == (0..<3).map { "urn:srf:video:\($0)" })
+        #expect(mirror.requests.count == 3 && mirror.requests.allSatisfy { $0["X-Global"] == "here" })
     }
 
     @Test("requests R34 ends with an HTTP error for an identifier that is not known, and does not run any more")
     func unknownIdentifier() async throws {
-        let address = catalogue.address("/integrationlayer/2.1/mediaComposition/byUrn/urn:srf:video:0")
-        let endpoint = try Endpoint(address).jsonObject()
-        let (stream, continuation) = AsyncStream<RequestOutcome<[String: JSONValue]>>.makeStream()
-        let handle = RequestHandle(loader, endpoint) { continuation.yield($0) }
-        let changes = handle.runningChanges
-        handle.resume()
-        var outcomes = stream.makeAsyncIterator()
-        let outcome = await outcomes.next()
-        for await isRunning in changes where !isRunning { break }
+        let today = try await object { try $0.mediaComposition(urn: "urn:srf:video:0") }
+        let seed = try await object { try $0.seedVideoComposition(.srf, uid: "nothing") }
 
-        #expect(outcome?.value == nil && outcome?.error?.code == .http)
-        #expect(!handle.isRunning)
+        for (outcome, isRunning, status) in [
+            (today.outcome, today.isRunning, 400), (seed.outcome, seed.isRunning, 404),
+        ] {
+            #expect(outcome?.value == nil && outcome?.error?.code == .http && !isRunning)
+            #expect(outcome?.response?.status.code == status)
+        }
     }
 
     @Test("requests R37 sends an identifier with spaces and signs, and ends with an error")
     func oddIdentifier() async throws {
-        let api = API(try #require(URL(string: catalogue.address("/integrationlayer/2.0/srf"))))
-        let endpoint = try api.get("mediaList", "video", "latestByTopic", "not a @ topic/?#.json")
-        let failure = await #expect(throws: LoadingError.self) { try await loader.load(endpoint) }
+        let (outcome, isRunning) = try await object { try $0.seedVideoComposition(.srf, uid: "not a @ video/?#%é") }
+        let list = try await listing({ try $0.seedTVLatestMedias(.srf, topicUid: "not a @ topic") }, size: 10)
 
-        guard case .unacceptableStatus(let status, _) = failure else {
-            Issue.record("\(String(describing: failure))")
-            return
-        }
-        #expect(status == 404)
+        #expect(outcome?.value == nil && outcome?.error?.code == .http && !isRunning)
+        #expect(outcome?.response?.status == 404 && list.response?.status == 404)
+        #expect(list.value == nil && list.error?.code == .http && list.next == nil)
     }
 }

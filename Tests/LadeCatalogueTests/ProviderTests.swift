@@ -295,16 +295,109 @@ struct ProviderTests {
         }
     }
 
-    @Test("a next page on another host does not get the global headers")
-    func otherHost() async throws {
-        let rig = try CatalogueRig { $0.globalHeaders = ["X-Client": "secret"] }
-        rig.transport.on("first") { $0.url.host() == "catalogue.example.com" }
-            .respond(.json(#"{"mediaList": [{}], "next": "https://other.example.com/list?next=1"}"#))
-        rig.transport.onAnyRequest().respond(.json(#"{"mediaList": [{}]}"#))
-        let pages = try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
+    private static let nextPages: [(String, String)] = [
+        ("https://il.srgssr.ch/integrationlayer/list?next=2", "/integrationlayer/list?next=2"),
+        ("http://other.example.com:1/list?next=a%2Fb#x", "/list?next=a%2Fb#x"),
+        ("//il.srgssr.ch/list?next=2", "/list?next=2"),
+        ("/list?next=2", "/list?next=2"),
+    ]
 
-        #expect(pages.count == 2)
-        #expect(rig.transport.requests.map { $0.headers["X-Client"] } == ["secret", nil])
+    @Test("requests P28 next pages come from the custom host of the provider, with its headers", arguments: nextPages)
+    func customHost(next: String, target: String) async throws {
+        let rig = try CatalogueRig("https://mirror.example.com:8443") { $0.globalHeaders = ["X-Client": "secret"] }
+        rig.transport.on("next") { $0.url.query()?.contains("next=") == true }.respond(.json(#"{"mediaList": [{}]}"#))
+        rig.transport.onAnyRequest().respond(.json("{\"mediaList\": [{}], \"next\": \"\(next)\"}"))
+        let pages = try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
+        let seed = try await rig.provider.pages { try $0.seedTVTrendingMedias(.srf) }.collected()
+        let objects = try await rig.provider.pages { try $0.seedTVLatestEpisodes(.srf, showUid: "1") }.collected()
+
+        #expect(pages.count == 2 && seed.count == 2 && objects.count == 2)
+        let requests = rig.transport.requests
+        for index in [1, 3, 5] {
+            #expect(requests[index].url.absoluteString == "https://mirror.example.com:8443" + target)
+            #expect(requests[index].headers["X-Client"] == "secret")
+        }
+    }
+
+    @Test(
+        "a next page that cannot be loaded over HTTP is not followed",
+        arguments: ["file:///etc/passwd", "javascript:1", "ftp://x/y", "https://user:secret@catalogue.example.com/list"]
+    )
+    func otherScheme(next: String) async throws {
+        let rig = try CatalogueRig()
+        rig.answer("{\"mediaList\": [{}], \"next\": \"\(next)\"}")
+        let failure = await #expect(throws: PageFailure.self) {
+            try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
+        }
+
+        guard case .invalidTarget = failure?.cause else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    // MARK: - The sizes of pages
+
+    @MainActor
+    private func handle(
+        _ rig: CatalogueRig,
+        _ make: (Catalogue) throws -> PagedEndpoint<Listing<Media>>
+    ) throws -> FirstPageHandle<Listing<Media>> {
+        FirstPageHandle(rig.loader, try make(rig.catalogue)) { _ in }
+    }
+
+    /// A handle of a service of today, and one of a service of the first generation.
+    @MainActor
+    private func handles(_ rig: CatalogueRig) throws -> [FirstPageHandle<Listing<Media>>] {
+        [try handle(rig) { try $0.tvLatestEpisodes(.srf) }, try handle(rig) { try $0.seedTVTrendingMedias(.srf) }]
+    }
+
+    @MainActor
+    @Test("requests P20 a request of a service is for the first page, of 10 items")
+    func defaultSize() throws {
+        for handle in try handles(CatalogueRig()) {
+            #expect(!handle.isRunning && handle.page.number == 0 && handle.page.size == 10)
+            let page = handle.handle(for: nil).page
+            #expect(page.number == 0 && page.size == 10)
+        }
+        // The first generation sends no size that was not requested.
+        let requests = try handles(CatalogueRig()).map(\.request.queryItems)
+        #expect(requests.map { $0["pageSize"] } == ["10", nil])
+        // A service that chooses its sizes itself has pages of an unspecified size.
+        #expect(try handle(CatalogueRig()) { try $0.sectionMedias(.srf, uid: "1") }.page.size == 0)
+    }
+
+    @MainActor
+    @Test("requests P21 a page of less than 1 item has 1", arguments: [0, -1, Int.min])
+    func tooSmall(size: Int) throws {
+        for handle in try handles(CatalogueRig()).map({ $0.with(pageSize: size) }) {
+            #expect(handle.page.number == 0 && handle.page.size == 1)
+            #expect(handle.request.queryItems["pageSize"] == "1")
+        }
+    }
+
+    @MainActor
+    @Test("requests P22 a page of more than 100 items has 100", arguments: [101, 1_000, Int.max - 1])
+    func tooLarge(size: Int) throws {
+        for handle in try handles(CatalogueRig()).map({ $0.with(pageSize: size) }) {
+            #expect(handle.page.number == 0 && handle.page.size == 100)
+            #expect(handle.request.queryItems["pageSize"] == "100")
+        }
+    }
+
+    @MainActor
+    @Test("a page of 1 to 100 items has as many, the last size counts, and unlimited is none of them")
+    func sizes() throws {
+        for handle in try handles(CatalogueRig()) {
+            for size in [1, 2, 99, 100] {
+                #expect(handle.with(pageSize: 7).with(pageSize: size).page.size == size)
+                #expect(handle.with(pageSize: size).request.queryItems["pageSize"] == String(size))
+            }
+            let unlimited = handle.with(pageSize: PageSize.unlimited)
+            #expect(unlimited.page.size == PageSize.unlimited)
+            #expect(unlimited.request.queryItems["pageSize"] == "unlimited")
+        }
     }
 
     @Test("a page of 0 or of 1,000 items is refused before anything is sent", arguments: [0, -1, 101, 1_000])

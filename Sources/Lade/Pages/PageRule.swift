@@ -82,4 +82,8 @@ public enum OtherOrigins: Sendable, Hashable {
     case withBody
     /// It is refused.
     case refused
+    /// Its path and query are loaded from the first page's origin instead, with everything that the first page sends.
+    ///
+    /// For a service behind another address than the one in its answers, such as a mirror or a test server.
+    case replacedByFirst
 }

@@ -36,6 +36,7 @@ package struct PageWalk: Sendable {
     package init(
         original: Request,
         size: Int,
+        standardSize: Int = 0,
         sizer: Sizer?,
         rules: [PageRule],
         total: PageTotal?,
@@ -50,7 +51,7 @@ package struct PageWalk: Sendable {
         if rules.count == 1, case .pageNumber(let query, let first) = rules[0] {
             sized.url = sized.url.settingQuery(query, String(first))
         }
-        first = Page(size: max(size, 0), number: 0, request: sized, itemsBefore: 0)
+        first = Page(size: size > 0 ? size : standardSize, number: 0, request: sized, itemsBefore: 0)
         var pointers = rules.compactMap(\.pointer)
         if case .body(let pointer) = total { pointers.append(pointer) }
         self.pointers = pointers
@@ -219,6 +220,11 @@ package struct PageWalk: Sendable {
         }
         let home = Origin(original.url)
         guard origin != home else { return request }
+        if otherOrigins == .replacedByFirst {
+            guard let url = request.url.placed(atOriginOf: original.url) else { throw .otherOrigin }
+            request.url = url
+            return request
+        }
         guard otherOrigins != .refused else { throw .otherOrigin }
         guard origin.isSecure || home?.isSecure != true else { throw .insecure }
         guard !request.hasBody || otherOrigins == .withBody else { throw .bodyToOtherOrigin }
@@ -229,6 +235,21 @@ package struct PageWalk: Sendable {
         request.destination = nil
         request[LeadsToOtherOrigin.self] = true
         return request
+    }
+}
+
+extension URL {
+    /// The same path, query and fragment at the origin of another address; nil where that cannot be represented.
+    fileprivate func placed(atOriginOf home: URL) -> URL? {
+        guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true),
+            let origin = URLComponents(url: home, resolvingAgainstBaseURL: true)
+        else { return nil }
+        parts.scheme = origin.scheme
+        parts.percentEncodedUser = origin.percentEncodedUser
+        parts.percentEncodedPassword = origin.percentEncodedPassword
+        parts.encodedHost = origin.encodedHost
+        parts.port = origin.port
+        return parts.url
     }
 }
 

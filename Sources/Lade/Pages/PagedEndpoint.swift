@@ -23,6 +23,8 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     public var endpoint: Endpoint<Value>
     /// How a size is requested; nil when the service has no such parameter.
     public var sizer: Sizer?
+    /// The sizes that the service delivers; nil, the default, when any size is sent as requested.
+    public var sizes: PageSizes?
     /// How the next page is found.
     public var paginator: Paginator<Value>
     /// The number of items on a page; nil when it cannot be determined.
@@ -56,9 +58,15 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         self.init(endpoint, sizer: sizer, paginator: paginator, itemCount: { $0.count })
     }
 
-    /// The first page, with this many items; for 0 the service chooses, and the sizer is not called.
+    /// The first page, with this many items, or the nearest of ``sizes``; for 0 the service chooses, and the sizer is
+    /// not called.
     public func firstPage(size: Int = 0) -> Page {
         walk(size: size).first
+    }
+
+    /// The first page with a size that a caller requests, where 0 is a size as any other if the sizes are known.
+    package func firstPage(requesting size: Int) -> Page {
+        firstPage(size: sizes?.nearest(size) ?? size)
     }
 
     /// The page after a loaded one; nil after the last.
@@ -89,7 +97,8 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     func walk(size: Int) -> PageWalk {
         PageWalk(
             original: endpoint.request,
-            size: size,
+            size: size > 0 ? sizes?.nearest(size) ?? size : 0,
+            standardSize: sizes?.standard ?? 0,
             sizer: sizer,
             rules: paginator.rules,
             total: total,

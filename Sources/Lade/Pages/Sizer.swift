@@ -1,5 +1,33 @@
 public import LadeCore
 
+/// The sizes of pages that a service delivers.
+///
+/// ```swift
+/// shows.sizes = PageSizes(standard: 10, allowed: 1...100)
+/// shows.firstPage().size               // 10
+/// shows.firstPage(size: 1_000).size    // 100
+/// ```
+public struct PageSizes: Sendable, Hashable {
+    /// The size of a page when none is requested.
+    public var standard: Int
+    /// The sizes that the service delivers; another size is replaced by the nearest of them.
+    public var allowed: ClosedRange<Int>
+    /// The size that stands for all items on one page, and is allowed besides; nil, the default, for none.
+    public var unlimited: Int?
+
+    /// Makes the sizes of a service.
+    public init(standard: Int, allowed: ClosedRange<Int>, unlimited: Int? = nil) {
+        self.standard = standard
+        self.allowed = allowed
+        self.unlimited = unlimited
+    }
+
+    /// The size that the service delivers for a requested one: the same, or the nearest that is allowed.
+    public func nearest(_ size: Int) -> Int {
+        size == unlimited ? size : min(max(size, allowed.lowerBound), allowed.upperBound)
+    }
+}
+
 /// How a request asks for a number of items per page.
 ///
 /// It always receives the first page's original request, and is called only when a size is requested.

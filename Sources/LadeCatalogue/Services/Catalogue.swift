@@ -176,11 +176,9 @@ public struct Catalogue: Sendable {
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> PagedEndpoint<Listing<Item>> {
-        PagedEndpoint(
-            try endpoint(service, unit, values).decoding(Listing<Item>.self),
-            sizer: PageSize.sizer(for: service),
-            paginator: .target { $0.next },
-            itemCount: { $0.items.count }
+        let endpoint = try endpoint(service, unit, values).decoding(Listing<Item>.self)
+        return PagedEndpoint(endpoint, paginator: .target { $0.next }, itemCount: { $0.items.count }).sized(
+            for: service
         )
     }
 
@@ -189,11 +187,21 @@ public struct Catalogue: Sendable {
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> PagedEndpoint<PagedObject<Object>> {
-        PagedEndpoint(
-            try endpoint(service, unit, values).decoding(PagedObject<Object>.self),
-            sizer: PageSize.sizer(for: service),
-            paginator: .target { $0.next }
-        )
+        let endpoint = try endpoint(service, unit, values).decoding(PagedObject<Object>.self)
+        return PagedEndpoint(endpoint, paginator: .target { $0.next }).sized(for: service)
+    }
+}
+
+extension PagedEndpoint {
+    /// The pages with the sizes of a service, all of them from the host that the catalogue was made for.
+    ///
+    /// A mirror, or a test server, may name the public installation in `next`.
+    fileprivate func sized(for service: CatalogueService) -> PagedEndpoint {
+        var paged = self
+        paged.sizer = PageSize.sizer(for: service)
+        paged.sizes = PageSize.sizes(for: service)
+        paged.otherOrigins = .replacedByFirst
+        return paged
     }
 }
 

@@ -1,10 +1,13 @@
 import Lade
 
 /// The number of items on a page of the catalogue.
+///
+/// ``CatalogueProvider`` refuses a size that the services do not deliver. The endpoints of ``Catalogue`` replace it by
+/// the nearest, as the first generation of the data provider did: 1 for 0, and 100 for 101.
 public enum PageSize {
     /// The default size.
     public static let `default` = 10
-    /// The maximum that the service delivers; a larger size is sent as this number.
+    /// The maximum that the service delivers; a larger size is replaced by this number.
     public static let maximum = 100
     /// All items on one page, for services that support it; sent as `unlimited`.
     public static let unlimited = Int.max
@@ -18,11 +21,16 @@ public enum PageSize {
         guard (1...maximum).contains(size) || size == unlimited else { throw .pageSize(size, allowed: 1...maximum) }
     }
 
+    /// What a page of a service has when another size, or none, is requested; nil when the service chooses.
+    static func sizes(for service: CatalogueService) -> PageSizes? {
+        guard service.paging.isSized else { return nil }
+        return PageSizes(standard: `default`, allowed: 1...maximum, unlimited: unlimited)
+    }
+
     static func sizer(for service: CatalogueService) -> Sizer? {
         guard service.paging.isSized else { return nil }
         return Sizer { request, size in
-            let text = size == unlimited ? "unlimited" : String(min(size, maximum))
-            return Endpoint(request).query("pageSize", text).request
+            Endpoint(request).query("pageSize", size == unlimited ? "unlimited" : String(size)).request
         }
     }
 }
