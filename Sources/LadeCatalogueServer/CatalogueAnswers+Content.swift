@@ -17,6 +17,16 @@ extension CatalogueAnswers {
 
     private static let products: Set<String> = ["PLAY_VIDEO", "PLAY_AUDIO", "NEWS_APP", "NEWS_VIDEO", "NEWS_AUDIO"]
 
+    /// The message of the first generation to the users of a business unit.
+    func serviceMessage(_ asked: CatalogueAsked) -> ServerResponse {
+        .document(
+            """
+            {"id":"message-\(asked.unit)","text":"Travaux sur le réseau cette nuit.",\
+            "modifyDate":"\(CatalogueDay.newest.at(6))","url":"https://example.org/\(asked.unit)/travaux"}
+            """
+        )
+    }
+
     func landingPage(_ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
         let product = asked.values[0]
         guard Self.products.contains(product) else { throw .notFound("There is no such product.") }

@@ -85,18 +85,25 @@ extension CatalogueAnswers {
         return .document(#"{"token":{"window":30,"acl":"\#(name)","authparams":"\#(authorisation)"}}"#)
     }
 
-    /// An image with the requested width, 16:9.
+    /// An image with the requested width, in the aspect ratio that the name of the original says.
     func image(_ request: ServerRequest) -> ServerResponse {
-        guard request.queryItem("imageUrl")?.isEmpty == false else {
+        guard let original = request.queryItem("imageUrl"), !original.isEmpty else {
             return .refusal(.badRequest("imageUrl is missing."))
         }
         guard let width = request.queryItem("width").flatMap({ Int($0) }), (1...1920).contains(width) else {
             return .refusal(.badRequest("width is 1 to 1920."))
         }
         return .bytes(
-            CataloguePicture.png(width: width, height: max(1, width * 9 / 16)),
+            CataloguePicture.png(width: width, height: Self.height(of: original, width: width)),
             [ServerField("Content-Type", "image/png"), ServerField("Cache-Control", "max-age=3600")]
         )
+    }
+
+    /// Posters are 2:3, images of podcasts are squares, all others are 16:9.
+    private static func height(of original: String, width: Int) -> Int {
+        if original.contains("-poster.") { return width * 3 / 2 }
+        if original.contains("-podcast.") { return width }
+        return max(1, width * 9 / 16)
     }
 
     // MARK: - Parts

@@ -77,9 +77,14 @@ extension CatalogueAnswers {
 
     func modules(_ asked: CatalogueAsked) throws(CatalogueRefusal) -> ServerResponse {
         guard asked.values[0] == "event" else { throw .notFound("The only type of modules is event.") }
+        return modules(asked, "moduleConfigList")
+    }
+
+    /// The events, in a list with a key.
+    func modules(_ asked: CatalogueAsked, _ root: String) -> ServerResponse {
         let (unit, vendor) = (asked.unit, asked.unit.uppercased())
         return .list(
-            "moduleConfigList",
+            root,
             (1...CatalogueStock.modules).map { number in
                 let start = CatalogueDay(number: CatalogueDay.newest.number - 20 * number)
                 let end = CatalogueDay(number: start.number + 14)

@@ -303,6 +303,14 @@ enum CatalogueServices {
             asked throws(CatalogueRefusal) in
             try answers.count(asked, audios)
         },
+        Row("general/information", international, isSeedEra: true) { answers, asked in answers.serviceMessage(asked) },
+        Row("eventConfigList", international, isSeedEra: true) { answers, asked in
+            answers.modules(asked, "eventConfigList")
+        },
+        Row("mediaList/video/recommended/*", international, isSeedEra: true, recommendedVideos),
+        Row("mediaList/video/recommendedByUserId/*/*", international, isSeedEra: true, recommendedVideos),
+        Row("mediaList/audio/latest", national, isSeedEra: true, medias(.all(.audio))),
+        Row("mediaList/audio/mostClicked", national, isSeedEra: true, medias(.popular(.audio))),
     ]
 
     private static let online: Set<String> = ["srf", "rsi", "rtr", "swi"]
@@ -341,6 +349,11 @@ enum CatalogueServices {
             asked,
             unit: unit
         )
+    }
+
+    private static let recommendedVideos: Row.Answer = { answers, asked throws(CatalogueRefusal) in
+        _ = try answers.item(asked.values[0], videos)
+        return try answers.page(.first(50, .video), asked)
     }
 
     private static func allShows(_ kind: CatalogueKind) -> Row.Answer {

@@ -112,6 +112,7 @@ final class CatalogueStock: Sendable {
             "imageUrl":"https://img.example.org/\(uid).jpg",\
             "bannerImageUrl":"https://img.example.org/\(uid)-banner.jpg",\
             "posterImageUrl":"https://img.example.org/\(uid)-poster.jpg",\
+            "podcastImageUrl":"https://img.example.org/\(uid)-podcast.jpg",\
             "posterImageIsFallbackUrl":\(random.next(below: 2) == 0),\
             "numberOfEpisodes":\(random.next(below: 400) + 1),\
             "topicList":[\(topic(item.index % 8, unit, transmission, theme))]}

@@ -18,7 +18,7 @@ public import LadeTesting
 /// | path | answer |
 /// | --- | --- |
 /// | `/integrationlayer/…` | the services of a broadcaster's media catalogue, for the business units that have each |
-/// | `/images/?imageUrl=…&format=…&width=…` | a picture of that width, 16:9, always PNG |
+/// | `/images/?imageUrl=…&format=…&width=…` | a picture of that width, always PNG: 2:3 for a poster, a square for a podcast, else 16:9 |
 /// | `/akahd/token?acl=…` | a token for a stream |
 /// | `/medias?page=N&per_page=M` | medias as a plain array, `Link` and `X-Total-Count` |
 /// | `/medias?offset=N&limit=M` | the same by offset |

@@ -113,6 +113,12 @@ struct ServiceSample: Sendable, CustomTestStringConvertible {
         ServiceSample("searchResultListShow/radio.json?q=sport", "searchResultListShow"),
         ServiceSample("mediaList/latestByModule/event/mod1.json", "mediaList", international),
         ServiceSample("mediaList/latestByModuleAndSection/event/mod1/sec1.json", "mediaList", international),
+        ServiceSample("general/information.json", "text", international),
+        ServiceSample("eventConfigList.json", "eventConfigList", international),
+        ServiceSample("mediaList/video/recommended/100000.json", "mediaList", international),
+        ServiceSample("mediaList/video/recommendedByUserId/100000/me.json", "mediaList", international),
+        ServiceSample("mediaList/audio/latest.json", "mediaList"),
+        ServiceSample("mediaList/audio/mostClicked.json", "mediaList"),
     ]
 }
 
@@ -218,6 +224,8 @@ struct CatalogueServiceTests {
             ("2.0/mediaComposition/byUrn/urn:rts:video:100000", 404),
             ("2.0/show/byUrn/urn:rts:show:tv:sh1", 400),
             ("2.0/rts/show/tv/sh1000", 404),
+            ("2.0/rts/mediaList/video/recommended/nobody.json", 404),
+            ("2.0/rts/general/information", 404), ("2.0/rts/eventConfigList", 404),
             ("2.0/rts/mediaList/video/byIds.json?ids=nobody", 404),
             ("2.0/tvo/mediaList/video/latestEpisodes", 404),
             ("2.0/rts", 404), ("3.0/rts/topicList/tv", 404), ("2.0/rts/rubbish/a/b/c", 404), ("", 404),

@@ -5,10 +5,33 @@ import Testing
 
 /// A service, called by the client library: gives how many items, or objects, came back.
 struct WireCall: Sendable, CustomTestStringConvertible {
-    typealias Call = @Sendable (Loader, Catalogue, BusinessUnit) async throws -> Int
+    /// The pages to load of a service that has pages.
+    struct Pages: Sendable {
+        var size = 10
+        var limit: Int? = 2
+
+        /// All of them.
+        static let all = Pages(size: 20, limit: nil)
+    }
+
+    typealias Call = @Sendable (Loader, Catalogue, BusinessUnit, Pages) async throws -> Int
 
     let service: CatalogueService
-    let call: Call
+    private let perform: Call
+
+    init(service: CatalogueService, _ perform: @escaping Call) {
+        self.service = service
+        self.perform = perform
+    }
+
+    func call(
+        _ loader: Loader,
+        _ catalogue: Catalogue,
+        _ unit: BusinessUnit,
+        _ pages: Pages = Pages()
+    ) async throws -> Int {
+        try await perform(loader, catalogue, unit, pages)
+    }
 
     var testDescription: String { service.name }
 
@@ -17,7 +40,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
         _ service: CatalogueService,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<Value>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit in
+        WireCall(service: service) { loader, catalogue, unit, _ in
             _ = try await loader.load(try make(catalogue, unit))
             return 1
         }
@@ -28,33 +51,35 @@ struct WireCall: Sendable, CustomTestStringConvertible {
         _ service: CatalogueService,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> Endpoint<[Item]>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit in
+        WireCall(service: service) { loader, catalogue, unit, _ in
             try await loader.load(try make(catalogue, unit)).count
         }
     }
 
-    /// A service that gives pages of a list; two of them are loaded.
+    /// A service that gives pages of a list.
     static func pages<Item>(
         _ service: CatalogueService,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<Listing<Item>>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit in
+        WireCall(service: service) { loader, catalogue, unit, pages in
             var count = 0
-            for try await page in loader.pages(of: try make(catalogue, unit), size: 10, pageLimit: 2) {
+            let list = try make(catalogue, unit)
+            for try await page in loader.pages(of: list, size: pages.size, pageLimit: pages.limit) {
                 count += page.value.items.count
             }
             return count
         }
     }
 
-    /// A service that gives pages of an object; two of them are loaded.
+    /// A service that gives pages of an object.
     static func objects<Object>(
         _ service: CatalogueService,
         _ make: @escaping @Sendable (Catalogue, BusinessUnit) throws -> PagedEndpoint<PagedObject<Object>>
     ) -> WireCall {
-        WireCall(service: service) { loader, catalogue, unit in
+        WireCall(service: service) { loader, catalogue, unit, pages in
             var count = 0
-            for try await _ in loader.pages(of: try make(catalogue, unit), size: 10, pageLimit: 2) { count += 1 }
+            let list = try make(catalogue, unit)
+            for try await _ in loader.pages(of: list, size: pages.size, pageLimit: pages.limit) { count += 1 }
             return count
         }
     }
@@ -180,7 +205,18 @@ struct WireCall: Sendable, CustomTestStringConvertible {
         .pages(.seedModuleSectionLatestMedias) {
             try $0.seedModuleSectionLatestMedias($1, uid: "mod1", sectionUid: "sec1")
         },
-        WireCall(service: .seedIncreaseSocialCount) { loader, catalogue, unit in
+        WireCall(service: .seedServiceMessage) { loader, catalogue, unit, _ in
+            let message = try await loader.load(try catalogue.seedServiceMessage(unit))
+            #expect(message.uid == "message-\(unit)" && !message.text.isEmpty)
+            #expect(message.modificationDate != nil && message.url != nil)
+            return 1
+        },
+        .list(.seedEvents) { try $0.seedEvents($1) },
+        .pages(.seedRecommendedVideos) { try $0.seedRecommendedVideos($1, uid: "100000") },
+        .pages(.seedRecommendedVideosForUser) { try $0.seedRecommendedVideosForUser($1, uid: "100000", userId: "me") },
+        .pages(.seedLatestAudios) { try $0.seedLatestAudios($1) },
+        .pages(.seedMostPopularAudios) { try $0.seedMostPopularAudios($1) },
+        WireCall(service: .seedIncreaseSocialCount) { loader, catalogue, unit, _ in
             let composition = try await loader.load(try catalogue.mediaComposition(urn: urn))
             let chapter = try #require(composition.mainChapter)
             _ = try await loader.load(try catalogue.seedIncreaseSocialCount(.view, unit, of: chapter))
@@ -244,6 +280,64 @@ struct CatalogueWireTests {
             let isOfSearch = call.service.name == CatalogueService.mediaSearchWithSettings.name && unit == .swi
             #expect(error?.context.status == (isOfSearch ? 400 : 404), "\(unit): \(String(describing: failure))")
         }
+    }
+}
+
+@Suite("The whole catalogue", .timeLimit(.minutes(1)))
+struct CatalogueWalkTests {
+    /// The number of items of every service for every business unit that has it, each with all of its pages.
+    private func walk(_ server: LocalCatalogue) async throws -> [String: Int] {
+        var settings = Service.Settings()
+        settings.retries.limit = 8
+        // Without delays, and for the services that count, too.
+        settings.retries.immediateTries = 8
+        settings.retries.methods = .all
+        settings.retryBudget = nil
+        let loader = try Loader(settings)
+        let catalogue = try Catalogue(server.address(""))
+        return try await withThrowingTaskGroup(of: (String, Int).self) { group in
+            var counts: [String: Int] = [:]
+            var running = 0
+            for call in WireCall.today + WireCall.seedEra {
+                for unit in BusinessUnit.allCases where call.service.isAvailable(for: unit) {
+                    // A service by URN has no business unit.
+                    guard call.service.needsBusinessUnit || unit == .rts else { continue }
+                    if running == 8, let (name, count) = try await group.next() {
+                        counts[name] = count
+                    } else {
+                        running += 1
+                    }
+                    group.addTask {
+                        ("\(call.service.name) \(unit)", try await call.call(loader, catalogue, unit, .all))
+                    }
+                }
+            }
+            for try await (name, count) in group { counts[name] = count }
+            return counts
+        }
+    }
+
+    @Test("every page of every service arrives whole, also when the catalogue fails again and again")
+    func wholeCatalogue() async throws {
+        var options = LocalCatalogue.Options()
+        options.medias = 200
+        options.shows = 24
+        let sound = try LocalCatalogue(options)
+        options.faults = [.unavailable: 7, .reset: 11, .truncate: 13]
+        let faulty = try LocalCatalogue(options)
+        let clock = ContinuousClock()
+        let began = clock.now
+
+        let found = try await walk(faulty)
+        let elapsed = began.duration(to: clock.now)
+
+        let faults = faulty.counts.faults.values.reduce(0, +)
+        print("The catalogue's \(found.count) lists, \(faulty.counts.requests) requests, \(faults) faults: \(elapsed)")
+        #expect(try await walk(sound) == found)
+        #expect(found.count > 350 && found.values.allSatisfy { $0 > 0 })
+        #expect(faulty.counts.faults.keys.count == 3 && faults > 100)
+        #expect(faulty.counts.requests == sound.counts.requests + faults)
+        #expect(found["tvLatestEpisodes rts"] == 200 && found["tvShows swi"] == 24)
     }
 }
 

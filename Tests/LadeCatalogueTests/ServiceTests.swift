@@ -71,7 +71,7 @@ struct ServiceTests {
         let all = CatalogueService.today + CatalogueService.seedEra
 
         #expect(Set(all.map(\.name)).count == all.count && CatalogueService.today.count == 69)
-        #expect(CatalogueService.seedEra.count == 26 && CatalogueService.seedEra.allSatisfy(\.isSeedEra))
+        #expect(CatalogueService.seedEra.count == 32 && CatalogueService.seedEra.allSatisfy(\.isSeedEra))
         #expect(
             CatalogueService.radioEpisodes.variables == ["day", "channelUid"]
                 && CatalogueService.radioEpisodes.needsBusinessUnit

@@ -27,6 +27,11 @@ public struct CatalogueDecoder: BodyDecoder {
     }
 
     /// Whether mandatory values may be missing; tolerant by default.
+    ///
+    /// The service omits what it does not have: a list after its last page, the URN of a third-party program, the title
+    /// of a part of a page. The data provider therefore maps an empty object to an empty model, and applications rely
+    /// on that. In strict decoding the first missing value is a ``MappingFault`` whose path names it, such as
+    /// `/mediaList/0/urn`; use it in tests of a service, and for a service of your own.
     public var strictness = Strictness.tolerant
     /// The handling of malformed aggregations and suggestions; decoding fails by default.
     public var malformedFacets = MalformedFacets.fail

@@ -163,4 +163,51 @@ extension Catalogue {
     ) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
         try pages(.seedModuleSectionLatestMedias, unit, ["type": chosen(type), "uid": uid, "sectionUid": sectionUid])
     }
+
+    // MARK: - Before and after the first generation
+
+    /// A message of the broadcaster to its users.
+    public func seedServiceMessage(_ unit: BusinessUnit) throws(CatalogueError) -> Endpoint<ServiceMessage> {
+        try object(.seedServiceMessage, unit)
+    }
+
+    /// The events with their own medias, before they were modules.
+    public func seedEvents(_ unit: BusinessUnit) throws(CatalogueError) -> Endpoint<[Module]> {
+        try endpoint(.seedEvents, unit).decoding(EventListing.self).map { $0.eventConfigList ?? [] }
+    }
+
+    /// The videos recommended after another.
+    public func seedRecommendedVideos(_ unit: BusinessUnit, uid: String) throws(CatalogueError) -> PagedEndpoint<
+        Listing<Media>
+    > {
+        try pages(.seedRecommendedVideos, unit, ["uid": uid])
+    }
+
+    /// The videos recommended to a user after another.
+    public func seedRecommendedVideosForUser(
+        _ unit: BusinessUnit,
+        uid: String,
+        userId: String
+    ) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
+        try pages(.seedRecommendedVideosForUser, unit, ["uid": uid, "userId": userId])
+    }
+
+    /// The latest audios of all channels.
+    public func seedLatestAudios(_ unit: BusinessUnit) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
+        try pages(.seedLatestAudios, unit)
+    }
+
+    /// The most popular audios of all channels.
+    public func seedMostPopularAudios(_ unit: BusinessUnit) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
+        try pages(.seedMostPopularAudios, unit)
+    }
+}
+
+/// The response with the events, whose list has another key than that of modules.
+private struct EventListing: Decodable, Sendable {
+    let eventConfigList: [Module]?
+
+    enum CodingKeys: String, JSONKey {
+        case eventConfigList
+    }
 }

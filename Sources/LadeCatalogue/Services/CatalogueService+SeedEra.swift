@@ -221,7 +221,55 @@ extension CatalogueService {
         isSeedEra: true
     )
 
-    /// The services of the first generation without an exact replacement today.
+    // Services from before and after the first generation, which current services have replaced.
+    /// A message of the broadcaster to its users.
+    public static let seedServiceMessage = Self(
+        "seedServiceMessage",
+        "2.0/{bu}/general/information.json",
+        for: BusinessUnit.international,
+        isSeedEra: true
+    )
+    /// The events with their own medias, before they were modules.
+    public static let seedEvents = Self(
+        "seedEvents",
+        "2.0/{bu}/eventConfigList.json",
+        for: BusinessUnit.international,
+        isSeedEra: true
+    )
+    /// The videos recommended after another.
+    public static let seedRecommendedVideos = Self(
+        "seedRecommendedVideos",
+        "2.0/{bu}/mediaList/video/recommended/{uid}.json",
+        paging: .pages,
+        for: BusinessUnit.international,
+        isSeedEra: true
+    )
+    /// The videos recommended to a user after another.
+    public static let seedRecommendedVideosForUser = Self(
+        "seedRecommendedVideosForUser",
+        "2.0/{bu}/mediaList/video/recommendedByUserId/{uid}/{userId}.json",
+        paging: .pages,
+        for: BusinessUnit.international,
+        isSeedEra: true
+    )
+    /// The latest audios of all channels.
+    public static let seedLatestAudios = Self(
+        "seedLatestAudios",
+        "2.0/{bu}/mediaList/audio/latest.json",
+        paging: .pages,
+        for: BusinessUnit.national,
+        isSeedEra: true
+    )
+    /// The most popular audios of all channels.
+    public static let seedMostPopularAudios = Self(
+        "seedMostPopularAudios",
+        "2.0/{bu}/mediaList/audio/mostClicked.json",
+        paging: .pages,
+        for: BusinessUnit.national,
+        isSeedEra: true
+    )
+
+    /// The earlier services without an exact replacement today.
     public static let seedEra: [CatalogueService] = [
         .seedTVTrendingMedias,
         .seedTVLatestMedias,
@@ -249,5 +297,11 @@ extension CatalogueService {
         .seedModuleLatestMedias,
         .seedModuleSectionLatestMedias,
         .seedIncreaseSocialCount,
+        .seedServiceMessage,
+        .seedEvents,
+        .seedRecommendedVideos,
+        .seedRecommendedVideosForUser,
+        .seedLatestAudios,
+        .seedMostPopularAudios,
     ]
 }

@@ -742,5 +742,39 @@ extension ServiceRow {
                 try $0.seedIncreaseSocialCount(.like, $1, of: part).request
             }
         ),
+        Case(
+            "§5.1 service message",
+            ServiceRow("2.0/{bu}/general/information.json", "srf rts rsi rtr swi") {
+                try $0.seedServiceMessage($1).request
+            }
+        ),
+        Case(
+            "§5.1 events",
+            ServiceRow("2.0/{bu}/eventConfigList.json", "srf rts rsi rtr swi") { try $0.seedEvents($1).request }
+        ),
+        Case(
+            "§5.1 recommended videos",
+            ServiceRow("2.0/{bu}/mediaList/video/recommended/1.json", "srf rts rsi rtr swi") {
+                try $0.seedRecommendedVideos($1, uid: "1").endpoint.request
+            }
+        ),
+        Case(
+            "§5.1 recommended videos for a user",
+            ServiceRow("2.0/{bu}/mediaList/video/recommendedByUserId/1/a%2Fb.json", "srf rts rsi rtr swi") {
+                try $0.seedRecommendedVideosForUser($1, uid: "1", userId: "a/b").endpoint.request
+            }
+        ),
+        Case(
+            "§5.1 latest audios",
+            ServiceRow("2.0/{bu}/mediaList/audio/latest.json", "srf rts rsi rtr") {
+                try $0.seedLatestAudios($1).endpoint.request
+            }
+        ),
+        Case(
+            "§5.1 most popular audios",
+            ServiceRow("2.0/{bu}/mediaList/audio/mostClicked.json", "srf rts rsi rtr") {
+                try $0.seedMostPopularAudios($1).endpoint.request
+            }
+        ),
     ]
 }

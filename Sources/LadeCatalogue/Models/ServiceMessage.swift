@@ -1,0 +1,31 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A message of a broadcaster to its users, such as about a disturbance.
+///
+/// Messages are equal when their identifiers are.
+public struct ServiceMessage: KeyedModel {
+    /// The identifier; from `id`.
+    public var uid = ""
+    /// The text to show; from `text`.
+    public var text = ""
+    /// When the message was last changed; from `modifyDate`.
+    public var modificationDate: Date?
+    /// A page about it; from `url`.
+    public var url: URL?
+
+    /// Makes an empty value, for previews and tests.
+    public init() {}
+
+    enum CodingKeys: String, JSONKey {
+        case text, url
+        case uid = "id"
+        case modificationDate = "modifyDate"
+    }
+
+    /// The key for comparing values.
+    public var identity: String { uid }
+}
