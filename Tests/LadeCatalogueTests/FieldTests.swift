@@ -10,12 +10,14 @@ struct ModelSample: Sendable, CustomTestStringConvertible {
     /// The place of the first fault when decoding is strict or not; nil when there is none.
     let fault: @Sendable (String, _ isStrict: Bool) throws -> String?
     let text: @Sendable (String) throws -> String
+    let keys: @Sendable () throws -> ModelKeys
 
     init<Model: CatalogueModel>(_ type: Model.Type, _ json: String) {
         testDescription = "\(type)"
         self.json = json
         fault = { try faultPath(type, $0, strict: $1) }
         text = { try decoded(type, $0).description }
+        keys = { try ModelKeys(of: type) }
     }
 
     /// The value at a path of keys and indices of an answer.
@@ -106,6 +108,10 @@ struct FieldTests {
                 ModelSample(ShowSearchHit.self, #"{"urn": "urn:srf:show:tv:s1"}"#),
                 ModelSample(SearchResultMedia.self, try part(Samples.seedMediaSearch, "searchResultListMedia")),
                 ModelSample(
+                    ServiceMessage.self,
+                    #"{"id": "1", "text": "A", "modifyDate": "2023-05-01T10:00:00Z", "url": "https://example.org"}"#
+                ),
+                ModelSample(
                     SearchResultShow.self,
                     #"{"urn": "urn:srf:show:tv:1", "id": "1", "vendor": "SRF", "transmission": "TV", "title": "A"}"#
                 ),
@@ -115,12 +121,6 @@ struct FieldTests {
             return []
         }
     }()
-
-    /// Mandatory in strict decoding: texts and lists that a model declares without `?`.
-    static let mandatory: Set<String> = [
-        "id", "urn", "title", "chapterUrn", "chapterList", "mediaList", "sectionList", "realName", "name", "hintText",
-        "seoName", "text",
-    ]
 
     private func changed(_ object: [String: Any], _ key: String, _ value: Any?) throws -> String {
         var object = object
@@ -161,20 +161,64 @@ struct FieldTests {
         #expect(try sample.fault("[]", false) == "" && sample.fault("null", false) == "")
     }
 
-    @Test("in strict decoding a missing mandatory field is an error that names its path", arguments: samples)
-    func strictFields(sample: ModelSample) throws {
+    @Test(
+        "a field that is missing, null, unknown or of any other type is a value, or an error at its path",
+        arguments: samples
+    )
+    func anyValue(sample: ModelSample) throws {
         let object = try #require(try JSONSerialization.jsonObject(with: Data(sample.json.utf8)) as? [String: Any])
-        let model = sample.testDescription
-        // Models whose own `title`, or list, is optional, or which have none of it.
-        let exceptions: [String: Set<String>] = [
-            "Episode": ["mediaList"], "Module": ["sectionList"], "CrewMember": ["name"], "Properties": ["title"],
-            "EditorialPresentation": ["name"],
+        let keys = try sample.keys().all
+        #expect(Set(object.keys).isSubset(of: keys + ["next"]), "the sample has keys that the model does not read")
+        let values: [Any] = [
+            NSNull(), true, 0, -7, 1.5, 1e300, "", "text", "2023-13-99", "http://[", [Any](), [NSNull()], ["text"],
+            [7], [[String: Any]()], [[Any]()], [String: Any](), ["x": 1],
         ]
-        for key in object.keys where Self.mandatory.contains(key) && exceptions[model]?.contains(key) != true {
-            // Another value may be missing before it, as in a sample without titles.
-            let path = try sample.fault(changed(object, key, nil), true)
-            #expect(path?.hasPrefix("/") == true, "\(model) \(key)")
+        for key in keys {
+            #expect(try sample.fault(changed(object, key, nil), false) == nil, "\(key) missing")
+            for value in values {
+                guard let path = try sample.fault(changed(object, key, value), false) else { continue }
+                #expect(path == "/\(key)" || path.hasPrefix("/\(key)/"), "\(key) \(value)")
+                #expect(!(value is NSNull), "\(key) null")
+            }
         }
+    }
+
+    @Test("in strict decoding each mandatory field that is missing or null is an error at its path", arguments: samples)
+    func strictFields(sample: ModelSample) throws {
+        let mandatory = try sample.keys().mandatory
+        // The least that decodes: texts, and lists where a text is of the wrong type.
+        var least: [String: Any] = [:]
+        for key in mandatory { least[key] = "text" }
+        for key in mandatory {
+            let isText = try sample.fault(changed(least, key, [Any]()), true) == "/\(key)"
+            least[key] = isText ? "text" : [Any]()
+        }
+        #expect(try sample.fault(changed(least, "x", nil), true) == nil)
+        for key in mandatory {
+            #expect(try sample.fault(changed(least, key, nil), true) == "/\(key)")
+            #expect(try sample.fault(changed(least, key, NSNull()), true) == "/\(key)")
+            // By default the service may omit it.
+            #expect(try sample.fault(changed(least, key, nil), false) == nil)
+        }
+    }
+
+    @Test("every model has a sample, and models have mandatory fields")
+    func everyModel() throws {
+        let folder = URL(filePath: #filePath).appending(path: "../../../Sources/LadeCatalogue/Models").standardized
+        var models: Set<String> = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) {
+            var model = ""
+            for line in try String(contentsOf: folder.appending(path: name), encoding: .utf8).split(separator: "\n") {
+                if let match = line.firstMatch(of: /^ *public struct (\w+)/) { model = String(match.1) }
+                if line.contains("enum CodingKeys: String, JSONKey") { models.insert(model) }
+            }
+        }
+        let sampled = Self.samples.map(\.testDescription)
+
+        #expect(models.count > 40 && models.subtracting(sampled).isEmpty)
+        #expect(Set(sampled).count == sampled.count)
+        #expect(try Self.samples.filter { try !$0.keys().mandatory.isEmpty }.count > 20)
+        #expect(try ModelKeys(of: Song.self).mandatory == ["title"])
     }
 
     @Test("strict decoding names the place of what is missing")
