@@ -41,10 +41,12 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     /// The current snapshot.
     private(set) var snapshot = ContentSnapshot<Value>(.unloaded)
     /// The snapshot to return to when the loads end without a result.
-    private var settled = ContentSnapshot<Value>(.unloaded)
-    private var running: [Int] = []
-    private var waiting: [(load: Int, input: Input?)] = []
-    private var lastLoad = 0
+    private(set) var settled = ContentSnapshot<Value>(.unloaded)
+    /// The loads in progress, oldest first.
+    private(set) var running: [Int] = []
+    /// The loads that start after those in progress, oldest first.
+    private(set) var waiting: [(load: Int, input: Input?)] = []
+    private(set) var lastLoad = 0
     /// The input of the last refresh, for a retry.
     private(set) var lastInput: Input??
 

@@ -1,0 +1,283 @@
+import Foundation
+import LadeContent
+import LadeCore
+import LadeTesting
+import Testing
+
+/// Many models and views that begin, load, and are released at any moment.
+@MainActor
+@Suite("Lifetimes of content models", .timeLimit(.minutes(1)))
+struct ContentLifetimeTests {
+    /// How a load ends.
+    private enum Ending: CaseIterable {
+        case value
+        case nothing
+        case failure
+        /// With its value when the gate opens; immediately when it is cancelled.
+        case held
+        /// With its value when the gate opens, even if it was cancelled.
+        case stubborn
+    }
+
+    /// The input of a load; lives as long as anything of the load does.
+    private final class Order: Sendable {
+        let number: Int
+        let ending: Ending
+        let gate: Gate
+        private let isEnding = Locked(false)
+        private let census: Census
+
+        init(_ number: Int, _ ending: Ending, _ gate: Gate, _ census: Census) {
+            self.number = number
+            self.ending = ending
+            self.gate = gate
+            self.census = census
+            census.enter()
+        }
+
+        deinit { census.leave() }
+
+        /// Whether its value may have been delivered.
+        var mayHaveDelivered: Bool { isEnding.withLock { $0 } }
+
+        @concurrent
+        func load() async throws -> Int? {
+            switch ending {
+            case .value: break
+            case .nothing: return nil
+            case .failure: throw LoadingTestError(code: number)
+            case .held: try await gate.pass()
+            case .stubborn: await gate.passAnyway()
+            }
+            isEnding.withLock { $0 = true }
+            return number
+        }
+    }
+
+    /// What loads wait for.
+    private final class Gate: Sendable {
+        private struct State {
+            var isOpen = false
+            var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+            var lastID = 0
+            var cancelled: Set<Int> = []
+        }
+
+        private let state = Locked(State())
+
+        func open() {
+            let waiters = state.withLock { state in
+                state.isOpen = true
+                defer { state.waiters = [:] }
+                return Array(state.waiters.values)
+            }
+            for waiter in waiters { waiter.resume() }
+        }
+
+        func passAnyway() async {
+            await wait(makeID())
+        }
+
+        func pass() async throws {
+            let id = makeID()
+            await withTaskCancellationHandler {
+                await wait(id)
+            } onCancel: {
+                let waiter = state.withLock { state in
+                    state.cancelled.insert(id)
+                    return state.waiters.removeValue(forKey: id)
+                }
+                waiter?.resume()
+            }
+            try Task.checkCancellation()
+        }
+
+        private func makeID() -> Int {
+            state.withLock { state in
+                state.lastID += 1
+                return state.lastID
+            }
+        }
+
+        private func wait(_ id: Int) async {
+            await withCheckedContinuation { continuation in
+                let isOpen = state.withLock { state in
+                    if state.isOpen || state.cancelled.contains(id) { return true }
+                    state.waiters[id] = continuation
+                    return false
+                }
+                if isOpen { continuation.resume() }
+            }
+        }
+    }
+
+    /// Counts what lives, and lets a test wait until nothing does.
+    private final class Census: Sendable {
+        private let state = Locked<(alive: Int, entered: Int, waiter: CheckedContinuation<Void, Never>?)>((0, 0, nil))
+
+        var entered: Int { state.withLock { $0.entered } }
+
+        func enter() {
+            state.withLock { state in
+                state.alive += 1
+                state.entered += 1
+            }
+        }
+
+        func leave() {
+            let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                state.alive -= 1
+                guard state.alive == 0 else { return nil }
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume()
+        }
+
+        func untilEmpty() async {
+            await withCheckedContinuation { continuation in
+                let isEmpty = state.withLock { state in
+                    if state.alive > 0 { state.waiter = continuation }
+                    return state.alive == 0
+                }
+                if isEmpty { continuation.resume() }
+            }
+        }
+    }
+
+    /// A model that is counted.
+    private final class CountedModel: ContentModel<Order, Int> {
+        let isLatest: Bool
+        private let census: Census
+
+        init(_ strategy: LoadStrategy, _ census: Census) {
+            isLatest = strategy == .latest
+            self.census = census
+            census.enter()
+            super.init(strategy: strategy, triggers: [.willAppear], cancelsOn: [.didDisappear]) { order in
+                try await order?.load()
+            }
+        }
+
+        deinit { census.leave() }
+    }
+
+    /// The loads whose values nothing may show any more.
+    @MainActor
+    private final class Ledger {
+        var forbidden: Set<Int> = []
+        var late = 0
+
+        func check(_ content: Int?) {
+            if let content, forbidden.contains(content) { late += 1 }
+        }
+    }
+
+    /// A view: holds the model, and follows its snapshots.
+    @MainActor
+    private final class View {
+        let model: CountedModel
+        private var active: [Order] = []
+        private let ledger: Ledger
+        private let census: Census
+
+        init(_ strategy: LoadStrategy, _ ledger: Ledger, _ census: Census) {
+            self.ledger = ledger
+            self.census = census
+            model = CountedModel(strategy, census)
+            census.enter()
+            follow()
+        }
+
+        deinit { census.leave() }
+
+        private func follow() {
+            let snapshots = model.snapshots()
+            census.enter()
+            // Ends with the sequence, which ends with the model.
+            Task { [ledger, census] in
+                for await snapshot in snapshots { ledger.check(snapshot.content) }
+                census.leave()
+            }
+        }
+
+        /// Whether all loads end without the gate.
+        var isFree: Bool { active.allSatisfy { $0.ending != .held && $0.ending != .stubborn } }
+
+        func refresh(_ order: Order) {
+            if model.isLatest { supersede() }
+            active.append(order)
+            model.refresh(order)
+            ledger.check(model.content)
+        }
+
+        func end(_ action: (CountedModel) -> Void) {
+            supersede()
+            action(model)
+            ledger.check(model.content)
+        }
+
+        func settle() async {
+            guard model.isLoading else { return }
+            _ = await settled(model)
+            ledger.check(model.content)
+        }
+
+        func supersede() {
+            for order in active where !order.mayHaveDelivered { ledger.forbidden.insert(order.number) }
+            active = []
+        }
+    }
+
+    private func live(_ random: SeededRandom, _ number: Int, _ ledger: Ledger, _ census: Census) async -> Bool {
+        let strategy: LoadStrategy = [.latest, .latest, .merge, .concat][Int(random.next() % 4)]
+        var gate = Gate()
+        var gates = [gate]
+        var view: View? = View(strategy, ledger, census)
+        weak let model = view?.model
+        for step in 0..<Int(random.next() % 6) + 1 {
+            guard let view else { break }
+            switch random.next() % 10 {
+            case 0...4:
+                let ending = Ending.allCases[Int(random.next() % UInt64(Ending.allCases.count))]
+                view.refresh(Order(number * 10 + step, ending, gate, census))
+            case 5: view.end { $0.cancel() }
+            case 6: view.end { $0.lifetime = .didDisappear }
+            case 7:
+                if strategy == .latest { view.supersede() }
+                view.model.lifetime = .willAppear
+            case 8 where view.isFree: await view.settle()
+            default:
+                // What was superseded, and waits here, delivers too late.
+                gate.open()
+                await view.settle()
+                gate = Gate()
+                gates.append(gate)
+            }
+        }
+        view?.supersede()
+        view = nil
+        let isReleased = model == nil
+        for gate in gates { gate.open() }
+        return isReleased
+    }
+
+    /// `LADE_LIFETIMES=100000` runs as many of them.
+    @Test("nothing of thousands of random lifetimes remains, and nothing arrives late", arguments: [1] as [UInt64])
+    func lifetimes(seed: UInt64) async {
+        let count = ProcessInfo.processInfo.environment["LADE_LIFETIMES"].flatMap { Int($0) } ?? 4_000
+        let random = SeededRandom(seed: seed)
+        let ledger = Ledger()
+        let census = Census()
+        var kept = 0
+        for number in 0..<count where await !live(random, number, ledger, census) {
+            kept += 1
+        }
+
+        await census.untilEmpty()
+
+        #expect(kept == 0 && ledger.late == 0)
+        // Each has a model, a view and a follower, and most have loads, of which many are superseded.
+        #expect(census.entered > count * 4 && ledger.forbidden.count > count / 2)
+    }
+}
