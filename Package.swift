@@ -93,7 +93,7 @@ let package = Package(
         // Top.
         .executableTarget(
             name: "LadeCommand",
-            dependencies: ["Lade", "LadeCatalogueServer", "LadeHarvest", "LadeTesting"] + curl
+            dependencies: ["Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting"] + curl
         ),
         .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),

@@ -53,6 +53,11 @@ public struct CatalogueImage: Sendable, Hashable {
         self.variant = variant
     }
 
+    /// Makes an image from the address of its original in a response; nil when the address cannot be parsed.
+    package init?(_ address: String) {
+        self.init(URL(string: address))
+    }
+
     /// The dimension by which services of the first generation scale an image.
     public enum Dimension: String, Sendable, Hashable, CaseIterable {
         /// A width.

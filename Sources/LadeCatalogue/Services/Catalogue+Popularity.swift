@@ -61,7 +61,7 @@ private struct EventData: Encodable {
 }
 
 extension Endpoint {
-    fileprivate func posting(_ event: String?) throws(CatalogueError) -> Endpoint {
+    func posting(_ event: String?) throws(CatalogueError) -> Endpoint {
         do {
             let endpoint = try jsonBody(EventData(eventData: event))
             // The content type is that of the body, even if the global headers set another.
@@ -74,7 +74,7 @@ extension Endpoint {
 
 extension SocialCountType {
     /// The end of the path for the count, of one or two components.
-    fileprivate func endpoint() throws(CatalogueError) -> String {
+    func endpoint() throws(CatalogueError) -> String {
         switch self {
         case .none: throw .nothingChosen(name: "social count type")
         case .view: "clicked"

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 public import Lade
 
 extension Catalogue {
@@ -8,24 +13,24 @@ extension Catalogue {
     ///
     /// - Throws: ``CatalogueError/malformedURN(_:)`` for a URN that is empty or cannot be sent in a list.
     public func medias(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
-        try urnPages(.medias, urns)
+        try urnPages(.medias, urns) { $0.decoding(Listing<Media>.self) }
     }
 
     /// Some shows, in the order of their URNs, with the same rules as ``medias(urns:)``.
     public func shows(urns: [String]) throws(CatalogueError) -> PagedEndpoint<Listing<Show>> {
-        try urnPages(.shows, urns)
+        try urnPages(.shows, urns) { $0.decoding(Listing<Show>.self) }
     }
 
-    private func urnPages<Item: ListedModel>(
+    func urnPages<Value>(
         _ service: CatalogueService,
-        _ urns: [String]
-    ) throws(CatalogueError) -> PagedEndpoint<Listing<Item>> {
+        _ urns: [String],
+        _ decoding: (Endpoint<Data>) -> Endpoint<Value>
+    ) throws(CatalogueError) -> PagedEndpoint<Value> {
         // All URNs are validated before the first request.
         _ = try joined(urns[...])
         let first = urns.prefix(PageSize.default).joined(separator: ",")
-        let endpoint = try endpoint(service, nil, ["urns": first]).decoding(Listing<Item>.self)
         return PagedEndpoint(
-            endpoint,
+            decoding(try endpoint(service, nil, ["urns": first])),
             sizer: Sizer { request, size in Self.request(request, urns.prefix(size)) },
             paginator: Paginator { page in
                 let size = page.size == 0 ? PageSize.default : page.size

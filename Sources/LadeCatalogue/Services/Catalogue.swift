@@ -115,13 +115,7 @@ public struct Catalogue: Sendable {
         _ unit: BusinessUnit? = nil,
         _ values: [String: String] = [:]
     ) throws(CatalogueError) -> Endpoint<Data> {
-        if let unit, checksAvailability, !service.units.contains(unit) {
-            throw .unavailable(
-                service: service.name,
-                unit,
-                availableFor: service.units.sorted { $0.rawValue < $1.rawValue }
-            )
-        }
+        if let unit { try checkAvailability(of: service, unit) }
         var values = values
         if let unit { values["bu"] = unit.rawValue }
         let path = try service.path(values)
@@ -138,6 +132,11 @@ public struct Catalogue: Sendable {
         endpoint.request.redirectLimit = 0
         for (name, value) in items(service, values) { endpoint = endpoint.query(name, value) }
         return endpoint
+    }
+
+    func checkAvailability(of service: CatalogueService, _ unit: BusinessUnit) throws(CatalogueError) {
+        guard checksAvailability, !service.units.contains(unit) else { return }
+        throw .unavailable(service: service.name, unit, availableFor: service.sortedUnits)
     }
 
     private func items(_ service: CatalogueService, _ values: [String: String]) -> [(String, String)] {

@@ -21,6 +21,14 @@ public enum CatalogueError: Error, Sendable {
     case invalidIdentifier(name: String, String)
     /// An enumeration's case stands for no choice, but a choice is required.
     case nothingChosen(name: String)
+    /// A service needs a business unit; `availableFor` lists those that offer it.
+    case missingBusinessUnit(service: String, availableFor: [BusinessUnit])
+    /// A service cannot be called without an argument.
+    case missingArgument(service: String, CatalogueService.Argument)
+    /// A service has no argument with this name; `known` lists those that it has.
+    case unknownArgument(service: String, name: String, known: [String])
+    /// The value of an argument does not have its form.
+    case invalidArgument(CatalogueService.Argument, String)
     /// The address of the service is invalid.
     case serviceURL(String, reason: String)
     /// The request could not be made.
@@ -45,6 +53,17 @@ extension CatalogueError: CustomStringConvertible {
         case .emptyQuery: "There is nothing to search for."
         case .invalidIdentifier(let name, let text): "“\(text)” cannot be used as \(name)."
         case .nothingChosen(let name): "The \(name) “none” cannot be asked for."
+        case .missingBusinessUnit(let service, let units):
+            units.isEmpty
+                ? "No business unit has the service \(service)."
+                : "The service \(service) needs a business unit: \(units.map(\.rawValue).joined(separator: ", "))."
+        case .missingArgument(let service, let argument):
+            "The service \(service) needs \(argument.name), \(argument.form)."
+        case .unknownArgument(let service, let name, let known):
+            "The service \(service) has no \(name)"
+                + (known.isEmpty ? "; it takes no arguments." : ", only \(known.joined(separator: ", ")).")
+        case .invalidArgument(let argument, let value):
+            "“\(value)” cannot be used as \(argument.name), which is \(argument.form)."
         case .serviceURL(let url, let reason): "“\(url)” cannot be used as the address of the catalogue: \(reason)."
         case .request(let error): error.description
         }

@@ -17,7 +17,7 @@ public enum PageSize {
     /// Validates a requested size.
     ///
     /// - Throws: ``CatalogueError/pageSize(_:allowed:)`` for any value other than 1 to 100 and ``unlimited``.
-    static func validate(_ size: Int) throws(CatalogueError) {
+    public static func validate(_ size: Int) throws(CatalogueError) {
         guard (1...maximum).contains(size) || size == unlimited else { throw .pageSize(size, allowed: 1...maximum) }
     }
 

@@ -132,7 +132,9 @@ extension Completions {
 
     private func zshOperands(of command: Command) -> String {
         guard let last = command.operandCompletions.last else { return "            '*: :'" }
-        return "            \(Self.quoted("*:argument:\(zshAction(last))"))"
+        // The last completion applies to all further operands.
+        let first = command.operandCompletions.dropLast().enumerated().map { "\($0 + 1):argument:\(zshAction($1))" }
+        return "            " + (first + ["*:argument:\(zshAction(last))"]).map(Self.quoted).joined(separator: " ")
     }
 
     private func zshAction(_ completion: ValueCompletion) -> String {

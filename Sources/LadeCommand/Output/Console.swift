@@ -63,6 +63,13 @@ struct Console: Sendable {
         }
     }
 
+    /// The number of columns of the terminal that receives the data: its own, that of `COLUMNS`, or 80.
+    var outputWidth: Int {
+        var size = winsize()
+        if ioctl(output.number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        return Self.environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
+    }
+
     /// The value of an environment variable.
     static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }

@@ -8,7 +8,9 @@ struct CommandTable: Sendable {
     var commands: [Command]
 
     /// The table of this version.
-    static let standard = CommandTable(commands: [.get, .pages, .explain, .serve, .demo, .completions, .help])
+    static let standard = CommandTable(commands: [
+        .get, .pages, .explain, .catalogue, .serve, .demo, .completions, .help,
+    ])
 
     /// The command with a name; nil when there is none.
     subscript(name: String) -> Command? {

@@ -8,6 +8,21 @@ enum Suggestion {
         return best.distance <= max(1, max(text.count, best.name.count) / 3) ? best.name : nil
     }
 
+    /// Up to three candidates, the most similar first: those that contain `text`, then those with few differences.
+    static func several(for text: String, among candidates: [String]) -> [String] {
+        let text = text.lowercased()
+        guard !text.isEmpty else { return [] }
+        let ranked = candidates.compactMap { name -> (rank: Int, name: String)? in
+            let candidate = name.lowercased()
+            let distance = distance(text, candidate)
+            if text.count > 2, candidate.contains(text) { return (distance - candidate.count, name) }
+            return distance <= max(1, max(text.count, candidate.count) / 3) ? (distance, name) : nil
+        }
+        // The position keeps the order of equally similar names, because the sort is not guaranteed to be stable.
+        return ranked.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+            .prefix(3).map(\.element.name)
+    }
+
     /// The number of letters to add, remove, replace, or swap with a neighbour to turn one text into the other.
     static func distance(_ lhs: String, _ rhs: String) -> Int {
         let lhs = Array(lhs)

@@ -1,5 +1,6 @@
 import Foundation
 import Lade
+import LadeCatalogueServer
 import LadeTesting
 import Testing
 
@@ -69,6 +70,7 @@ struct ProgramTests {
     @Test("command CM-08 shows examples that work")
     func examples() async throws {
         let server = try LoopbackServer { request in request.path == "/shows" ? .json("[]") : .text("film") }
+        let catalogue = try LocalCatalogue()
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         // The whole demonstration is for people who watch; its quick forms are enough here.
@@ -77,7 +79,9 @@ struct ProgramTests {
             let line = example.line.replacingOccurrences(
                 of: "https://api.example.com",
                 with: "http://\(server.authority)"
-            ).replacingOccurrences(of: "--for 10m", with: "--for 10ms")
+            )
+            .replacingOccurrences(of: "--for 10m", with: "--for 10ms")
+            .replacingOccurrences(of: "lade catalogue ", with: "lade catalogue --base \(catalogue.address("")) ")
             // A program that is not there is replaced by one that takes anything.
             let script = """
                 for tool in fish man; do
@@ -102,7 +106,8 @@ struct ProgramTests {
         "command CM-08 completes commands, options and values in bash",
         arguments: [
             ("lade ge", "get"), ("lade get --conn", "--connect-timeout --connect-to"), ("lade help exit", "exit-codes"),
-            ("lade completions ", "bash zsh fish"), ("lade --ver", "--version"), ("lade get -o ", ""),
+            ("lade completions ", "bash zsh fish"), ("lade catalogue module", "modules moduleLatestMedias"),
+            ("lade catalogue tvTopics --unit ss", "ssatr"), ("lade --ver", "--version"), ("lade get -o ", ""),
         ]
     )
     func bash(typed: String, offered: String) async throws {
