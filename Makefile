@@ -1,11 +1,12 @@
 # Each goal installs what it lacks and reports it (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
 PREFIX ?= /usr/local
-export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS SEED
+export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS SEED FLAGS
 
-GOALS := demo test bench lint format docs install fuzz hostile sanitize
+GOALS := demo example test bench lint format docs install fuzz hostile sanitize
 
 help:
 	@echo 'make demo       the lade command against servers on this machine'
+	@echo 'make example    a terminal browser of a catalogue on this machine   FLAGS=--slow or --failing'
 	@echo 'make test       all tests, with real peers on loopback      FILTER=regex'
 	@echo 'make lint       the format of the sources                   (make format corrects it)'
 	@echo 'make docs       the documentation, one site in .build/docs'

@@ -95,6 +95,17 @@ let package = Package(
             name: "LadeCommand",
             dependencies: ["Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadeTesting"] + curl
         ),
+        // Not part of a product: only this package builds it.
+        .executableTarget(
+            name: "CatalogueBrowser",
+            dependencies: ["Lade", "LadeCatalogue", "LadeContent"],
+            path: "Examples/CatalogueBrowser/Sources"
+        ),
+        .testTarget(
+            name: "CatalogueBrowserTests",
+            dependencies: ["CatalogueBrowser", "LadeCatalogueServer", "LadeTesting"],
+            path: "Examples/CatalogueBrowser/Tests"
+        ),
         .testTarget(name: "LadeJSONTests", dependencies: ["LadeJSON"]),
         .testTarget(name: "LadeCoreTests", dependencies: ["LadeCore", "LadeTesting"]),
         .target(name: "CHangingResolver", path: "Tests/CHangingResolver"),

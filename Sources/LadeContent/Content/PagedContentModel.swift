@@ -9,6 +9,8 @@ public enum PagedInput<Query: Sendable>: Sendable {
     case nextPage
 }
 
+extension PagedInput: Equatable where Query: Equatable {}
+
 /// Why a setting of a content model cannot be used.
 public enum ContentFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// A page must have room for at least one item.
@@ -36,6 +38,7 @@ public enum ContentFault: Error, Sendable, Hashable, CustomStringConvertible {
 ///
 /// Loaded pages stay available while another loads and after a failure. ``loadNextPage()`` has no effect while a load
 /// is in progress and when there is no further page, so a view may call it for each row that it shows.
+/// For search as the user types, call ``ContentModel/refresh(whenChanged:after:)`` with ``PagedInput/startOver(_:)``.
 /// ``ContentModel/retry()`` requests the failed page again. A refresh without input starts over with the last query.
 /// Source: TDCContentLoading, `PagingContentLoadingViewModel`.
 @Observable

@@ -97,6 +97,18 @@ struct PagedContentModelTests {
         #expect(search.model.hasMore)
     }
 
+    @Test("a search as the user types starts over only when the term changes")
+    func typedSearch() async throws {
+        let search = try Search()
+        for term in ["a", "a", "b"] {
+            search.model.refresh(whenChanged: .startOver(term))
+            _ = await settled(search.model)
+        }
+
+        #expect(search.terms.withLock(\.self) == ["a", "b"])
+        #expect(search.model.items.first == "b0-0")
+    }
+
     @Test("content PG-03 the next page is appended, and a short one is the last")
     func nextPage() async throws {
         let search = try await loaded("a")

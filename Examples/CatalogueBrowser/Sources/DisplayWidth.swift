@@ -1,0 +1,1 @@
+../../../Sources/LadeCommand/Output/DisplayWidth.swift
