@@ -190,7 +190,9 @@ if let only = Context.environment["LADE_ONLY"] {
     var wanted: Set<String> = []
     var names = only.split(separator: " ").map(String.init)
     while let name = names.popLast() {
-        guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else { continue }
+        guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+            continue
+        }
         for dependency in target.dependencies {
             switch dependency {
             case .targetItem(let name, _), .byNameItem(let name, _): names.append(name)

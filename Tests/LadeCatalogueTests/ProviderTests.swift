@@ -321,7 +321,9 @@ struct ProviderTests {
 
     @Test(
         "a next page that cannot be loaded over HTTP is not followed",
-        arguments: ["file:///etc/passwd", "javascript:1", "ftp://x/y", "https://user:secret@catalogue.example.com/list"]
+        arguments: [
+            "file:///etc/passwd", "javascript:1", "ftp://x/y", "https://user:secret@catalogue.example.com/list",
+        ]
     )
     func otherScheme(next: String) async throws {
         let rig = try CatalogueRig()
