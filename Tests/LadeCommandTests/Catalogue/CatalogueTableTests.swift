@@ -166,6 +166,7 @@ struct CatalogueTableTests {
         "seedAudioComposition": ["uid": "a100000"], "seedVideoSearch": ["q": "lac"], "seedAudioSearch": ["q": "lac"],
         "seedModuleLatestMedias": ["uid": "mod1"], "seedModuleSectionLatestMedias": ["uid": "mod1"],
         "seedIncreaseSocialCount": ["type": "video", "uid": "100000"],
+        "seedRecommendedVideos": ["uid": "100000"], "seedRecommendedVideosForUser": ["uid": "100000"],
     ]
 
     @Test("shows the response of every service, called by name for each business unit that offers it")

@@ -28,7 +28,7 @@ struct CatalogueTests {
         let found = try await run("services", "showsear")
 
         #expect(all.status == 0 && all.talk == "")
-        #expect(all.output.split(separator: "\n").count == 95)
+        #expect(all.output.split(separator: "\n").count == CatalogueService.all.count)
         #expect(swi.output.contains("modules\t–\ttype\n") && !swi.output.contains("tvEpisodes"))
         #expect(
             found.output.split(separator: "\n").map { $0.prefix { $0 != "\t" } } == [
