@@ -17,8 +17,6 @@ extension CurlLoop {
         transfer.isHTTP2 =
             transfer.isSecure ? session?.isHTTP2 == true : transfer.request.version == .http2PriorKnowledge
         transfer.sentOn = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
-        // libcurl does not report a socket for a stream that joins others whose events are requested already.
-        if let socket = transfer.sentOn { noteUse(of: socket, by: transfer) }
         // HTTP/2 frames may arrive at any time; each names its stream.
         guard !transfer.isHTTP2 else {
             handle.watchForGoAwayOnceSent()

@@ -114,7 +114,7 @@ struct QueueingTests {
             _ = try await events.event(where: isStart)
             return task
         }
-        // libcurl reports the socket for the first stream only, which ends before the second.
+        // The first stream, for which libcurl requests the events of the socket, ends before the second.
         let short = try await begin("short")
         let long = try await begin("long")
         _ = try await begin("short").value
