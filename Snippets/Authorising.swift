@@ -1,8 +1,17 @@
 // Signs requests to one origin with tokens of an OAuth 2 server, and dials a backup when the first address is dead.
 import Foundation
 import LadeCore
-import LadeCurl
 import LadePolicies
+
+#if canImport(LadeCurl)
+    import LadeCurl
+
+    let transport = try CurlTransport()
+#else
+    import LadeURLSession
+
+    let transport = try URLSessionTransport()
+#endif
 
 let tokenEndpoint = try Request("https://id.example.com/token").url
 var oauth = OAuth2Settings(tokenEndpoint: tokenEndpoint, grant: .clientCredentials, clientID: "app")
@@ -15,7 +24,7 @@ let chain = Chain(
         RedirectInterceptor(), CookieInterceptor(jar: CookieJar()), HostsInterceptor(directory: hosts),
         AuthorisationInterceptor(authorisers: [authoriser]),
     ],
-    transport: try CurlTransport()
+    transport: transport
 )
 print(chain)
 print(try await chain.send(Request("https://api.example.com/shows"), call: Call()).status)

@@ -73,7 +73,7 @@
             timer = lade_timer_make()
             guard wakeUp >= 0, timer >= 0 else {
                 let error = SystemError(errno: errno)
-                for descriptor in [epoll, wakeUp, timer] where descriptor >= 0 { Glibc.close(descriptor) }
+                for descriptor in [epoll, wakeUp, timer] where descriptor >= 0 { closeDescriptor(descriptor) }
                 throw error
             }
             events = .allocate(capacity: 256)
@@ -90,9 +90,9 @@
 
         /// Closes the descriptors; no method may be called afterwards.
         func close() {
-            Glibc.close(wakeUp)
-            Glibc.close(timer)
-            Glibc.close(epoll)
+            closeDescriptor(wakeUp)
+            closeDescriptor(timer)
+            closeDescriptor(epoll)
         }
 
         /// The descriptor that ends a wait when written to; may be used from any thread while the poller exists.
@@ -271,6 +271,11 @@
             guard Int(socket) >= interests.count else { return }
             interests.append(contentsOf: repeatElement(Interest(), count: Int(socket) + 64 - interests.count))
         }
+    }
+
+    /// Closes a descriptor; within ``Poller``, `close` is its own method.
+    private func closeDescriptor(_ descriptor: Int32) {
+        close(descriptor)
     }
 
     /// The system's error number.

@@ -44,9 +44,7 @@ final class SessionDriver: NSObject, Sendable {
     private let sessions = Locked(Sessions())
     #if canImport(Security)
         private let trust: ServerTrust
-        /// The queue for checking certificates: a look-up of a revocation must not delay the callbacks of other
-        /// exchanges.
-        private let trustQueue = DispatchQueue(label: "LadeURLSession.trust", attributes: .concurrent)
+        private let trustQueue = TrustQueue()
         private let proxy: ProxySettings
     #endif
 
@@ -306,7 +304,7 @@ extension SessionDriver.Lane {
                 let host = space.host
                 // Used by nothing else until the platform has its answer.
                 nonisolated(unsafe) let presented = presented
-                trustQueue.async { [self] in check(presented, of: host, for: transfer, completionHandler) }
+                trustQueue.check { [self] in check(presented, of: host, for: transfer, completionHandler) }
                 return
             }
             if space.isProxy(), case .proxy(let proxy) = proxy, let credentials = proxy.credentials,
