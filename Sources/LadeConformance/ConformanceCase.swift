@@ -79,9 +79,11 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     /// Expected and actual results, one deviation per entry.
     public let findings: [String]
 
-    /// The number and all findings.
+    /// The number and the first findings.
     public var description: String {
-        "\(number): " + findings.joined(separator: "\n\(number): ")
+        let left = findings.count - 20
+        let lines = findings.prefix(20) + (left > 0 ? ["and \(left) more"] : [])
+        return lines.map { "\(number): \($0)" }.joined(separator: "\n")
     }
 }
 

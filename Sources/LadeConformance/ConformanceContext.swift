@@ -157,8 +157,7 @@ public struct ConformanceContext: Sendable {
             guard let count = counts.removeValue(forKey: finding) else { continue }
             result.append(count == 1 ? finding : "\(finding) (\(count) times)")
         }
-        guard result.count > 20 else { return result }
-        return result.prefix(20) + ["and \(result.count - 20) more"]
+        return result
     }
 
     /// Whether a need of a case is met.

@@ -35,11 +35,17 @@ extension TransportConformance {
             await context.part(name) { context in
                 let server = try LoopbackServer(script: [.readRequest, .stall])
                 let transport = try context.transport()
-                let request = try server.request(.get, "/", delivery: delivery)
-                let task = Task { await Exchange.perform(transport, request) }
+                var request = try server.request(.get, "/", delivery: delivery)
+                // Nothing but the cancellation ends the call.
+                request.timeouts.connect = nil
+                request.timeouts.idle = nil
+                let endless = request
+                let task = Task { await Exchange.perform(transport, endless) }
                 _ = try await context.within("the request") { try await server.request(at: 0) }
                 task.cancel()
-                context.expectCancelled(try await context.within("the cancelled call") { await task.value })
+                let exchange = try await context.within("the cancelled call") { await task.value }
+                context.expectCancelled(exchange)
+                context.expect(exchange.status == nil, "a head was delivered: \(exchange.ending)")
                 try await context.within("closing the connection") { try await server.open(atMost: 0) }
             }
         }

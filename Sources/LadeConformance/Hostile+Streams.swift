@@ -116,7 +116,7 @@ extension TransportConformance {
     ) { context in
         for (name, body) in [
             ("bytes", RequestBody.bytes(Data(count: 32 << 20))),
-            ("a stream", .writer { write in while true { try await write(Data(count: 1 << 20)) } }),
+            ("a stream", .writer { write in for _ in 0..<256 { try await write(Data(count: 1 << 20)) } }),
         ] {
             for (form, answer) in [
                 ("length", "Content-Length: 2\r\n\r\nok"),
@@ -279,7 +279,6 @@ extension TransportConformance {
         "FH-13",
         "accepts only chunks that conform to RFC 9112 §7.1"
     ) { context in
-        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let broken: KeyValuePairs<String, String> = [
             "bare LF after a size": "2\nok\r\n0\r\n\r\n",
             "bare LF after data": "2\r\nok\n0\r\n\r\n",
@@ -291,23 +290,8 @@ extension TransportConformance {
             "a space first": " 2\r\nok\r\n0\r\n\r\n",
             "data that is too long": "2\r\nokok\r\n0\r\n\r\n",
             "data that is too short": "3\r\nok\r\n0\r\n\r\n",
-            "a bare LF in the trailers": "2\r\nok\r\n0\r\nX-A: 1\n\r\n",
-            "a trailer without a colon": "2\r\nok\r\n0\r\nnonsense\r\n\r\n",
-            "a trailer with a space before its colon": "2\r\nok\r\n0\r\nX-A : 1\r\n\r\n",
-            "a folded first trailer": "2\r\nok\r\n0\r\n X-A: 1\r\n\r\n",
-            "NUL in a trailer": "2\r\nok\r\n0\r\nX-A: \0\r\n\r\n",
         ]
-        for (name, body) in broken {
-            await context.part(name) { context in
-                await context.eachDelivery {
-                    try LoopbackServer(answering: head + body)
-                } check: { context, exchange, _ in
-                    context.expect(exchange, failsWith: "a malformed response") {
-                        if case .malformedResponse(let fault, _) = $0 { fault.rule != .unspecified } else { false }
-                    }
-                }
-            }
-        }
+        await expectChunks(context, broken: broken)
         await context.part("a folded line after the status line, again and again") { context in
             let folded = "HTTP/1.1 200 OK\r\n folded: x\r\n" + okRest
             let server = try LoopbackServer(scripts: { index in
@@ -326,8 +310,46 @@ extension TransportConformance {
             "zeros before a size": "0002\r\nok\r\n000\r\n\r\n",
             "an extension": "2;name=value\r\nok\r\n0;last\r\n\r\n",
             "an extension with a quoted string": "2;name=\"a;b\"\r\nok\r\n0\r\n\r\n",
-            "a trailer": "2\r\nok\r\n0\r\nX-A: 1\r\n\r\n",
         ]
+        await expectChunks(context, sound: sound)
+    }
+
+    // A case of its own: there are platforms whose process does not survive trailers.
+    static let strictTrailers = ConformanceCase(
+        "FH-13T",
+        "accepts only trailers that conform to RFC 9112 §7.1.2"
+    ) { context in
+        await expectChunks(
+            context,
+            broken: [
+                "a bare LF in the trailers": "2\r\nok\r\n0\r\nX-A: 1\n\r\n",
+                "a trailer without a colon": "2\r\nok\r\n0\r\nnonsense\r\n\r\n",
+                "a trailer with a space before its colon": "2\r\nok\r\n0\r\nX-A : 1\r\n\r\n",
+                "a folded first trailer": "2\r\nok\r\n0\r\n X-A: 1\r\n\r\n",
+                "NUL in a trailer": "2\r\nok\r\n0\r\nX-A: \0\r\n\r\n",
+            ],
+            sound: ["a trailer": "2\r\nok\r\n0\r\nX-A: 1\r\n\r\n"]
+        )
+    }
+
+    /// Makes one exchange for each chunked body: broken ones are malformed, sound ones are `ok`.
+    private static func expectChunks(
+        _ context: ConformanceContext,
+        broken: KeyValuePairs<String, String> = [:],
+        sound: KeyValuePairs<String, String> = [:]
+    ) async {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for (name, body) in broken {
+            await context.part(name) { context in
+                await context.eachDelivery {
+                    try LoopbackServer(answering: head + body)
+                } check: { context, exchange, _ in
+                    context.expect(exchange, failsWith: "a malformed response") {
+                        if case .malformedResponse(let fault, _) = $0 { fault.rule != .unspecified } else { false }
+                    }
+                }
+            }
+        }
         for (name, body) in sound {
             await context.part(name) { context in
                 await context.eachDelivery {

@@ -11,6 +11,7 @@ extension TransportConformance {
     static var hostile: [ConformanceCase] {
         [
             unaskedBytes, surplusCloses, unfinishedStreams, unannouncedEnd, malformedStreams, strictChunks,
+            strictTrailers,
             earlyEndings, headWithBody, framingFields, floods,
         ]
     }

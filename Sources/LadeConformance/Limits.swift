@@ -247,6 +247,15 @@ extension TransportConformance {
                 return open <= 5 ? nil : "\(open) are open, 5 are allowed"
             }
         }
+        await context.part("total, counted by the servers") { context in
+            try await exhaust(context, hosts: [0, 0, 1, 1, 2], then: [0, 1, 2, 3], open: [2, 2, 1, 0]) {
+                $0.connections.total = 5
+                $0.connections.perHost = 2
+            }
+        }
+        await context.part("per host, counted by the servers") { context in
+            try await exhaust(context, hosts: [0, 0, 1], then: [0], open: [2, 1, 0, 0]) { $0.connections.perHost = 2 }
+        }
         await context.part("idle life") { context in
             let server = try LoopbackServer { _ in .text("ok") }
             let transport = try context.transport { $0.connections.idleLife = .seconds(1) }
@@ -271,6 +280,51 @@ extension TransportConformance {
             }
             context.expectEqual(server.acceptedCount, 1, "connections")
         }
+    }
+
+    /// Makes calls that use all the connections that they may, and then further calls that must not get any.
+    private static func exhaust(
+        _ context: ConformanceContext,
+        hosts: [Int],
+        then others: [Int],
+        open: [Int],
+        _ change: (inout TransportSettings) throws -> Void
+    ) async throws {
+        let signal = Signal()
+        let servers = try (0..<4).map { _ in
+            try LoopbackServer { connection in
+                try connection.readRequest()
+                try connection.wait(for: signal)
+                try connection.respond(.text("ok"))
+                try connection.stall()
+            }
+        }
+        let transport = try context.transport(change)
+        let first = Task {
+            try await inParallel(hosts.count) { number in
+                let exchange = await Exchange.perform(transport, try servers[hosts[number]].request())
+                context.expect(exchange, gives: 200, "ok")
+            }
+        }
+        try await context.within("the first requests") {
+            for (server, count) in zip(servers, open) { try await server.requests(atLeast: count) }
+        }
+        try await context.within("calls without a connection") {
+            try await inParallel(4 * others.count) { number in
+                var call = Exchange.makeCall(EventRecorder())
+                call.deadline = call.time.now.advanced(by: .milliseconds(300))
+                do throws(LoadingError) {
+                    let request = try servers[others[number % others.count]].request()
+                    _ = try await transport.send(request, call: call)
+                    context.fail("a call got an answer")
+                } catch {
+                    guard case .deadlineExceeded = error else { return context.fail("got \(error)") }
+                }
+            }
+        }
+        context.expectEqual(servers.map(\.acceptedCount), open, "connections to each host")
+        signal.raise()
+        try await context.within("the first calls") { try await first.value }
     }
 
     // MARK: - Metrics
@@ -309,6 +363,22 @@ extension TransportConformance {
                 }
             }
         }
+        await context.part("the time of each stage") { context in
+            try await expectTimes(context)
+        }
+        await context.part("decoded") { context in
+            let coded = CodedSample.all["gzip"] ?? Data()
+            let server = try LoopbackServer { _ in .bytes(coded, [ServerField("Content-Encoding", "gzip")]) }
+            for delivery in [Request.Delivery.buffered(limit: 1 << 20), .streamed] {
+                let request = try server.request(.get, "/", delivery: delivery)
+                let exchange = try await context.exchange(try context.transport(), request)
+                context.expect(exchange, gives: 200, CodedSample.text)
+                let metrics = exchange.metrics
+                context.expectEqual(metrics.responseBodyBytes, Int64(coded.count), "bytes on the wire")
+                context.expectEqual(metrics.decodedBodyBytes, Int64(CodedSample.text.utf8.count), "decoded bytes")
+                context.expectEqual(metrics.contentEncoding, "gzip", "coding")
+            }
+        }
         await context.part("failed") { context in
             let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
             let exchange = try await context.exchange(try context.transport(), try server.request())
@@ -326,6 +396,13 @@ extension TransportConformance {
                 expectStages(context, exchange.metrics, isReused: isReused, isSecure: true)
                 context.expectEqual(exchange.metrics.version, .http2, "version")
                 context.expectEqual(exchange.metrics.responseBodyBytes, Int64(exchange.body.count), "bytes of the body")
+                context.expectEqual(exchange.metrics.decodedBodyBytes, Int64(exchange.body.count), "bytes delivered")
+                let port = try context.peers.port("nginxTLS")
+                context.expectEqual(exchange.metrics.remotePort, port, "remote port")
+                context.expect(
+                    ["127.0.0.1", "::1"].contains(exchange.metrics.remoteAddress),
+                    "remote address \(exchange.metrics.remoteAddress ?? "nil")"
+                )
                 context.expect(exchange.metrics.responseHeadBytes > 0, "the answer's head has no bytes")
                 context.expect(exchange.metrics.requestHeadBytes > 0, "the request's head has no bytes")
             }
@@ -343,6 +420,49 @@ extension TransportConformance {
             }
             context.expect(queued.withLock { $0 } >= 1, "no call reports that it waited for the only connection")
         }
+    }
+
+    /// Compares the stages of an exchange with the time for which its server holds each of them up.
+    private static func expectTimes(_ context: ConformanceContext) async throws {
+        let (head, body) = (Signal(), Signal())
+        let server = try LoopbackServer { connection in
+            try connection.readRequest()
+            try connection.wait(for: head)
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no")
+            try connection.wait(for: body)
+            try connection.send("k")
+            try connection.stall()
+        }
+        // The name takes a look-up.
+        let request = try Request(.get, "http://localhost:\(server.port)/", delivery: .streamed)
+        let (transport, silent) = (try context.transport(), try LoopbackServer(script: [.readRequest, .stall]))
+        // A call that ends with its time-out is the clock.
+        var pause = try silent.request()
+        let hold = Duration.milliseconds(100)
+        pause.timeouts.idle = hold
+        let holding = pause
+        let metrics = try await context.within("the exchange") { () -> Metrics in
+            let answer = Task { try await transport.send(request, call: Call()) }
+            try await server.requests(atLeast: 1)
+            context.expectTimeout(await Exchange.perform(transport, holding), .idle)
+            head.raise()
+            let response = try await answer.value
+            var chunks = response.body.makeAsyncIterator()
+            var text = try await chunks.next() ?? Data()
+            context.expectTimeout(await Exchange.perform(transport, holding), .idle)
+            body.raise()
+            while let chunk = try await chunks.next() { text.append(chunk) }
+            context.expectEqual(text, Data("ok".utf8), "body")
+            return response.metrics
+        }
+        expectStages(context, metrics, isReused: false, isSecure: false)
+        context.expect(metrics.nameLookup.map { $0 > .zero } == true, "no time of the name look-up")
+        guard let sent = metrics.requestStarted, let first = metrics.firstByte, let total = metrics.total else {
+            return
+        }
+        context.expect(first - sent >= hold, "the first byte came \(first - sent) after the request, not \(hold)")
+        context.expect(total - first >= hold, "the end came \(total - first) after the first byte, not \(hold)")
+        context.expect(sent < first, "the request was sent at \(sent)")
     }
 
     private static func expectStages(

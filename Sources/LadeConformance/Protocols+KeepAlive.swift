@@ -28,7 +28,10 @@ extension TransportConformance {
                     context.expect(try await context.exchange(transport, try server.request()), gives: 200, "ok")
                     let request = try server.request(method, "/", body: body)
                     context.expect(try await context.exchange(transport, request), gives: 200, "ok")
-                    context.expectEqual(server.requestCount, 3, "requests at the server, the repeated one included")
+                    // A request with a body may also be sent on a connection that was never used.
+                    let counts = body == nil ? 3...3 : 2...3
+                    let count = server.requestCount
+                    context.expect(counts.contains(count), "\(count) requests at the server, the repeated one included")
                     context.expectEqual(server.requests.last?.text, body == nil ? "" : "again", "the repeated body")
                     // The transport alone decides about a repetition, and libcurl opens no connection for its own.
                     context.expectEqual(server.acceptedCount, 2, "connections")

@@ -42,12 +42,23 @@ extension TransportConformance {
                 let head = origin.requests.first.map { String(decoding: $0.head, as: UTF8.self) } ?? ""
                 context.expect(head.hasPrefix("POST /\(peer) HTTP/1.1\r\n"), "the origin saw \(head)")
                 context.expect(!head.lowercased().contains("proxy-auth"), "credentials reached the origin: \(head)")
-                try await expectThroughProxy(context, peer, authority: origin.authority)
+                context.expectEqual(try logged(context, peer, authority: origin.authority), 1, "requests at \(peer)")
+                context.expectEqual(origin.requestCount, 1, "requests at the origin")
                 // Through a tunnel: TLS from end to end.
                 let port = try context.peers.port("nginxTLS")
                 let secure = try Request(.get, "https://localhost:\(port)/connection")
-                context.expect(try await context.exchange(transport, secure), gives: 200)
-                try await expectThroughProxy(context, peer, authority: "localhost:\(port)")
+                let before = try logged(context, peer, authority: "localhost:\(port)")
+                let tunnelled = try await context.exchange(transport, secure)
+                context.expect(tunnelled, gives: 200)
+                context.expect(tunnelled.text.contains("\"protocol\":\"HTTP/2.0\""), "the origin saw \(tunnelled.text)")
+                context.expect(
+                    tunnelled.text.contains("\"proxyAuthorization\":\"\""),
+                    "the origin saw \(tunnelled.text)"
+                )
+                context.expect(
+                    try logged(context, peer, authority: "localhost:\(port)") > before,
+                    "\(peer) was not asked for a tunnel"
+                )
             }
         }
         await context.part("exceptions") { context in
@@ -152,13 +163,10 @@ extension TransportConformance {
         }
     }
 
-    /// The proxies write a log line for each request before they answer it.
-    private static func expectThroughProxy(_ context: ConformanceContext, _ peer: String, authority: String)
-        async throws
-    {
+    /// How many requests for an authority a proxy has logged, which it does before it answers.
+    private static func logged(_ context: ConformanceContext, _ peer: String, authority: String) throws -> Int {
         let log = FileManager.default.contents(atPath: try context.peers.text("proxyLog")) ?? Data()
         let lines = String(decoding: log, as: UTF8.self).split(separator: "\n")
-        let isThere = lines.contains { $0.contains("\"proxy\": \"\(peer)\"") && $0.contains("\"\(authority)\"") }
-        context.expect(isThere, "\(peer) was not asked for \(authority)")
+        return lines.count { $0.contains("\"proxy\": \"\(peer)\"") && $0.contains("\"\(authority)\"") }
     }
 }

@@ -46,6 +46,11 @@ struct HostileConformanceTests {
         try await conform("FH-13")
     }
 
+    @Test("finding FH-13 trailers are read by RFC 9112 §7.1.2 and no other way", .timeLimit(.minutes(5)))
+    func fh13Trailers() async throws {
+        try await conform("FH-13T")
+    }
+
     @Test(
         "finding FH-14 an exchange that the server cuts short has the right end, and keeps to its connections",
         .timeLimit(.minutes(5))

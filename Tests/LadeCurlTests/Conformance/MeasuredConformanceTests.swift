@@ -4,7 +4,7 @@ import Testing
 @Suite("Transport conformance of CurlTransport: measured", .serialized, .timeLimit(.minutes(10)))
 struct MeasuredConformanceTests {
     @Test(
-        "transport TR-51 uploads 256 MiB from a file and from a sequence with little memory",
+        "finding FQ-24 transport TR-51 uploads 256 MiB from a file and from a sequence with little memory",
         .timeLimit(.minutes(10))
     )
     func tr51() async throws {
@@ -12,14 +12,17 @@ struct MeasuredConformanceTests {
         await #expect(processExitsWith: .success) { try await conform("TR-51") }
     }
 
-    @Test("transport TR-52 applies backpressure while a body of 256 MiB is read slowly", .timeLimit(.minutes(10)))
+    @Test(
+        "finding FQ-24 transport TR-52 applies backpressure while a body of 256 MiB is read slowly",
+        .timeLimit(.minutes(10))
+    )
     func tr52() async throws {
         try skipUnlessRunnable("TR-52")
         await #expect(processExitsWith: .success) { try await conform("TR-52") }
     }
 
     @Test(
-        "transport TR-57 goes through HTTP and SOCKS5 proxies and keeps their credentials from the origin",
+        "finding FQ-24 transport TR-57 goes through HTTP and SOCKS5 proxies and keeps their credentials from the origin",
         .timeLimit(.minutes(10))
     )
     func tr57() async throws {

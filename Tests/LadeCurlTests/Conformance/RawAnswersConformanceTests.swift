@@ -77,7 +77,10 @@ struct RawAnswersConformanceTests {
         try await conform("TR-15")
     }
 
-    @Test("transport TR-16 refuses a head above its limits before it is in memory", .timeLimit(.minutes(5)))
+    @Test(
+        "finding FQ-24 transport TR-16 refuses a head above its limits before it is in memory",
+        .timeLimit(.minutes(5))
+    )
     func tr16() async throws {
         try await conform("TR-16")
     }

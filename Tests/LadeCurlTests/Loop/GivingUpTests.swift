@@ -1,7 +1,8 @@
 import LadeCore
-import LadeCurl
 import LadeTesting
 import Testing
+
+@testable import LadeCurl
 
 @Suite("Giving up while waiting for a connection", .timeLimit(.minutes(5)))
 struct GivingUpTests {
@@ -9,6 +10,46 @@ struct GivingUpTests {
         switch event {
         case .exchangeFailed, .exchangeFinished: true
         default: false
+        }
+    }
+
+    @Test("finding FQ-24 transport TR-37 a call that waits for its head ends in the turn in which it is cancelled")
+    func oneTurn() async throws {
+        // The loop reads its clock three times in a turn, and at its end.
+        let readings = Locked(0)
+        let clock = LoopClock(lead: {
+            readings.withLock { $0 += 1 }
+            return 0
+        })
+        let server = try LoopbackServer(script: [.readRequest, .stall])
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        let transport = try CurlTransport(settings: settings, clock: clock)
+        let request = try server.request()
+        let ending = Locked<Int?>(nil)
+        let sink = EndingSink { ending.withLock { $0 = readings.withLock { $0 } } }
+        let call = Task { try await transport.send(request, call: Call(events: [sink])) }
+        try await server.requests(atLeast: 1)
+
+        let cancelled = await Task(executorPreference: transport.executor) {
+            call.cancel()
+            return readings.withLock { $0 }
+        }.value
+
+        let error = await #expect(throws: LoadingError.self) { try await call.value }
+        #expect(error?.isCancellation == true)
+        let ended = try #require(ending.withLock { $0 })
+        #expect(ended - cancelled <= 3)
+        try await server.open(atMost: 0)
+        await transport.shutDown()
+    }
+
+    /// Calls a closure when an exchange fails, on the thread of the loop.
+    private struct EndingSink: EventSink {
+        let failed: @Sendable () -> Void
+
+        func record(_ event: Event, of call: Call) {
+            if case .exchangeFailed = event { failed() }
         }
     }
 
