@@ -66,7 +66,7 @@ public final class URLSessionTransport: Transport {
     /// Carries out one exchange; see `Transport`.
     ///
     /// The connect time-out is not enforced separately, because the platform does not report when it has connected.
-    /// Idle and whole time-outs are.
+    /// Idle and whole time-outs are, and the call's deadline, which includes every wait.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try request.validate()
         switch request.url.scheme?.lowercased() {

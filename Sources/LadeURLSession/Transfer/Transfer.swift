@@ -82,7 +82,7 @@ final class Transfer: ResponseBodySource {
     }
 
     private func begin(through gate: HostGate) {
-        if request.timeouts.idle != nil || request.timeouts.whole != nil {
+        if request.timeouts.idle != nil || request.timeouts.whole != nil || call.deadline != nil {
             let watchdog = Task { await watch() }
             keep(watchdog, in: \.watchdog)
         }
@@ -289,8 +289,8 @@ final class Transfer: ResponseBodySource {
     private func watch() async {
         while true {
             let now = call.time.now
-            let deadline = guarded.withLock { $0.state.isEnded ? nil : $0.state.nextDeadline(at: now) }
-            guard let deadline else { return }
+            let (isEnded, timeout) = guarded.withLock { ($0.state.isEnded, $0.state.nextDeadline(at: now)) }
+            guard !isEnded, let deadline = [timeout, call.deadline].compactMap(\.self).min() else { return }
             do {
                 try await call.time.sleep(until: deadline)
             } catch {
@@ -298,6 +298,9 @@ final class Transfer: ResponseBodySource {
                 return
             }
             act { $0.timePassed($1) }
+            // Time-outs go first: they are about this exchange.
+            guard let last = call.deadline, last <= call.time.now else { continue }
+            act { $0.fail(.deadlineExceeded(call.deadlineReport(at: $1), ErrorContext(request)), at: $1) }
         }
     }
 
