@@ -34,6 +34,8 @@ final class Document {
         var nullIndex = 0
         var options = FastJSONDecoder()
         var keyMode = KeyMode.plain
+        /// Whether dates have the form of ISO 8601.
+        var hasISO8601Dates = false
         var userInfo: [CodingUserInfoKey: Any]?
         let kinds = TypeKinds()
         var mismatchTexts: [Mismatch: String] = [:]
@@ -122,6 +124,11 @@ final class Document {
         core.pointee.count = bytes.count
         core.pointee.options = options
         core.pointee.kinds.forgetTexts()
+        if case .iso8601 = options.dateDecodingStrategy {
+            core.pointee.hasISO8601Dates = true
+        } else {
+            core.pointee.hasISO8601Dates = false
+        }
         switch options.keyDecodingStrategy {
         case .useDefaultKeys: core.pointee.keyMode = .plain
         case .convertFromSnakeCase: core.pointee.keyMode = .snakeCase

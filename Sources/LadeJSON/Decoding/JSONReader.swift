@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// A type that can be read from JSON without the containers of `Decodable`, for types with very many values.
 ///
 /// ``FastJSONDecoder`` calls ``init(from:)-(JSONReader)`` for every value of the type, even inside types that are only
@@ -41,36 +47,23 @@ public protocol JSONReadable: Decodable {
 
 /// The names of an object's members, prepared for ``JSONReader/readMembers(_:_:)``; make one for each type.
 public final class JSONKeys<Key: CodingKey & CaseIterable & Sendable>: Sendable {
-    private let keys: [Key]
-    private let names: [[UInt8]]
+    @usableFromInline let names: KeyNames
+    // Written only by the initialiser.
+    @usableFromInline nonisolated(unsafe) let keys: UnsafeMutablePointer<Key>
 
     /// Prepares the names of all keys.
     public init() {
-        keys = Array(Key.allCases)
-        names = keys.map { Array($0.stringValue.utf8) }
+        let all = Array(Key.allCases)
+        names = KeyNames(all.map { Array($0.stringValue.utf8) })
+        keys = .allocate(capacity: all.count)
+        keys.initialize(from: all, count: all.count)
     }
 
-    /// The key for a name; the search starts after the previous match.
-    @inline(__always)
-    func find(_ name: UnsafeBufferPointer<UInt8>, after last: Int) -> Int? {
-        let next = last &+ 1
-        if next < names.count, isEqual(next, name) { return next }
-        for position in names.indices where isEqual(position, name) { return position }
-        return nil
+    deinit {
+        keys.deinitialize(count: names.count)
+        keys.deallocate()
+        names.deallocate()
     }
-
-    @inline(__always)
-    private func isEqual(_ position: Int, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        names[position].withUnsafeBufferPointer { wanted in
-            guard wanted.count == name.count, let left = wanted.baseAddress, let right = name.baseAddress else {
-                return wanted.isEmpty && name.isEmpty
-            }
-            return Bytes.areEqual(left, right, wanted.count)
-        }
-    }
-
-    @inline(__always)
-    func key(_ position: Int) -> Key { keys[position] }
 }
 
 /// Reads one value in a document, for the initialiser of a ``JSONReadable`` type.
@@ -81,32 +74,43 @@ public final class JSONKeys<Key: CodingKey & CaseIterable & Sendable>: Sendable 
 public struct JSONReader: ~Copyable {
     private let scope: Unmanaged<Scope>
     private let core: UnsafeMutablePointer<Document.Core>
-    private var index: Int
+    // The document and its index stay where they are while a reader exists.
+    @usableFromInline let base: UnsafePointer<UInt8>
+    @usableFromInline let words: UnsafePointer<UInt64>
+    @usableFromInline var index: Int
 
     init(_ scope: Scope, _ index: Int) {
         self.scope = .passUnretained(scope)
         core = scope.core
+        base = core.pointee.base
+        words = UnsafePointer(core.pointee.words)
         self.index = index
     }
 
-    @inline(__always)
-    private var word: IndexWord { core.pointee.word(index) }
+    @inlinable @inline(__always)
+    var word: IndexWord { IndexWord(bits: words[index]) }
+
+    private var text: JSONText { JSONText(base: base, words: words, index: index) }
 
     // MARK: - Scalars
 
     /// Whether the value is null; does not consume the value.
-    public var isNull: Bool { word.isNull }
+    @inlinable public var isNull: Bool { word.isNull }
 
     /// Reads a string.
     public mutating func read(_ type: String.Type) throws -> String {
-        guard let value = scope._withUnsafeGuaranteedRef({ $0.string(index) }) else { throw failure(type) }
+        guard word.kind == .string, let value = text.string() else { throw failure(type) }
         return value
     }
 
     /// Reads a Boolean value.
+    @inlinable
     public mutating func read(_ type: Bool.Type) throws -> Bool {
-        guard let value = scope._withUnsafeGuaranteedRef({ $0.bool(index) }) else { throw failure(type) }
-        return value
+        switch word.kind {
+        case .true: return true
+        case .false: return false
+        default: throw failure(type)
+        }
     }
 
     /// Reads a floating-point number.
@@ -116,9 +120,10 @@ public struct JSONReader: ~Copyable {
     }
 
     /// Reads an integer.
+    @inlinable
     public mutating func read(_ type: Int.Type) throws -> Int {
-        if word.kind == .integer { return Int(truncatingIfNeeded: word.integer) }
-        return try readInteger(type)
+        let word = word
+        return word.kind == .integer ? Int(truncatingIfNeeded: word.integer) : try readInteger(type)
     }
 
     /// Reads an integer of any width.
@@ -126,14 +131,27 @@ public struct JSONReader: ~Copyable {
         try readInteger(type)
     }
 
-    private func readInteger<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
+    @usableFromInline
+    func readInteger<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
         guard let value = scope._withUnsafeGuaranteedRef({ $0.integer(index, as: type) }) else { throw failure(type) }
         return value
     }
 
+    /// Reads a date, with the decoder's strategy.
+    public mutating func read(_ type: Date.Type) throws -> Date {
+        if core.pointee.hasISO8601Dates, word.kind == .string, !word.flag, let date = ISO8601Date.parse(text.bytes) {
+            return date
+        }
+        return try decode(type)
+    }
+
     // MARK: - Types
 
+    // The generic functions are inlinable so that they are specialised for the caller's types. What they call in this
+    // module is not generic, except for the slow paths.
+
     /// Reads a value of a type that is ``JSONReadable``.
+    @inlinable
     public mutating func read<T: JSONReadable>(_ type: T.Type) throws -> T {
         let start = index
         defer { index = start }
@@ -141,15 +159,35 @@ public struct JSONReader: ~Copyable {
     }
 
     /// Reads an array of a type that is ``JSONReadable``.
+    @inlinable
     public mutating func read<T: JSONReadable>(_ type: [T].Type) throws -> [T] {
         var elements: [T] = []
+        let word = word
         if word.kind == .array { elements.reserveCapacity(min(word.count, 1 << 16)) }
         try readElements { elements.append(try T(from: &$0)) }
         return elements
     }
 
     /// Reads a value of any type, with the options of the decoder.
+    @inlinable
     public mutating func read<T: Decodable>(_ type: T.Type) throws -> T {
+        // Enumerations are such types; others never have a known value.
+        if _isPOD(type), MemoryLayout<T>.size <= 8, let known = knownValue(of: ObjectIdentifier(type)) {
+            return known.load(as: type)
+        }
+        return try decode(type)
+    }
+
+    /// The enumeration case that the same text gave before in this document; nil if there is none.
+    @usableFromInline
+    func knownValue(of type: ObjectIdentifier) -> UnsafeRawPointer? {
+        let word = word
+        guard word.kind == .string, !word.flag, word.shortLength <= 16 else { return nil }
+        return core.pointee.kinds.knownValue(type, text.bytes)
+    }
+
+    @usableFromInline @inline(never)
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
         do {
             return try scope._withUnsafeGuaranteedRef { try $0.value(type, index, ReaderKey()) }
         } catch let error as DecodingError {
@@ -158,17 +196,50 @@ public struct JSONReader: ~Copyable {
     }
 
     /// Reads a value that may be null.
+    @inlinable
     public mutating func readIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
         word.isNull ? nil : try read(type)
     }
 
+    /// Reads a value that may be null, of a type that is ``JSONReadable``.
+    @inlinable
+    public mutating func readIfPresent<T: JSONReadable>(_ type: T.Type) throws -> T? {
+        word.isNull ? nil : try read(type)
+    }
+
+    /// Reads an array that may be null, of a type that is ``JSONReadable``.
+    @inlinable
+    public mutating func readIfPresent<T: JSONReadable>(_ type: [T].Type) throws -> [T]? {
+        word.isNull ? nil : try read(type)
+    }
+
     /// Reads a string that may be null.
+    @inlinable
     public mutating func readIfPresent(_ type: String.Type) throws -> String? {
         word.isNull ? nil : try read(type)
     }
 
     /// Reads an integer that may be null.
+    @inlinable
     public mutating func readIfPresent(_ type: Int.Type) throws -> Int? {
+        word.isNull ? nil : try read(type)
+    }
+
+    /// Reads a floating-point number that may be null.
+    @inlinable
+    public mutating func readIfPresent(_ type: Double.Type) throws -> Double? {
+        word.isNull ? nil : try read(type)
+    }
+
+    /// Reads a Boolean value that may be null.
+    @inlinable
+    public mutating func readIfPresent(_ type: Bool.Type) throws -> Bool? {
+        word.isNull ? nil : try read(type)
+    }
+
+    /// Reads a date that may be null.
+    @inlinable
+    public mutating func readIfPresent(_ type: Date.Type) throws -> Date? {
         word.isNull ? nil : try read(type)
     }
 
@@ -180,56 +251,60 @@ public struct JSONReader: ~Copyable {
     ///   - keys: The names to read; other members are skipped. Of members with the same name only the first is read.
     ///   - body: Receives each member's key and the reader positioned at its value.
     /// - Throws: `DecodingError` when the value is not an object; also any error of the closure.
+    @inlinable
     public mutating func readMembers<Key>(
         _ keys: JSONKeys<Key>,
         _ body: (_ key: Key, _ reader: inout JSONReader) throws -> Void
     ) throws {
         let start = index
-        guard word.kind == .object else { throw containerFailure([String: Any].self, "keyed") }
+        let object = word
+        guard object.kind == .object else { throw objectFailure() }
         defer { index = start }
-        let end = start &+ word.span
-        let isUnusual = word.flag
+        let end = start &+ object.span
         var position = start &+ 1
-        var last = -1
-        var seen: UInt64 = 0
-        var seenBeyond: Set<Int> = []
+        var expected = 0
+        var seen = SeenKeys()
         while position < end {
-            let name = position
-            index = name &+ core.pointee.word(name).width
-            position = index &+ core.pointee.word(index).width
-            guard let found = try find(name, isUnusual, keys, last) else { continue }
-            if found < 64 {
-                guard seen & 1 << UInt64(found) == 0 else { continue }
-                seen |= 1 << UInt64(found)
-            } else {
-                guard seenBeyond.insert(found).inserted else { continue }
+            let name = IndexWord(bits: words[position])
+            var found = expected
+            if found >= keys.names.count || !keys.names.matches(found, name, base + name.offset) {
+                found = try find(position, keys.names, after: expected)
             }
-            last = found
-            try body(keys.key(found), &self)
+            index = position &+ name.width
+            position = index &+ word.width
+            guard found >= 0, seen.insert(found) else { continue }
+            expected = found &+ 1
+            try body(keys.keys[found], &self)
         }
     }
 
-    @inline(__always)
-    private func find<Key>(_ name: Int, _ isUnusual: Bool, _ keys: JSONKeys<Key>, _ last: Int) throws -> Int? {
-        let text = JSONText(base: core.pointee.base, words: core.pointee.words, index: name)
-        guard isUnusual, text.isEscaped || !text.isASCII else { return keys.find(text.bytes, after: last) }
+    /// The position of the key of a name, searched after the expected key first; −1 when there is none.
+    @usableFromInline
+    func find(_ name: Int, _ keys: KeyNames, after expected: Int) throws -> Int {
+        let word = IndexWord(bits: words[name])
+        if word.isPlain, word.shortLength < IndexWord.longLength {
+            return keys.find(word, base + word.offset, after: expected)
+        }
+        let text = JSONText(base: base, words: words, index: name)
         guard var string = text.string() else { throw scope._withUnsafeGuaranteedRef { $0.corrupted(name) } }
-        return string.withUTF8 { keys.find($0, after: last) }
+        return string.withUTF8 { keys.find($0) }
     }
 
     /// Reads an array.
     ///
     /// - Parameter body: Receives the reader positioned at each element.
     /// - Throws: `DecodingError` when the value is not an array; also any error of the closure.
+    @inlinable
     public mutating func readElements(_ body: (_ reader: inout JSONReader) throws -> Void) throws {
         let start = index
-        guard word.kind == .array else { throw containerFailure([Any].self, "unkeyed") }
+        let array = word
+        guard array.kind == .array else { throw arrayFailure() }
         defer { index = start }
-        let end = start &+ word.span
+        let end = start &+ array.span
         var position = start &+ 1
         while position < end {
             index = position
-            position = position &+ core.pointee.word(position).width
+            position = position &+ word.width
             try body(&self)
         }
     }
@@ -280,12 +355,18 @@ public struct JSONReader: ~Copyable {
         return path
     }
 
-    @inline(never)
-    private func failure(_ type: Any.Type) -> any Error {
+    @usableFromInline @inline(never)
+    func failure(_ type: Any.Type) -> any Error {
         let error = scope._withUnsafeGuaranteedRef { $0.failure(type, index, ReaderKey()) }
         guard let error = error as? DecodingError else { return error }
         return located(error)
     }
+
+    @usableFromInline @inline(never)
+    func objectFailure() -> any Error { containerFailure([String: Any].self, "keyed") }
+
+    @usableFromInline @inline(never)
+    func arrayFailure() -> any Error { containerFailure([Any].self, "unkeyed") }
 
     private func containerFailure(_ type: Any.Type, _ kind: String) -> any Error {
         guard word.isNull else { return failure(type) }

@@ -121,9 +121,7 @@ extension Scope {
             }
         }
         let (place, wanted) = core.pointee.kinds.text(ObjectIdentifier(type), text(index).bytes)
-        if place.pointee.type == wanted.type, place.pointee.round == wanted.round,
-            place.pointee.count == wanted.count, place.pointee.low == wanted.low, place.pointee.high == wanted.high
-        {
+        if TypeKinds.isKnown(place, wanted) {
             return UnsafeRawPointer(place).load(fromByteOffset: TypeKinds.Text.valueOffset, as: T.self)
         }
         let child = enterChild(index)
@@ -148,7 +146,13 @@ extension Scope {
     }
 
     private func date(_ index: Int, _ key: (any CodingKey)?) throws -> Date {
-        if core.pointee.word(index).isNull { throw null(Date.self, key) }
+        let word = core.pointee.word(index)
+        if core.pointee.hasISO8601Dates, word.kind == .string, !word.flag,
+            let date = ISO8601Date.parse(text(index).bytes)
+        {
+            return date
+        }
+        if word.isNull { throw null(Date.self, key) }
         switch core.pointee.options.dateDecodingStrategy {
         case .deferredToDate:
             guard let seconds = double(index) else { throw failure(Double.self, index, key) }
@@ -160,8 +164,6 @@ extension Scope {
             guard let milliseconds = double(index) else { throw failure(Double.self, index, key) }
             return Date(timeIntervalSince1970: milliseconds / 1000)
         case .iso8601:
-            let word = core.pointee.word(index)
-            if word.kind == .string, !word.flag, let date = ISO8601Date.parse(text(index).bytes) { return date }
             guard let text = string(index) else { throw failure(String.self, index, key) }
             // The reason why the text is not a date does not matter: Foundation's error does not contain it either.
             guard let date = try? Date.ISO8601FormatStyle().parse(text) else {

@@ -49,7 +49,7 @@ struct TypeKinds {
     }
 
     private static let size = 256
-    private static let textCount = 64
+    private static let textCount = 256
     private let entries: UnsafeMutablePointer<Entry>
     private let texts: UnsafeMutablePointer<Text>
     private let round: UnsafeMutablePointer<Int>
@@ -114,7 +114,24 @@ struct TypeKinds {
         let mixed =
             (key.low ^ key.high &* 31 ^ UInt64(UInt(bitPattern: type)) ^ UInt64(bytes.count))
             &* 0x9E37_79B9_7F4A_7C15
-        return (texts + Int(truncatingIfNeeded: mixed >> 58), key)
+        // Two texts that share a place would replace each other for every value, so each has a second place.
+        let place = texts + Int(truncatingIfNeeded: mixed >> 56)
+        if Self.isKnown(place, key) || place.pointee.round != key.round { return (place, key) }
+        return (texts + (Int(truncatingIfNeeded: mixed >> 56) ^ 1), key)
+    }
+
+    /// Whether a place has the value for a text.
+    @inline(__always)
+    static func isKnown(_ place: UnsafeMutablePointer<Text>, _ wanted: Text) -> Bool {
+        place.pointee.type == wanted.type && place.pointee.round == wanted.round
+            && place.pointee.count == wanted.count && place.pointee.low == wanted.low
+            && place.pointee.high == wanted.high
+    }
+
+    /// The value that a text of at most 16 bytes gave before; nil if there is none.
+    func knownValue(_ type: ObjectIdentifier, _ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer? {
+        let (place, wanted) = text(type, bytes)
+        return Self.isKnown(place, wanted) ? UnsafeRawPointer(place) + Text.valueOffset : nil
     }
 
     @inline(never)

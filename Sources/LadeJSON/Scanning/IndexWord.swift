@@ -11,7 +11,9 @@
 ///
 /// A length that does not fit is all ones, and the next word holds it. The span of a container is its number of words,
 /// including its own. The words of its members or elements follow in order.
+@usableFromInline
 struct IndexWord {
+    @usableFromInline
     enum Kind: UInt8 {
         case null = 0
         case `false`
@@ -23,12 +25,12 @@ struct IndexWord {
         case object
     }
 
-    static let longLength = 0x3FFFF
+    @inlinable static var longLength: Int { 0x3FFFF }
     static let saturatedCount = 0x7F_FFFF
 
-    var bits: UInt64
+    @usableFromInline var bits: UInt64
 
-    @inline(__always)
+    @inlinable @inline(__always)
     init(bits: UInt64) { self.bits = bits }
 
     @inline(__always)
@@ -52,37 +54,40 @@ struct IndexWord {
             | UInt64(span) << 28
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     var kind: Kind { unsafeBitCast(UInt8(truncatingIfNeeded: bits & 7), to: Kind.self) }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     var isNull: Bool { bits & 15 == 0 }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     var integer: Int64 { Int64(bitPattern: bits) >> 4 }
 
     /// Whether a string has escapes, a number has a point or an exponent, or an object has a name that is not plain
     /// ASCII.
-    @inline(__always)
+    @inlinable @inline(__always)
     var flag: Bool { bits & 0x10 != 0 }
+
+    /// Whether a string has neither escapes nor bytes that are not ASCII.
+    var isPlain: Bool { bits & 0x30 == 0 }
 
     @inline(__always)
     var isASCII: Bool { bits & 0x20 == 0 }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     var shortLength: Int { Int(truncatingIfNeeded: (bits >> 6) & 0x3FFFF) }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     var offset: Int { Int(truncatingIfNeeded: bits >> 24) }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     var count: Int { Int(truncatingIfNeeded: (bits >> 5) & 0x7F_FFFF) }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     var span: Int { Int(truncatingIfNeeded: bits >> 28) }
 
     /// The number of words of the value.
-    @inline(__always)
+    @inlinable @inline(__always)
     var width: Int {
         switch kind {
         case .string, .number: shortLength == Self.longLength ? 2 : 1

@@ -158,4 +158,111 @@ struct JSONReaderTests {
         }
         #expect(found == "corrupted a/1 too much")
     }
+
+    /// Names of lengths around the words in which they are compared, and pairs that differ in one byte.
+    private struct Name: CodingKey, CaseIterable, Sendable {
+        static let allCases: [Name] =
+            ["", "名", "a", "b", "ab", "abc", "abcd", "abcdefg", "abcdefgh", "abcdefgi", "abcdefghi", "xbcdefghi"].map(
+                Name.init
+            )
+            + (15...18).flatMap { length in
+                ["x", "y"].map { Name(stringValue: String(repeating: "k", count: length - 1) + $0) }
+            }
+            + (0..<24).map { place in
+                Name(stringValue: String((0..<24).map { $0 == place ? "-" : "m" }))
+            }
+            + (0..<60).map { Name(stringValue: "n\($0)") }
+
+        var stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// The members of an object with any of the names.
+    private struct Named: JSONReadable {
+        private static let keys = JSONKeys<Name>()
+        var values: [String: Int] = [:]
+
+        init(from reader: inout JSONReader) throws {
+            try reader.readMembers(Self.keys) { key, reader in
+                guard values.updateValue(try reader.read(Int.self), forKey: key.stringValue) == nil else {
+                    throw reader.corrupted("twice")
+                }
+            }
+        }
+
+        init(from decoder: any Decoder) throws {}
+    }
+
+    private static func document(_ names: [String]) -> Data {
+        Data("{\(names.enumerated().map { "\"\($0.element)\":\($0.offset)" }.joined(separator: ","))}".utf8)
+    }
+
+    @Test("finds names of every length, in every order, and only the first of equal ones", arguments: 1...40)
+    func names(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let known = Name.allCases.map(\.stringValue)
+        // Names that a comparison of words could take for one of the keys.
+        let unknown = known.flatMap { [$0 + "x", "x" + $0] }
+            .filter { !known.contains($0) }
+        var names = known.filter { _ in seed == 1 || random.next(below: 4) > 0 }
+        if seed > 2 {
+            names +=
+                unknown.filter { _ in random.next(below: 8) == 0 } + known.filter { _ in random.next(below: 8) == 0 }
+            names.shuffle(using: &random)
+        }
+        let escaped = names.map { random.next(below: 10) == 0 ? $0.replacing("a", with: "\\u0061") : $0 }
+        let first = Dictionary(names.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
+
+        let read = try FastJSONDecoder().decode(Named.self, from: Self.document(escaped))
+
+        #expect(read.values == first.filter { known.contains($0.key) }, "seed \(seed)")
+    }
+
+    private enum Digit: String, Codable, CaseIterable {
+        case zero, one, two, three, four, five, six, seven, eight, nine, aVeryLongNameOfACase
+    }
+
+    private enum Other: Codable {
+        case seven, nine
+
+        init(from decoder: any Decoder) throws {
+            self = try decoder.singleValueContainer().decode(String.self) == "seven" ? .seven : .nine
+        }
+
+        func encode(to encoder: any Encoder) throws {}
+    }
+
+    /// Enumerations that share their texts.
+    private struct Digits: JSONReadable, Codable, Equatable {
+        enum CodingKeys: String, CodingKey, CaseIterable { case digit, other }
+        private static let keys = JSONKeys<CodingKeys>()
+        var digit = Digit.zero
+        var other = Other.nine
+
+        init(from reader: inout JSONReader) throws {
+            try reader.readMembers(Self.keys) { key, reader in
+                switch key {
+                case .digit: digit = try reader.read(Digit.self)
+                case .other: other = try reader.read(Other.self)
+                }
+            }
+        }
+    }
+
+    @Test("reads the case of each text, however often and of however many enumerations", arguments: 1...10)
+    func enumerations(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let texts = (0..<300).map { _ in Digit.allCases[random.next(below: Digit.allCases.count)].rawValue }
+        let document = Data(
+            "[\(texts.map { "{\"digit\":\"\($0)\",\"other\":\"\($0)\"}" }.joined(separator: ","))]".utf8
+        )
+
+        let read = try FastJSONDecoder().decode([Digits].self, from: document)
+
+        #expect(read.map(\.digit.rawValue) == texts)
+        #expect(read.map { $0.other == .seven } == texts.map { $0 == "seven" })
+    }
 }
