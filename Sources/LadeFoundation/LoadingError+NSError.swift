@@ -24,8 +24,8 @@ extension LoadingError {
     /// | local files | `NSCocoaErrorDomain` | as `FileManager` would |
     /// | everything else | `Lade` | the number of the case in this table's source |
     ///
-    /// The user info contains the description, the address and the header fields without secrets, the beginning of the
-    /// body, and the underlying error, as far as they exist.
+    /// The user info contains the description, the address, the header fields and the beginning of the body without the
+    /// secrets of the call, and the underlying error, as far as they exist.
     public var nsError: NSError {
         let (domain, code) = domainAndCode
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
@@ -34,7 +34,7 @@ extension LoadingError {
             let pairs = context.redactedHeaders.map { ($0.name, $0.value) }
             info[Self.headersUserInfoKey] = Dictionary(pairs) { "\($0), \($1)" }
         }
-        if let body = context.body { info[Self.bodyUserInfoKey] = body }
+        if let body = context.body { info[Self.bodyUserInfoKey] = Data(context.redaction.maskingValues(Array(body))) }
         if let underlying { info[NSUnderlyingErrorKey] = underlying }
         return NSError(domain: domain, code: code, userInfo: info)
     }

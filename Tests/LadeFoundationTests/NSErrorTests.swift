@@ -52,6 +52,27 @@ struct NSErrorTests {
         #expect(!"\(error.userInfo)".contains("s3cr3t"))
     }
 
+    @Test("finding FL-12 finding FP-6 shows no secret of the call that the server repeats, in the body either")
+    func echoedSecrets() async throws {
+        let secrets = ["header", "query", "declared", "cookie"].map { "cAnArY-\($0)-0123456789" }
+        let octets = Data([0xFF, 0xFE])
+        let page = octets + Data("you sent \(secrets.joined(separator: ", "))\n".utf8) + octets
+        transport.onAnyRequest()
+            .respond(.bytes(page, status: 404, headers: ["X-Echo": secrets.joined(separator: " ")]))
+        var request = try Request("https://svc.example.com/thing?token=\(secrets[1])")
+        request.headers["Authorization"] = "Bearer \(secrets[0])"
+        request.headers["Cookie"] = "sid=\(secrets[3])"
+        request.secretValues = [Secret(secrets[2])]
+
+        let error = try #require(await failure(of: Endpoint(request)))
+
+        let body = try #require(error.userInfo[LoadingError.bodyUserInfoKey] as? Data)
+        let marks = Array(repeating: "<redacted>", count: 4).joined(separator: ", ")
+        #expect(body == octets + Data("you sent \(marks)\n".utf8) + octets)
+        let shown = "\(error) \(error.userInfo) \(error.localizedDescription)"
+        #expect(shown.contains("redacted") && !shown.contains("cAnArY"))
+    }
+
     @Test("client CD-23 has Cocoa's code 3840 for JSON that cannot be parsed")
     func json() async throws {
         transport.onAnyRequest().respond(.text("{null}"))

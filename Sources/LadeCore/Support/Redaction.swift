@@ -55,6 +55,9 @@ package struct Redaction: Sendable {
         String(decoding: masked(Array(text.utf8)), as: UTF8.self)
     }
 
+    /// The bytes without known values; all other bytes stay as they are.
+    package func maskingValues(_ bytes: [UInt8]) -> [UInt8] { masked(bytes) }
+
     /// The address without user name, password, fragment and secrets; it need not be valid.
     package func address(_ address: String) -> String {
         text(String(address.utf8.prefix { $0 != UInt8(ascii: "#") }) ?? "")
