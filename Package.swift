@@ -140,6 +140,14 @@ let package = Package(
             ],
             path: "Tests/CImageSamples"
         ),
+        // The code in the articles.
+        .testTarget(
+            name: "LadeDocumentationTests",
+            dependencies: [
+                "Lade", "LadeCatalogue", "LadeContent", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting",
+                "LadeURLSession",
+            ]
+        ),
         .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
         .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),
         .testTarget(name: "LadeContentTests", dependencies: ["LadeContent", "LadeTesting"]),

@@ -108,6 +108,8 @@ def prepare_guide(names):
             return text if text.startswith("`") else f"{text} (`{file.relative_to(root)}`)"
 
         text = re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", replace, linked(page.read_text(), names))
+        # An id stays on one line of its cell.
+        text = re.sub(r"(?<=[A-Z]-)(?=[A-Z]*\d)", "\u2060", text) if page.parent.name == "Behaviour" else text
         if titles[page.resolve()] == "Guide":
             title, rest = text.split("\n", 1)
             text = f"{title}\n\n@Metadata {{\n    @TechnologyRoot\n}}\n{rest}"
@@ -132,15 +134,21 @@ def convert(name, catalogue, dependencies):
 
 # MARK: The site
 
-def plain(content):
-    """The text of DocC's content, without its markup."""
+def plain(content, references):
+    """The text of DocC's content, without its markup; a reference has the title of its page."""
     if isinstance(content, list):
-        return " ".join(filter(None, map(plain, content)))
+        parts = (plain(one, references) + (" " if isinstance(one, list) else "") for one in content)
+        return "".join(parts)
     if not isinstance(content, dict):
         return ""
-    own = [content.get("text"), content.get("code")] if isinstance(content.get("code"), str) else [content.get("text")]
+    if content.get("type") == "reference":
+        return content.get("overridingTitle") or references.get(content["identifier"], {}).get("title", "")
+    code = content.get("code", "")
+    own = [content.get("text", ""), code if isinstance(code, str) else "\n".join(code)]
     nested = [content.get(key) for key in ("content", "inlineContent", "items", "rows", "primaryContentSections")]
-    return " ".join(filter(None, [*own, *map(plain, nested)]))
+    text = "".join([*own, *(plain(one, references) for one in nested)])
+    # The text of a paragraph, a cell and the like ends at a space.
+    return text if content.get("type") in ("text", "codeVoice", "emphasis", "strong") else text + " "
 
 
 def entry_for(page):
@@ -151,7 +159,7 @@ def entry_for(page):
     return {
         "url": url + address, "title": metadata["title"], "in": " › ".join(dict.fromkeys([*above[:1], *above[-1:]])),
         "kind": "Article" if article else metadata.get("roleHeading", ""),
-        "abstract": plain(page.get("abstract", [])), "text": plain(page) if article else "",
+        "abstract": plain(page.get("abstract", []), page["references"]), "text": plain(page, page["references"]).replace("\u2060", "") if article else "",
     }
 
 
@@ -235,7 +243,16 @@ def broken_links(files):
                 yield index.relative_to(output), node["path"]
 
 
+def check_other_documents():
+    """Ends the script when a document that is not part of the site links to a file that does not exist."""
+    for page in [*root.glob("*.md"), *root.glob("*/README.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+            if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
+                sys.exit(f"error: {page.relative_to(root)} links to {target}, which does not exist")
+
+
 def main():
+    check_other_documents()
     shutil.rmtree(work, ignore_errors=True)
     shutil.rmtree(output, ignore_errors=True)
     work.mkdir(parents=True)

@@ -1,0 +1,218 @@
+import Foundation
+import Lade
+import LadeTesting
+
+// The code of the articles in Lade.docc and Documentation/. It is compiled and never run; a test compares it with the articles.
+
+struct Show: Codable, Sendable { var title: String }
+
+struct Session: Decodable, Sendable {
+    var token: String
+    var lifetime: Int
+}
+
+struct Shows: Decodable, Sendable {
+    var showList: [Show]
+    var next: String?
+}
+
+private let id = 1
+private func signIn() async throws -> Session { try await Loader().load(Endpoint("https://id.example.com/session")) }
+
+private func gettingStarted(draft: Show, showEmptyPage: () -> Void) async throws {
+    do {
+        let show: Show = try await Loader().load(Endpoint("https://api.example.com/shows/1"))
+        print(show.title)
+    }
+    do {
+        let api = try API("https://api.example.com").failure(as: Problem.self)
+        let loader = try Loader()
+        let show: Show = try await loader.load(api.get("shows", id))
+        let created: Show = try await loader.load(api.post("shows", json: draft))
+        _ = (show, created)
+
+        do {
+            let show: Show = try await loader.load(api.get("shows", id))
+            print(show.title)
+        } catch .unacceptableStatus(404, _) {
+            showEmptyPage()
+        } catch {
+            print(error.failure(as: Problem.self)?.detail ?? error.description)
+        }
+    }
+}
+
+private func errors(loader: Loader, work: () async throws -> Void) async throws {
+    let api = try API("https://api.example.com").failure(as: Problem.self)
+    do {
+        let show: Show = try await loader.load(api.get("shows", id))
+        print(show.title)
+    } catch {
+        print(error.failure(as: Problem.self)?.title ?? error.description)
+    }
+
+    do {
+        try await work()
+    } catch let error as LoadingError where error.isCancellation {
+        return
+    } catch is CancellationError {
+        return
+    }
+}
+
+private func defaults() throws {
+    var settings = Service.Settings()
+    settings.deadlines.buffered = .seconds(20)  // every buffered call
+    settings.retries.limit = 4
+    settings.rateLimiter = try RateLimiter(RateLimits(default: .perSecond(10)))
+
+    var request = try Request("https://api.example.com/report")
+    request.timeouts.idle = .seconds(120)  // this one
+    request.deadline = .seconds(300)
+    request.retryLimit = 0
+    request.acceptableStatuses = [.successful, 404]
+}
+
+private func endpoints(loader: Loader, request: Request) async throws {
+    let shows = try Endpoint("https://api.example.com/shows")
+        .query("size", "50")
+        .header("Accept", "application/json")
+        .decoding([Show].self)
+    _ = shows
+
+    var request = request
+    var list: [Show] = []
+    request.delivery = .streamed
+    let response = try await loader.load(request)
+    for try await show in response.body.decoded(Show.self, from: .array(["shows"])) {
+        list.append(show)
+    }
+}
+
+private func interceptors(sign: @escaping @Sendable (Request) throws -> Secret) {
+    var settings = Service.Settings()
+    settings.attemptInterceptors = [
+        ClosureInterceptor { request, next in
+            var signed = request
+            signed.headers.set("X-Signature", secret: try sign(request))
+            return try await next(signed)
+        }
+    ]
+}
+
+private func levels(showURL: URL) async throws {
+    let service = try Service()
+    let loader = service.anonymous.makeLoader()
+    let show = try await loader.load(Endpoint(showURL).decoding(Show.self))
+    _ = show
+}
+
+private func pages(loader: Loader, render: ([Show]) -> Void) async throws {
+    let shows = PagedEndpoint(
+        try Endpoint("https://api.example.com/shows").decoding(Shows.self),
+        sizer: .query("pageSize"),
+        paginator: .target(\.next),
+        itemCount: \.showList.count
+    )
+    for try await page in loader.pages(of: shows, size: 50, prefetch: 2) {
+        render(page.value.showList)
+    }
+
+    var loaded = try await loader.load(shows.firstPage(size: 50), of: shows)
+    if let next = loaded.next { loaded = try await loader.load(next, of: shows) }
+}
+
+private func streams(loader: Loader) async throws {
+    var request = try Request("https://api.example.com/log")
+    request.delivery = .streamed
+    let response = try await loader.load(request)
+    for try await line in response.body.lines { print(line) }
+
+    for try await event in loader.events(from: try Request("https://api.example.com/feed")) {
+        print(event.type, event.data)
+    }
+}
+
+private func logging() throws {
+    var settings = Service.Settings()
+    settings.observers = [LoggingObserver { print($0) }]
+    let loader = try Loader(settings)
+    _ = loader
+}
+
+private func traffic(service: Service) {
+    let consumption = ConsumptionObserver { total in
+        print(total.bytesSent, "bytes up,", total.bytesReceived, "down,", total.exchanges, "exchanges")
+    }
+    let observation = service.observe(with: consumption)
+    observation.end()
+}
+
+private func story(service: Service, loader: Loader, request: Request) async throws {
+    let story = CallStory()
+    let observation = service.observe(with: story)
+    _ = try await loader.load(request)
+    observation.end()
+    print(story.timeline)
+}
+
+private func fromAlamofire(
+    loader: Loader,
+    api: API,
+    show: @escaping @MainActor @Sendable (Show) -> Void,
+    present: @escaping @MainActor @Sendable (String) -> Void
+) throws {
+    var settings = Service.Settings()
+    settings.acceptableStatuses = [.successful, 404]
+    settings.retries.limit = 4
+    settings.retries.hook = RetryHook(
+        shouldRetry: { attempt, suggestion in
+            if case .answer(409, _) = attempt.outcome { true } else { suggestion }
+        }
+    )
+
+    settings.decorators = [
+        ClosureDecorator { request in
+            var request = request
+            request.headers["X-Client"] = "app"
+            return request
+        }
+    ]
+
+    let handle = try loader.load(api.get("shows", id).decoding(Show.self)) { result in
+        switch result {
+        case .success(let value): show(value)
+        case .failure(let error) where error.isCancellation: break
+        case .failure(let error): present(error.description)
+        }
+    }
+    handle.cancel()
+}
+
+private func fromDataLoader(delegate: Playlists) throws {
+    var settings = try Service.Settings.dataLoader()
+    settings.userAgent = .product("Player", version: "1.0")
+    settings.hosts.setAddresses(["spotify.com", "backup.spotify.com", "192.168.0.1"], for: "spotify.com")
+    try settings.rateLimiter?.setRate(1, for: try Request("https://www.spotify.com/thing/thing").url)
+    let service = try Service(settings)
+
+    let authoriser = BearerAuthoriser(scope: try CredentialScope("https://myauth.com")) { _, _ in
+        let session = try await signIn()
+        return .init(Secret(session.token), end: .after(.seconds(session.lifetime)))
+    }
+    let account = service.account(authorisers: [authoriser])
+    let loader = account.makeLoader()
+
+    loader.delegate = delegate
+    loader.perform(try Request("https://api.example.com/playlists"))
+}
+
+final class Playlists: LoaderDelegate {
+    func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {
+        print(response.status)
+    }
+
+    func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {
+        print(error)
+    }
+}

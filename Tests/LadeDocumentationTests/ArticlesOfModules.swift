@@ -1,0 +1,219 @@
+import Foundation
+import Lade
+import LadeCatalogue
+import LadeContent
+import LadeImages
+import LadeJSON
+import LadePolicies
+import LadeTesting
+import LadeURLSession
+import Testing
+
+// The code of the articles of the other modules. It is compiled and never run; a test compares it with the articles.
+
+private struct Page: Decodable { var number: Int }
+
+private func catalogue(render: ([Media]) -> Void) async throws {
+    let provider = try CatalogueProvider(Catalogue(.production))
+    let topics = try await provider.load { try $0.tvTopics(.rts) }
+    for try await page in try provider.pages(size: 20, { try $0.tvLatestEpisodes(.rts) }) {
+        render(page.value.items)
+    }
+    _ = topics
+}
+
+@MainActor
+private func cascade(loader: Loader, queue: RequestQueue, show: Endpoint<Show>, endpoint: Endpoint<[Show]>) {
+    func episodes(of show: Show) -> Endpoint<[Show]> { endpoint }
+    queue.add(
+        RequestHandle(loader, show) { outcome in
+            guard let show = outcome.value else { return queue.report(outcome.error) }
+            queue.add(
+                RequestHandle(loader, episodes(of: show)) { outcome in
+                    queue.report(outcome.error)
+                }
+            )
+        }
+    )
+}
+
+@MainActor
+private final class Cell {
+    var picture: Data?
+    weak var request: RequestHandle<Data>?
+
+    func appear(_ address: String, by loader: Loader, in queue: RequestQueue) throws {
+        let request = RequestHandle(loader, try Endpoint(address)) { [weak self] outcome in
+            self?.picture = outcome.value
+        }
+        queue.add(request)
+        self.request = request  // weak: it keeps itself alive while it runs
+    }
+}
+
+@MainActor private var show: Show?
+@MainActor private var message: String?
+
+@MainActor
+private func handle(loader: Loader, showURL: URL) {
+    let request = RequestHandle(loader, Endpoint(showURL).decoding(Show.self)) { outcome in
+        show = outcome.value
+        message = outcome.error?.text()
+    }
+    request.resume()
+}
+
+@MainActor
+private final class List {
+    struct Shows: Decodable, Sendable {
+        var shows: [Show]
+        var next: String?
+    }
+
+    private var first: FirstPageHandle<Shows>
+    private var list: [Show] = []
+    private var nextPage: Lade.Page?
+
+    func refresh(loader: Loader, shows: PagedEndpoint<Shows>, queue: RequestQueue) {
+        first = FirstPageHandle(loader, shows) { [weak self, queue] outcome in
+            queue.report(outcome.error)
+            self?.list += outcome.value?.shows ?? []
+            self?.nextPage = outcome.next
+        }.with(pageSize: 20)
+        queue.add(first)
+
+        // Later, when the user has scrolled to the end:
+        if let nextPage { queue.add(first.handle(for: nextPage)) }
+    }
+
+    init(first: FirstPageHandle<Shows>) { self.first = first }
+}
+
+@MainActor
+private final class Screen {
+    var queue: RequestQueue
+    func showSpinner() {}
+    func hideSpinner(_ error: (any Error)?) {}
+    init(queue: RequestQueue) { self.queue = queue }
+
+    func refresh(loader: Loader, shows: Endpoint<[Show]>, news: Endpoint<[Show]>) {
+        queue = RequestQueue { [weak self] change in
+            switch change {
+            case .started: self?.showSpinner()
+            case .finished(let error): self?.hideSpinner(error)
+            }
+        }
+        queue.add(RequestHandle(loader, shows) { [queue] outcome in queue.report(outcome.error) })
+        queue.add(RequestHandle(loader, news) { [queue] outcome in queue.report(outcome.error) })
+    }
+}
+
+private func images(loader: Loader, coverURL: String) async throws {
+    let cover = Endpoint(try Request(coverURL)).requiredBitmap(ImageDecoder(maximumPixelSize: 320))
+    let bitmap = try await loader.load(cover)
+    _ = bitmap
+}
+
+private func json(body: Data) throws {
+    var decoder = FastJSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let page = try decoder.decode(Page.self, from: body)
+    _ = page
+}
+
+private func hosts() {
+    let hosts = HostDirectory([
+        "api.example.com": ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]
+    ])
+    let interceptor = HostsInterceptor(directory: hosts)
+    _ = interceptor
+}
+
+private func retries() throws {
+    var order = try Request(.post, "https://shop.example.com/orders", body: .text("one"))
+    order.idempotencyKey = .generated  // the same on each attempt
+    order.retryLimit = 5
+}
+
+private func limits(key: ServiceKey, call: Call) throws {
+    let limiter = try RateLimiter(RateLimits(default: .perSecond(10)))
+    try limiter.setRate(1, burst: 5, for: key)
+    try limiter.setConcurrency(4, for: key)
+    limiter.setPriority(.high, of: call.id)
+}
+
+private actor Keychain { func store(_ secret: Secret?) {} }
+private let keychain = Keychain()
+
+private func signingIn(tokenURL: URL, saved: Secret) throws {
+    let scope = try CredentialScope("https://api.example.com")
+    var settings = OAuth2Settings(tokenEndpoint: tokenURL, grant: .refreshToken(saved), clientID: "app")
+    let oauth = OAuth2Authoriser(settings, scope: scope) { tokens in
+        await keychain.store(tokens.refreshToken)
+    }
+    let interceptor = AuthorisationInterceptor(authorisers: [oauth])
+    settings.scopes = []
+    _ = interceptor
+}
+
+struct SessionAuthoriser: Authoriser {
+    let identifier = "session"
+    // True: it waits only for `RefreshingCredentials`.
+    let observesScope = true
+    let scope: CredentialScope
+    let sessions: RefreshingCredentials<Secret>
+
+    func claims(_ request: Request) -> Bool { scope.contains(request) }
+
+    func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+        let session = try await sessions.current(in: context)
+        var request = request
+        request.headers.set("X-Session", secret: session.value)
+        request.setCredentialVersion(session.version, of: identifier)
+        return request
+    }
+
+    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+        sessions.refuse(version: request.credentialVersion(of: identifier) ?? 0)
+    }
+}
+
+private func testing() async throws {
+    let transport = ScriptedTransport()
+    transport.on(.get, "/shows").respond(.status(503)).then(.json(#"["Tagesschau"]"#))
+
+    var settings = Service.Settings()
+    let time = VirtualTime()
+    settings.time = time
+    let loader = Service(settings, transport: transport).anonymous.makeLoader()
+
+    do {
+        async let titles: [String] = loader.load(Endpoint("https://api.example.com/shows"))
+        let sleeper = try await time.nextSleeper()
+        #expect(sleeper.remaining <= .seconds(1))
+        time.advance(by: sleeper.remaining)
+        #expect(try await titles == ["Tagesschau"])
+        #expect(transport.received.count == 2)
+    }
+
+    do {
+        let titles: [String] = try await time.runAutomatically {
+            try await loader.load(Endpoint("https://api.example.com/shows"))
+        }
+        _ = titles
+    }
+
+    let events = EventRecorder()
+    settings.observers = [events]
+
+    let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    let response = try await transport.send(server.request(), call: Call())
+    _ = response
+}
+
+private func platform() async throws {
+    let transport = try URLSessionTransport()
+    let response = try await transport.send(Request("https://api.example.com/shows"), call: Call())
+    _ = response
+}

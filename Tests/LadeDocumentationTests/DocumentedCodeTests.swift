@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+/// The Swift code in the README, in `Documentation/` and in the DocC catalogues.
+@Suite("Code in the documentation", .timeLimit(.minutes(1)))
+struct DocumentedCodeTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    private static let root = folder.appending(path: "../..").standardized
+
+    /// The code is that of another library, or a part of a manifest.
+    private static let foreign = ["Get", "Alamofire"]
+
+    /// A paragraph of code and the document that it is in.
+    private struct Paragraph {
+        var document: String
+        var code: String
+    }
+
+    /// The code with one space for any white space, so that indentation and line ends do not count.
+    private static func normal(_ code: some StringProtocol) -> String {
+        code.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    /// The paragraphs of the Swift blocks of a text, without imports.
+    private static func paragraphs(of text: String, in document: String) -> [Paragraph] {
+        var paragraphs: [Paragraph] = []
+        var lines: [Substring]?
+        var heading = ""
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if let block = lines {
+                guard line.hasPrefix("```") else {
+                    lines = block + [line]
+                    continue
+                }
+                lines = nil
+                let isForeign = foreign.contains { heading.hasPrefix("\($0):") || heading.hasPrefix("\($0), ") }
+                guard !isForeign, block.first?.hasPrefix(".package(") != true else { continue }
+                for part in block.split(whereSeparator: { normal($0).isEmpty }) {
+                    let code = normal(part.filter { !$0.hasPrefix("import ") }.joined(separator: "\n"))
+                    if !code.isEmpty { paragraphs.append(Paragraph(document: document, code: code)) }
+                }
+            } else if line == "```swift" {
+                lines = []
+            } else if !line.isEmpty {
+                heading = String(line)
+            }
+        }
+        return paragraphs
+    }
+
+    /// The paths below the root of files with an extension in some folders.
+    private static func files(_ suffix: String, in folders: [String]) throws -> [String] {
+        try folders.flatMap { folder in
+            let names = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path())
+            return names.filter { $0.hasSuffix(suffix) }.map { "\(folder)/\($0)" }
+        }
+    }
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// A build of a part of the package may leave all snippets out.
+    private static let hasSnippets: Bool = {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Snippets").path())
+        return names?.isEmpty == false
+    }()
+
+    @Test("each paragraph of code in the documentation is compiled, here or as a snippet", .enabled(if: hasSnippets))
+    func compiled() throws {
+        let sources = try Self.files(".swift", in: ["Tests/LadeDocumentationTests", "Snippets"])
+        let code = try sources.map { Self.normal(try Self.text($0)) }
+        let catalogues = try Self.files(".md", in: ["Sources"]).filter { $0.contains(".docc/") }
+        let documents = try catalogues + Self.files(".md", in: ["Documentation"]) + ["README.md"]
+        let paragraphs = try documents.flatMap { Self.paragraphs(of: try Self.text($0), in: $0) }
+
+        #expect(paragraphs.count > 40)
+        for paragraph in paragraphs where !code.contains(where: { $0.contains(paragraph.code) }) {
+            Issue.record("\(paragraph.document) has code that is not compiled: \(paragraph.code)")
+        }
+    }
+}
