@@ -154,7 +154,9 @@ let package = Package(
         .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCatalogue", "LadeContent", "LadeTesting"]),
         .testTarget(
             name: "LadeCommandTests",
-            dependencies: ["LadeCatalogueServer", "LadeCommand", "LadeHarvest", "LadeTesting"],
+            dependencies: [
+                "Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeCommand", "LadeHarvest", "LadeTesting",
+            ],
             exclude: ["Help/Golden"]
         ),
     ],

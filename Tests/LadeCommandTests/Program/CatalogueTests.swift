@@ -1,4 +1,5 @@
 import Foundation
+import LadeCatalogue
 import LadeCatalogueServer
 import LadeTesting
 import Testing
