@@ -1,6 +1,6 @@
 # Each goal installs what it lacks and reports it (Scripts/bootstrap). CONTRIBUTING.md explains the goals.
 PREFIX ?= /usr/local
-export PREFIX DESTDIR SWIFTFLAGS FILTER ROUNDS SCENARIOS RUNS SEED FLAGS
+export PREFIX DESTDIR SWIFTFLAGS FILTER TARGETS ROUNDS SCENARIOS RUNS SEED FLAGS
 
 GOALS := demo example test bench lint format docs install fuzz hostile sanitize
 
@@ -12,7 +12,7 @@ help:
 	@echo 'make docs       the documentation, one site in .build/docs'
 	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
-	@echo 'make sanitize   the tests of transports and policies under the Thread and Address Sanitizers'
+	@echo 'make sanitize   the tests under the Thread and Address Sanitizers   TARGETS=LadeCurlTests'
 	@echo 'make fuzz       the parsers, with random inputs             RUNS=1000000 FILTER=regex'
 	@echo 'make hostile    the transport, with servers that damage their answers  RUNS=5000 SEED=number'
 	@echo 'make clean      removes what all of these have made'

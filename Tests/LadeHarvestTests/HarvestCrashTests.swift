@@ -130,7 +130,14 @@ struct HarvestCrashTests {
         #expect(output == Self.expected(pages), "seed \(seed)")
     }
 
-    @Test("pages PA-25 ends when the disk is full, and continues when there is space again", arguments: [0, 2])
+    /// Whether Scripts/sanitize runs the tests.
+    static let isSanitized = ProcessInfo.processInfo.environment["LADE_SANITIZER"] != nil
+
+    @Test(
+        "pages PA-25 ends when the disk is full, and continues when there is space again",
+        .disabled(if: isSanitized, "a sanitizer writes larger files than the limit allows"),
+        arguments: [0, 2]
+    )
     func diskFull(prefetch: Int) async throws {
         let pages = 400
         let folder = try HarvestSample.Folder()

@@ -39,6 +39,7 @@
         @Test(
             "pages PA-27 two thousand pages take no more memory than two hundred",
             .timeLimit(.minutes(5)),
+            .disabled(if: HarvestCrashTests.isSanitized, "the memory of a sanitizer would be measured"),
             arguments: [0, 4]
         )
         func isFlat(prefetch: Int) async throws {
