@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nobody who depends on Lade builds it. See README.md.
+// A package of its own, so that packages that depend on Lade do not build it. See README.md.
 let package = Package(
     name: "lade-benchmarks",
     platforms: [.macOS(.v15)],

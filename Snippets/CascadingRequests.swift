@@ -18,7 +18,7 @@ func loadEpisodes(
             queue.report(outcome.error)
             return
         }
-        // Added before this completion returns: the queue goes on running in between.
+        // Added before this completion returns, so that the queue stays running in between.
         queue.add(
             RequestHandle(loader, episodes.jsonArray()) { outcome in
                 queue.report(outcome.error)

@@ -18,7 +18,7 @@ harvest.prefetch = 1
 let loader = try Service().anonymous.makeLoader()
 let file = FileManager.default.temporaryDirectory.appending(path: "medias.ndjson").path()
 
-// Whatever comes in between, the next run goes on where the journal beside the file says.
+// After an error the next run continues at the position that the journal beside the file records.
 var isRestart = true
 while true {
     do throws(HarvestError) {
@@ -27,7 +27,7 @@ while true {
         break
     } catch {
         guard case .page(let failure) = error else { throw error }
-        print("Interrupted at page \(failure.page.number); going on")
+        print("Interrupted at page \(failure.page.number); continuing")
         isRestart = false
     }
 }

@@ -11,6 +11,6 @@ do {
     let service = try Service(settings)
     _ = try await service.anonymous.makeLoader().load(Request("https://api.example.com/"))
 } catch {
-    // One plain sentence that names the culprit, as “The setting authority cannot be used: …”.
+    // One sentence that names the setting, such as “The setting authority cannot be used: …”.
     print(error)
 }

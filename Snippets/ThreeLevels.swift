@@ -13,7 +13,7 @@ let service = Service(settings, transport: transport)
 
 let decorator = OAuthDecorator(authenticationProvider: "IdP", accessToken: "token")
 var accountSettings = Account.Settings()
-accountSettings.identifier = "somebody"
+accountSettings.identifier = "ann"
 accountSettings.decorators = [decorator]
 let account = service.account(accountSettings)
 

@@ -143,7 +143,7 @@ static void read_rows(struct jpeg_work *work) {
     }
 }
 
-// A progressive image that breaks off between two scans is a coarse picture, of which libjpeg does not complain.
+// A progressive image that is truncated between two scans is a coarse picture, and libjpeg reports no error.
 static void check_scans(struct jpeg_work *work) {
     j_decompress_ptr info = &work->info;
     if (!work->hasEnded || !info->progressive_mode || !info->coef_bits) return;
@@ -175,7 +175,7 @@ static void run(struct jpeg_work *work) {
     info->src = &work->source;
     jpeg_read_header(info, TRUE);
     if (info->image_width != work->job->width || info->image_height != work->job->height)
-        stop(work, LADE_IMAGE_CORRUPT, "its size is told differently in two places");
+        stop(work, LADE_IMAGE_CORRUPT, "its size differs in two places");
     int hasInks = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
     info->out_color_space = hasInks ? JCS_CMYK : JCS_EXT_RGBA;
     choose_scale(work);

@@ -78,7 +78,7 @@ static void run(struct png_work *work) {
     if (!work->png) out_of_memory(work);
     work->info = png_create_info_struct(work->png);
     if (!work->info) out_of_memory(work);
-    // The size was judged by its pixels; libpng's own limit is a million for each side.
+    // The size was checked by its pixels; libpng's own limit is a million for each side.
     png_set_user_limits(work->png, 0x7fffffff, 0x7fffffff);
     png_set_chunk_malloc_max(work->png, CHUNK_BYTES);
     static const png_byte skipped[] = "iCCP\0tEXt\0zTXt\0iTXt\0sPLT\0eXIf";
@@ -87,7 +87,7 @@ static void run(struct png_work *work) {
     png_read_info(work->png, work->info);
     if (png_get_image_width(work->png, work->info) != job->width ||
         png_get_image_height(work->png, work->info) != job->height)
-        png_error(work->png, "its size is told differently in two places");
+        png_error(work->png, "its size differs in two places");
     png_set_expand(work->png);
     png_set_scale_16(work->png);
     png_set_gray_to_rgb(work->png);

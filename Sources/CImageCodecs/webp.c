@@ -28,7 +28,7 @@ int lade_decode_webp(struct lade_image_job *job) {
     if (code != VP8_STATUS_OK) return meaning(job, code);
     if (config.input.has_animation) return stop(job, LADE_IMAGE_UNSUPPORTED, "it is an animation");
     if ((uint32_t)config.input.width != job->width || (uint32_t)config.input.height != job->height)
-        return stop(job, LADE_IMAGE_CORRUPT, "its size is told differently in two places");
+        return stop(job, LADE_IMAGE_CORRUPT, "its size differs in two places");
     if (job->outWidth != job->width || job->outHeight != job->height) {
         config.options.use_scaling = 1;
         config.options.scaled_width = (int)job->outWidth;

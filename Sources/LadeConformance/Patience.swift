@@ -96,7 +96,8 @@ extension TransportConformance {
                 var chunks = response.body.makeAsyncIterator()
                 _ = try await chunks.next()
                 for _ in 0..<5 {
-                    // Waits for its time-out: no byte arrives for three quarters of the other's.
+                    // The first exchange receives no byte until this one times out, for three quarters of its own
+                    // time-out.
                     context.expectTimeout(await Exchange.perform(transport, pause), .idle)
                     heartbeats.append(context.time.now)
                     signal.step()

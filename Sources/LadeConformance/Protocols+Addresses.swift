@@ -16,7 +16,7 @@ extension TransportConformance {
         let transport = try context.transport()
         let request = try server.request(.post, "/x", body: .text("body"))
         context.expect(try await context.exchange(transport, request), gives: 200, "localhost /x body")
-        await context.part("nobody there") { context in
+        await context.part("no server") { context in
             var request = try Request(.get, "http://localhost/")
             request.destination = .unixSocket(path: path + ".not")
             context.expect(try await context.exchange(transport, request), failsWith: "no connection") {

@@ -17,7 +17,7 @@ enum lade_image_status {
 struct lade_image_job {
     const uint8_t *bytes;
     size_t count;
-    // The size that the header tells. A codec that finds another one takes the image for corrupt, so that no pixel is
+    // The size in the header. A codec that finds another one takes the image for corrupt, so that no pixel is
     // decoded that was not counted against a limit.
     uint32_t width, height;
     // The size to be made; neither side is larger than the one above, none is 0.

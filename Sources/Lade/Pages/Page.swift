@@ -22,7 +22,7 @@ public struct Page: Sendable {
     package let request: Request
     /// The number of items on all earlier pages, if known.
     package let itemsBefore: Int?
-    /// Which pages were passed before this one, to notice that a server leads in a circle; empty where pages are counted.
+    /// Marks of the pages before this one, which reveal a loop; empty where pages are counted.
     var trail = PageMarks()
     /// Whether it was read by a decoder: everything but method, address and body is its endpoint's.
     var isDetached = false

@@ -312,7 +312,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
             fail(page, cause, &state)
             return dropped
         case .success(var next?):
-            // Counted pages lead in no circle.
+            // Counted pages cannot form a loop.
             if !source.walk.isAddressable {
                 next.trail = page.trail
                 next.trail.add(PageMarks.key(of: page.request), at: page.number)

@@ -139,7 +139,7 @@ struct ConnectionSettings: Sendable {
         if !proxyExceptions.isEmpty, proxy == nil, !isDirect, proxyExceptions != ["*"] {
             throw .usage(
                 "--noproxy without --proxy",
-                advice: "Use the variable no_proxy with those of the environment."
+                advice: "The proxies of the environment are bypassed with the variable no_proxy."
             )
         }
     }

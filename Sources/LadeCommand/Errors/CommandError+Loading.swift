@@ -48,13 +48,13 @@ extension CommandError {
                 fault.rule == .contentCoding ? .decoding : .network,
                 fault.rule == .contentCoding ? "Fetch it undecoded with --raw." : "Check that the port speaks HTTP."
             )
-        case .headTooLarge: (.decoding, "Ask whoever runs the server; a header that large is a mistake or an attack.")
+        case .headTooLarge: (.decoding, "Report it to the server's operator: a mistake or an attack.")
         case .incompleteBody: (.network, "Try again; a file appears only when it is complete.")
         case .bodyTooLarge: (.decoding, "Allow more with --max-size, if it is meant to be that large.")
         case .decompressionRatioExceeded: (.decoding, "Fetch it undecoded with --raw, if you trust the server.")
         case .untrustedServer(let fault, _): (.trust, advice(on: fault.cause))
         case .pinMismatch:
-            (.trust, "Check who is in between; change --pin only if the server's key was meant to change.")
+            (.trust, "Check what is between here and the server; change --pin only if its key was changed on purpose.")
         case .clientCertificateRequired: (.trust, "Give one that the server accepts with --cert and --key.")
         case .decorationFailed: (.authorisation, "Check what prepares the request.")
         case .interceptionFailed: (.network, "Say --verbose to see the whole story.")
@@ -79,8 +79,8 @@ extension CommandError {
         case .protocolVersion: "Check that the port speaks TLS; for a server without it write http://."
         case .notTLS: "For a server without TLS write http://; check the port."
         case .wrongHost: "Check the host in the address; --connect-to dials another one under the right name."
-        case .expired, .notYetValid: "Check this machine's clock, or tell whoever runs the server."
-        case .revoked, .weakKey, .other: "Do not trust it; tell whoever runs the server."
+        case .expired, .notYetValid: "Check this machine's clock, or report it to the server's operator."
+        case .revoked, .weakKey, .other: "Do not trust it; report it to the server's operator."
         }
     }
 
@@ -88,7 +88,7 @@ extension CommandError {
         switch status.code {
         case 300..<400: "The answer points elsewhere: see its Location with -i."
         case 401: "Sign in: -u USER, or an Authorization header."
-        case 403: "Ask for permission, or sign in as somebody who has it."
+        case 403: "Ask for permission, or sign in as a user who has it."
         case 404, 410: "Check the path of the address."
         case 405: "Try another method with -X; the answer's Allow header names them (-i)."
         case 407: "Give the proxy's user and password with --proxy."
@@ -96,7 +96,7 @@ extension CommandError {
         case 429: "Wait before asking again; the answer may say how long in Retry-After (-i)."
         case 400..<500: "Check the request; the answer may say what is wrong with it."
         case 503: "Try again later; the answer may say when in Retry-After (-i)."
-        default: "Try again later, or tell whoever runs the server."
+        default: "Try again later, or report it to the server's operator."
         }
     }
 }

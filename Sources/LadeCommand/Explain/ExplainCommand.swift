@@ -26,7 +26,7 @@ extension Command {
     /// `lade explain`: one call with its events and timings.
     static let explain = Command(
         "explain",
-        "Make one call and tell where its time went",
+        "Make one call and show where its time went",
         operands: "URL [ITEM...]",
         operandCompletions: [.nothing, .files],
         description:

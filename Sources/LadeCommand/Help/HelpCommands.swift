@@ -30,7 +30,7 @@ extension Command {
         options: HelpSettings.rows,
         examples: [
             Example(line: "lade help get --all", purpose: "Every option of a command"),
-            Example(line: "lade help exit-codes", purpose: "What scripts can tell apart"),
+            Example(line: "lade help exit-codes", purpose: "What scripts can distinguish"),
             Example(line: "lade help --man | man -l -", purpose: "Read the manual page"),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in

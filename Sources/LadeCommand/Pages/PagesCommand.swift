@@ -31,9 +31,9 @@ extension Command {
         operands: "URL [ITEM...]",
         operandCompletions: [.nothing, .files],
         description: "Each item becomes one line, byte for byte what the server sent but for white space. With --out a "
-            + "journal beside the file says what is certain: the same command goes on from there after an error, an "
-            + "interrupt or a crash. An interrupt finishes the page at hand; a second one ends at once. A page that fails is "
-            + "tried twice more, and pauses that the server asks for are kept, unless --retry and --max-wait say "
+            + "journal beside the file says what is certain: the same command continues from there after an error, an "
+            + "interrupt or a crash. An interrupt finishes the present page; a second one ends immediately. A page that fails is "
+            + "tried twice more, after the delay that the server asks for, unless --retry and --max-wait say "
             + "otherwise. Items of the request are written as for lade get.",
         options: PagesSettings.rows,
         examples: [

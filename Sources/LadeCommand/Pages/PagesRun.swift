@@ -40,7 +40,7 @@ struct PagesRun: Sendable {
         // The first interrupt completes the page and saves the progress; the second ends the program.
         context.interruption.onSignal { [console] in
             stop.request()
-            console.talk.write("lade: Finishing the page; interrupt again to end at once.\n")
+            console.talk.write("lade: Finishing the page; interrupt again to end immediately.\n")
         }
         let outcome: Result<Harvest.Summary, HarvestError>
         do throws(HarvestError) {
@@ -125,12 +125,12 @@ struct PagesRun: Sendable {
         guard summary.ending == .stopped else { return .success }
         throw CommandError(
             what: "Stopped after \(Self.pages(summary.pages)), \(Self.items(summary.items)).",
-            advice: settings.paging.path == nil ? "Name a file with --out to be able to go on." : Self.resuming,
+            advice: settings.paging.path == nil ? "Name a file with --out to be able to continue." : Self.resuming,
             code: .partial
         )
     }
 
-    private static let resuming = "The same command goes on from there."
+    private static let resuming = "The same command continues from there."
 
     static func pages(_ count: Int) -> String { Count.text(count, "page", "pages") }
 

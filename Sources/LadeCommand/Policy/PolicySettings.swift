@@ -62,10 +62,10 @@ struct PolicySettings: Sendable {
             .policy,
             "Try N times more what may pass (0; pages: 2)",
             details: "After a lost connection, a time-out, and the statuses 408, 425, 429, 500, 502, 503 and 504. The "
-                + "pauses grow from up to 1 s to up to 20 s, and Retry-After comes on top. Methods that may do harm when "
-                + "repeated are not, unless --retry-unsafe or --idempotency-key say so. A GET whose answer breaks off goes on "
-                + "where it broke when the server names the version (a strong ETag, or a date that is old enough), and "
-                + "otherwise begins anew, unless a part of it was written to the standard output already.",
+                + "delays grow from up to 1 s to up to 20 s, and Retry-After is added. Methods that may do harm when "
+                + "repeated are not, unless --retry-unsafe or --idempotency-key say so. A GET whose answer is "
+                + "truncated continues at that point when the server names the version (a strong ETag, or a date that "
+                + "is old enough), and otherwise begins anew, unless a part was written to the standard output already.",
             from: 0
         ) { $0.retries = $1 },
         .flag(
@@ -99,8 +99,8 @@ struct PolicySettings: Sendable {
         .duration(
             "max-wait",
             .policy,
-            "The longest pause a server may ask for (60s)",
-            details: "A call that is asked for more ends with exit code 10.",
+            "The longest delay a server may ask for (60s)",
+            details: "A call whose server asks for more ends with exit code 10.",
             isCommon: false
         ) { $0.pauseLimit = $1 },
         .value(
@@ -108,7 +108,7 @@ struct PolicySettings: Sendable {
             "N/s[,BURST]",
             .policy,
             "At most so many requests a second; or N/m",
-            details: "For each host and first part of the path. BURST may start at once after a pause (1).",
+            details: "For each host and first part of the path. BURST may start together after an idle time (1).",
             isCommon: false
         ) { settings, value throws(CommandError) in settings.rate = try Rate(argument: value) },
     ]
@@ -225,7 +225,7 @@ extension PolicySettings.Authorisation {
             let address = Address(rest)
             guard let client = address.user, !client.isEmpty else {
                 let advice = "Write the client before the host: oauth2:https://CLIENT@auth.example.com/token."
-                throw .usage("--auth: the token endpoint does not say who asks", advice: advice)
+                throw .usage("--auth: the token endpoint gets no client", advice: advice)
             }
             guard !client.contains(":") else {
                 throw .usage("--auth: a client's secret is no argument", advice: noSecrets)

@@ -84,9 +84,9 @@ extension Status {
         503 | The service is not available at the moment | Der Dienst ist im Moment nicht verfügbar | Le service est momentanément indisponible | Il servizio al momento non è disponibile | Il servetsch n'è actualmain betg disponibel
         504 | A server behind it took too long | Ein Server dahinter hat zu lange gebraucht | Un serveur en amont a mis trop de temps | Un server a monte ha impiegato troppo tempo | In server davostiers ha duvrà memia ditg
         505 | This version of HTTP is not supported | Diese Version von HTTP wird nicht unterstützt | Cette version de HTTP n'est pas prise en charge | Questa versione di HTTP non è supportata | Questa versiun da HTTP na vegn betg sustegnida
-        506 | The server goes round in circles | Der Server dreht sich im Kreis | Le serveur tourne en rond | Il server gira in tondo | Il server va enturn en in rudè
+        506 | The server has found a loop | Der Server dreht sich im Kreis | Le serveur tourne en rond | Il server gira in tondo | Il server va enturn en in rudè
         507 | The server has no room left | Der Server hat keinen Platz mehr | Le serveur n'a plus de place | Il server non ha più spazio | Il server n'ha nagin plaz pli
-        508 | The server goes round in circles | Der Server dreht sich im Kreis | Le serveur tourne en rond | Il server gira in tondo | Il server va enturn en in rudè
+        508 | The server has found a loop | Der Server dreht sich im Kreis | Le serveur tourne en rond | Il server gira in tondo | Il server va enturn en in rudè
         509 | The server has sent too much already | Der Server hat schon zu viel gesendet | Le serveur a déjà trop envoyé | Il server ha già inviato troppo | Il server ha gia tramess memia bler
         510 | The request lacks something | Der Anfrage fehlt etwas | Il manque quelque chose à la demande | Alla richiesta manca qualcosa | A la dumonda manca insatge
         511 | The network wants you to sign in | Das Netz verlangt eine Anmeldung | Le réseau demande une connexion | La rete richiede l'accesso | La rait pretenda in'annunzia

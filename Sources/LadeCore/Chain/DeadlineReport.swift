@@ -24,7 +24,7 @@ public struct StageTimes: Sendable, Hashable {
         }
     }
 
-    // Stored apart from the time with the server: most calls have no other stage, and so need no list.
+    // The time with the server is stored separately, because most calls have no other stage and then need no list.
     private var others: [Entry] = []
     private var exchange: (duration: Duration, place: Int)?
 
@@ -78,7 +78,7 @@ public struct DeadlineReport: Sendable, Hashable {
     /// The setting that the limit comes from: `request.deadline`, `timeouts.whole`, `deadlines.buffered` or
     /// `deadlines.streamed`; nil for a deadline that the caller of the chain set.
     public var setting: String?
-    /// How long it had taken when it was given up.
+    /// How long it had taken when it was cancelled.
     public var elapsed: Duration
     /// Where that time went; the sum is ``elapsed``.
     public var stages: StageTimes

@@ -25,7 +25,7 @@ struct ServerSentEventParser: Sendable {
     /// The identifier to send with the next connection.
     private(set) var lastEventID: String
     private var id: String
-    /// The delay before a reconnection that the server asks for; nil when it has not.
+    /// The delay before a reconnection that the server requested; nil when it requested none.
     private(set) var delay: Duration?
 
     init(lastEventID: String = "", limit: Int) {
@@ -53,7 +53,7 @@ struct ServerSentEventParser: Sendable {
         case "event": type = String(value)
         case "id": if !value.contains("\0") { id = String(value) }
         case "retry":
-            // Hours at most: what a server asks for by mistake must not end the stream.
+            // At most one hour, so that a delay that a server sends by mistake does not end the stream.
             if !value.isEmpty, value.allSatisfy({ ("0"..."9").contains($0) }) {
                 delay = .milliseconds(min(Int64(String(value)) ?? .max, 3_600_000))
             }

@@ -73,7 +73,7 @@ package struct AddressParts: Sendable {
         guard let portColon, portColon + 1 < end else { return }
         var value = 0
         for byte in bytes[(portColon + 1)..<end] {
-            // URL has checked that these are digits; a long row of them stays out of range.
+            // `URL` has checked that these are digits. A number with many digits stays at the bound, out of the range of ports.
             value = min(value * 10 + Int(byte &- 0x30), 1_000_000)
         }
         port = value

@@ -122,7 +122,7 @@ struct Admission<Ticket: Sendable>: Sendable {
     private var latestReturn = 0
     /// For each priority, the hosts that can start a call of it, in turn.
     private var ready = Array(repeating: WaitingLine<Int>(), count: 3)
-    /// Hosts for which libcurl queued a call while it carried none.
+    /// Hosts whose call libcurl queued although it carried no other call to them.
     private var blocked: [Int] = []
 
     init(limits: TransportSettings.ConnectionLimits) {

@@ -83,7 +83,7 @@ public struct ImageHeader: Sendable, Hashable {
             let bits = try reader.littleEndian(at: 21, count: 4)
             return (bits & 0x3FFF + 1, bits >> 14 & 0x3FFF + 1)
         }
-        guard kind == Array("VP8 ".utf8) else { throw .corrupt(.webP, "its first chunk is none that tells a size") }
+        guard kind == Array("VP8 ".utf8) else { throw .corrupt(.webP, "its first chunk has no size") }
         guard try reader.littleEndian(at: 23, count: 3) == 0x2A019D else {
             throw .corrupt(.webP, "it does not begin with a whole frame")
         }

@@ -6,7 +6,7 @@
 
 /// The decoder that an initialiser receives, for one value at a time.
 ///
-/// There is one scope for each nesting depth, reused for consecutive values, and replaced if it was kept. It computes
+/// There is one scope for each nesting depth, reused for consecutive values; a part to which the program keeps a reference is replaced. It computes
 /// its coding path on demand, from its parent scope and the key of its value.
 ///
 /// The frequently used state is in memory behind one constant pointer, because Swift would check each access to class

@@ -1,6 +1,6 @@
 /// The encoder that `encode(to:)` receives, for one value at a time.
 ///
-/// There is one part for each nesting depth, reused for consecutive values, and replaced if it was kept. All of them
+/// There is one part for each nesting depth, reused for consecutive values; a part to which the program keeps a reference is replaced. All of them
 /// write into the same output. A nested container or a superclass's encoder, which is filled later, is a separate part
 /// with its own output, which is inserted when the enclosing value ends.
 final class EncodedPart {

@@ -120,7 +120,7 @@ public struct AuthorisationContext: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - call: The call that the request belongs to; its own when it must outlive the present one.
+    ///   - call: The call that the request belongs to. A request that must outlive the present call needs a call of its own.
     /// - Returns: The answer, with any status.
     /// - Throws: The errors of the interceptors below and the transport; `LoadingError.cancelled` when the task or the
     ///   call's scope is cancelled.

@@ -96,7 +96,8 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
 }
 
 extension ExchangeBound {
-    /// The transport's time-out as the limit that it was: the call's deadline, or only the exchange's limit.
+    /// Converts the transport's time-out to the error of the limit that ended the exchange: the call's deadline, or the limit of
+    /// the exchange.
     func translated(_ error: LoadingError, _ request: Request, _ call: Call) -> LoadingError {
         guard case .timedOut(.whole, var context) = error else { return error }
         guard isDeadline else {

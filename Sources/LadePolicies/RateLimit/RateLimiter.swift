@@ -136,7 +136,7 @@ public final class RateLimiter: Sendable {
     /// Closes the gate of the service that an address belongs to; see ``closeGate(of:for:)-(ServiceKey,_)``.
     public func closeGate(of url: URL, for pause: Duration) { closeGate(of: key(of: url), for: pause) }
 
-    /// Forgets the quota that a service has announced; those who wait for it start.
+    /// Forgets the quota that a service has announced; the calls that wait for it start.
     ///
     /// The next announced quota takes effect again.
     ///
@@ -218,7 +218,7 @@ public final class RateLimiter: Sendable {
     /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)`` or by releasing it.
     /// - Throws: `LoadingError.deadlineExceeded` when the wait could not end before the deadline, or has not;
     ///   `LoadingError.rateLimited` when the server wants a longer delay than ``RateLimits/pauseLimit``, or when
-    ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.cancelled` as soon as the task is cancelled or the call given up.
+    ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.cancelled` as soon as the task or the call is cancelled.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot {
         switch try startNow(request, call: call) {
         case .slot(let reservation): return Slot(reservation, of: self)

@@ -98,7 +98,7 @@ public final class RetryBudget: Sendable {
         state.uses += 1
         state.accounts[key] = Account(tokens: tokens, lastUse: state.uses)
         guard state.accounts.count > max(1, settings.keyLimit) else { return }
-        // Half of them go at once, so that the sorting is paid for by as many insertions.
+        // Half of them are removed together, so that one sorting is paid for by as many insertions.
         let oldest = state.accounts.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(
             (state.accounts.count + 1) / 2
         )

@@ -1,6 +1,6 @@
 import LadeCore
 
-/// A program's own word on which attempts are sent again, and after which delay.
+/// Decides for the program which attempts are sent again, and after which delay.
 ///
 /// ```swift
 /// settings.retries.hook = RetryHook(
@@ -10,9 +10,9 @@ import LadeCore
 /// )
 /// ```
 ///
-/// The number of attempts, the retry budget, the deadline, the delay that a server asks for and a body that can be sent only
-/// once limit what a hook wants as they limit the policy. It is not asked about answers that count as success, about
-/// cancelled calls, and about servers that could not be trusted.
+/// A hook cannot exceed the number of attempts, the retry budget, the deadline or the delay that a server requests, and a body
+/// that can be sent only once is not sent again. The hook is not called for successful answers, for cancelled calls and for
+/// servers that could not be trusted.
 public struct RetryHook: Sendable, Hashable {
     private final class Closures: Sendable {
         let shouldRetry: @Sendable (RetryPolicy.Attempt, Bool) -> Bool

@@ -135,7 +135,7 @@ public struct RetryPolicy: Sendable, Hashable {
         if let pause, pause > pauseLimit {
             return RetryDecision(action: .refusePause(pause), rule: .pauseTooLong(pause))
         }
-        // What the server asks for is a floor; jitter is only added, so that nobody comes early.
+        // What the server asks for is a floor; jitter is only added, so that no call comes early.
         let suggestion = attempt.delay + (pause ?? .zero)
         let wait = hook.map { max($0.delay(attempt, suggestion), pause ?? .zero) } ?? suggestion
         if let remaining = attempt.remaining, wait > remaining {

@@ -9,7 +9,7 @@ extension VirtualTime {
     /// ```swift
     /// let waited = try await time.runAutomatically {
     ///     let start = time.now
-    ///     _ = try await service.load(request)  // fails, waits, tries again …
+    ///     _ = try await loader.load(request)  // fails, waits, tries again …
     ///     return start.duration(to: time.now)
     /// }
     /// ```

@@ -12,7 +12,7 @@ public import LadeCore
 ///
 /// ```swift
 /// let time = VirtualTime()
-/// async let answer = service.load(request)
+/// async let answer = loader.load(request)
 /// let sleeper = try await time.nextSleeper()  // the retry waits …
 /// #expect(sleeper.remaining == .seconds(3))   // … as long as Retry-After said
 /// time.advance(by: .seconds(3))

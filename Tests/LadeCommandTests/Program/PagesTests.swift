@@ -111,7 +111,7 @@ struct PagesTests {
         let outcome = try await process.outcome()
 
         #expect(outcome.status == 12)
-        #expect(outcome.talk.contains("The same command goes on from there."))
+        #expect(outcome.talk.contains("The same command continues from there."))
         #expect(folder.text(of: "all") == "0\n1\n")
     }
 
