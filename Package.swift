@@ -144,8 +144,8 @@ let package = Package(
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCatalogue", "LadeContent", "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting",
-                "LadeURLSession",
+                "Lade", "LadeCatalogue", "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON",
+                "LadePolicies", "LadeTesting", "LadeURLSession",
             ]
         ),
         .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),

@@ -1,3 +1,4 @@
+import LadeConformance
 import LadeCore
 import LadeTesting
 

@@ -72,7 +72,14 @@ struct DocumentedCodeTests {
         let code = try sources.map { Self.normal(try Self.text($0)) }
         let catalogues = try Self.files(".md", in: ["Sources"]).filter { $0.contains(".docc/") }
         let documents = try catalogues + Self.files(".md", in: ["Documentation"]) + ["README.md"]
-        let paragraphs = try documents.flatMap { Self.paragraphs(of: try Self.text($0), in: $0) }
+        let paragraphs = try documents.flatMap { (document: String) in
+            let text = try Self.text(document)
+            #if !canImport(SwiftUI)
+                // Such an article says that its code is not built on this platform.
+                if text.contains("import SwiftUI") { return [Paragraph]() }
+            #endif
+            return Self.paragraphs(of: text, in: document)
+        }
 
         #expect(paragraphs.count > 40)
         for paragraph in paragraphs where !code.contains(where: { $0.contains(paragraph.code) }) {
