@@ -251,7 +251,8 @@ extension TransportConformance {
                 let transport = try context.transport { $0.tls = try context.trustingPeers() }
                 let other = try LoopbackServer { _ in .status(204) }
                 var request = try Request(.get, "\(base)/flood?kind=\(kind)&token=\(token)", delivery: .streamed)
-                request.timeouts.idle = .milliseconds(200)
+                // Longer than the server may be held up itself, shorter than the flood.
+                request.timeouts.idle = .milliseconds(500)
                 let flooded = request
                 try await context.within("the flood") {
                     let call = Exchange.makeCall(EventRecorder())
