@@ -228,10 +228,13 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 
     // MARK: - Transitions
 
-    func handle(_ event: ContentMachine<Input, Value>.Event) {
-        guard let effects = machine.handle(event) else { return }
+    /// Handles an event, and says whether it had an effect.
+    @discardableResult
+    func handle(_ event: ContentMachine<Input, Value>.Event) -> Bool {
+        guard let effects = machine.handle(event) else { return false }
         resources.snapshots.send(snapshot)
         for effect in effects { carryOut(effect) }
+        return true
     }
 
     private func carryOut(_ effect: ContentMachine<Input, Value>.Effect) {
@@ -246,19 +249,26 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 
     private func start(_ number: Int, _ input: Input?) {
         let load = makeLoad(input)
-        // The resources own the task and cancel it with the model; neither keeps the model alive.
-        let task = Task { [weak self] in
+        // Neither keeps the model alive, not even while they wait for the main actor.
+        let take: @MainActor @Sendable (Value) -> Void = { [weak self] value in self?.take(value, number) }
+        let finish: @MainActor @Sendable (Result<Value?, any Error>) -> Void = { [weak self] result in
+            switch result {
+            case .success(let value): self?.end(number, value)
+            case .failure(let error): self?.fail(number, error)
+            }
+        }
+        // The resources own the task and cancel it with the model. It ends outside the main actor, where the load is
+        // released: a long list, which the last page was appended to, takes longer to release than to show.
+        let task = Task { @concurrent in
             do {
                 switch load.kind {
-                case .single(let operation):
-                    let value = try await operation()
-                    self?.end(number, value)
+                case .single(let operation): await finish(.success(try await operation()))
                 case .many(let operation):
-                    try await operation { [weak self] value in self?.take(value, number) }
-                    self?.end(number, nil)
+                    try await operation(take)
+                    await finish(.success(nil))
                 }
             } catch {
-                self?.fail(number, error)
+                await finish(.failure(error))
             }
         }
         resources.keep(task, number)
@@ -273,15 +283,21 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     }
 
     private func take(_ value: Value, _ number: Int) {
-        loadedAt = time.now
-        handle(.value(load: number, value, isEmpty: isEmpty(value)))
+        loaded(handle(.value(load: number, value, isEmpty: isEmpty(value))))
     }
 
     private func end(_ number: Int, _ value: Value?) {
         resources.cancel(number)
-        guard let value else { return handle(.completed(load: number)) }
-        loadedAt = time.now
-        handle(.finished(load: number, value, isEmpty: isEmpty(value)))
+        guard let value else {
+            handle(.completed(load: number))
+            return
+        }
+        loaded(handle(.finished(load: number, value, isEmpty: isEmpty(value))))
+    }
+
+    /// Notes the age of the content, unless the value came from a load that was superseded or cancelled.
+    private func loaded(_ isContent: Bool) {
+        if isContent { loadedAt = time.now }
     }
 
     private func fail(_ number: Int, _ error: any Error) {

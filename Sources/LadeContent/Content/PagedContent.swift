@@ -8,6 +8,10 @@ public struct PagedContent<Item: Sendable>: ListContent, Sendable {
     public internal(set) var pageCount: Int
     /// The cursor of the last page.
     var cursor: (any Sendable)?
+    /// The query and the page size that the pages were loaded with, and that the next page needs; a later list may have
+    /// begun with others and was cancelled, or failed.
+    var query: (any Sendable)?
+    var pageSize = 0
 
     /// One: all pages form a single section.
     public var sectionCount: Int { 1 }

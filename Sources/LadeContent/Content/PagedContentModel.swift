@@ -116,9 +116,9 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         case nil: base = nil
         }
         let position = PagePosition(
-            query: query,
+            query: base.map { $0.query as? Query } ?? query,
             index: base?.pageCount ?? 0,
-            size: pageSize,
+            size: base?.pageSize ?? pageSize,
             itemsBefore: base?.items.count ?? 0,
             cursor: base?.cursor
         )
@@ -129,7 +129,9 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
                 items: (base?.items ?? []) + page.items,
                 hasMore: page.hasMore(size: position.size),
                 pageCount: position.index + 1,
-                cursor: page.cursor
+                cursor: page.cursor,
+                query: position.query,
+                pageSize: position.size
             )
         }
     }

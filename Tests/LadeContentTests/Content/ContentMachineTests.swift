@@ -289,6 +289,18 @@ struct ContentMachineTests {
         #expect(machine.handle(.finished(load: 3, 1, isEmpty: false)) == nil)
     }
 
+    @Test("a sequence that is subscribed to after the end has ended")
+    func lateSubscription() async {
+        let broadcast = Broadcast<Int>()
+        let early = broadcast.subscribe(beginningWith: [1])
+        broadcast.send(2)
+        broadcast.finish()
+        broadcast.send(3)
+
+        #expect(await all(early) == [1, 2])
+        #expect(await all(broadcast.subscribe(beginningWith: [4])) == [4])
+    }
+
     @Test("content of a store counts only before anything newer")
     func storing() {
         var machine = Machine(strategy: .latest)

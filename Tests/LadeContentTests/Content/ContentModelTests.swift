@@ -361,6 +361,35 @@ struct ContentModelTests {
         #expect(failing.isLoading)
     }
 
+    @Test("a value that arrives after its load was cancelled is no content for a trigger")
+    func lateValue() async {
+        let (ended, output) = AsyncStream.makeStream(of: Int.self)
+        let script = Script(endsWhenCancelled: false)
+        let model = Model(
+            triggers: [.willAppear],
+            policy: .olderThan(.seconds(60)),
+            time: VirtualTime(),
+            isEmpty: { value in
+                output.yield(value)
+                return false
+            }
+        ) { try await script.load($0) }
+        model.refresh(1)
+        await script.begun(1)
+        model.cancel()
+        script.end(0, .success(7))
+        // Its end is handled on the main actor in one go.
+        var values = ended.makeAsyncIterator()
+        #expect(await values.next() == 7)
+        #expect(model.state == .unloaded)
+
+        model.lifetime = .willAppear
+
+        #expect(model.isLoading)
+        await script.begun(2)
+        script.end(1, .success(nil))
+    }
+
     @Test("content XL-23 a switch over the five cases is exhaustive")
     func fiveCases() {
         func word(_ state: ContentState<Int>) -> String {
@@ -475,6 +504,75 @@ struct ContentModelTests {
         #expect(await settled(model) == .success(5))
         #expect(!model.snapshot.isStale)
         #expect(script.inputs == [1, 1])
+    }
+
+    /// A store that answers only when its task is cancelled, and says when it is asked and when it ends.
+    private struct SlowStore: Sendable {
+        let events: AsyncStream<String>
+        private let output: AsyncStream<String>.Continuation
+
+        init() { (events, output) = AsyncStream.makeStream(of: String.self) }
+
+        @concurrent
+        func read(_ input: Int?) async -> Int? {
+            output.yield("asked")
+            // Nothing is ever sent, so it ends when the task is cancelled.
+            let (silence, holder) = AsyncStream.makeStream(of: Int.self)
+            for await _ in silence {}
+            holder.finish()
+            output.yield("cancelled")
+            return 99
+        }
+    }
+
+    @Test("a store is not waited for once the load has delivered, and is cancelled with the model")
+    func slowStore() async {
+        let script = Script()
+        let store = SlowStore()
+        var events = store.events.makeAsyncIterator()
+        var model: Model? = Model(stored: { await store.read($0) }) { try await script.load($0) }
+        model?.refresh(1)
+        #expect(await events.next() == "asked")
+        await script.begun(1)
+        script.end(0, .success(nil))
+        #expect(await events.next() == "cancelled")
+        #expect(model?.content == nil)
+
+        model?.refresh(2)
+        #expect(await events.next() == "asked")
+        model = nil
+        #expect(await events.next() == "cancelled")
+    }
+
+    @Test("a store is asked only while there is no content")
+    func storeWithContent() async {
+        let asked = Locked<[Int?]>([])
+        let model = Model(
+            stored: { input in
+                asked.withLock { $0.append(input) }
+                return nil
+            },
+            load: successor
+        )
+        // A failure leaves the model without content, so the store is asked again.
+        for input in [-1, 1, 2, -2, 3] { _ = await model.load(input) }
+
+        #expect(model.state == .success(4))
+        #expect(asked.withLock { $0.compactMap { $0 } }.allSatisfy { [-1, 1].contains($0) })
+    }
+
+    @Test("a lifetime that both cancels and triggers starts a new load")
+    func cancelsAndTriggers() async {
+        let script = Script()
+        let model = Model(triggers: [.willAppear], cancelsOn: [.willAppear]) { try await script.load($0) }
+        model.refresh(1)
+        await script.begun(1)
+        model.lifetime = .willAppear
+        await script.cancelled(load: 0)
+        await script.begun(2)
+
+        #expect(model.isLoading && script.inputs == [1, nil])
+        model.cancel()
     }
 
     @Test("retrying without a failure does nothing")

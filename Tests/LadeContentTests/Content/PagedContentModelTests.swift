@@ -291,6 +291,27 @@ struct PagedContentModelTests {
         #expect(model.totalItemCount == 25)
     }
 
+    @Test("loaded pages are equal when items, number of pages and whether there are more are")
+    func equality() async throws {
+        let script = Script()
+        let model = try scripted(script)
+        let pages = [
+            ContentPage([1, 2], hasMore: true), ContentPage([], hasMore: true), ContentPage([], hasMore: false),
+        ]
+        var contents: [PagedContent<Int>] = []
+        model.startOver()
+        for (number, page) in pages.enumerated() {
+            await script.begun(number + 1)
+            script.end(number, .success(page))
+            _ = await settled(model)
+            contents.append(try #require(model.content))
+            model.loadNextPage()
+        }
+
+        #expect(contents.map(\.items) == [[1, 2], [1, 2], [1, 2]])
+        #expect(contents[0] == contents[0] && contents[0] != contents[1] && contents[1] != contents[2])
+    }
+
     @Test("a page after a short one has its own number and the true count of items before it")
     func shortPages() async throws {
         let script = Script()
@@ -319,6 +340,45 @@ struct PagedContentModelTests {
         await script.begun(2)
         script.end(1, .success(ContentPage([])))
         #expect(await settled(model) == .empty)
+    }
+
+    @Test(
+        "the page after the loaded ones is of their list, when another list was cancelled or failed",
+        arguments: [true, false]
+    )
+    func interruptedSearch(isCancelled: Bool) async throws {
+        let script = Script()
+        let model = try scripted(script, pageSize: 2)
+        model.startOver(with: "a")
+        await script.begun(1)
+        script.end(0, .success(ContentPage([0, 1], cursor: "a1")))
+        _ = await settled(model)
+        model.startOver(with: "b")
+        await script.begun(2)
+        if isCancelled {
+            model.cancel()
+        } else {
+            script.end(1, .failure(LoadingTestError()))
+            _ = await settled(model)
+        }
+        try model.setPageSize(3)
+        await script.begun(3)
+        model.cancel()
+
+        model.loadNextPage()
+        await script.begun(4)
+        let position = script.inputs[3]
+        #expect(position?.query == "a" && position?.index == 1 && position?.size == 2)
+        #expect(position?.itemsBefore == 2 && position?.cursor as? String == "a1")
+        script.end(3, .success(ContentPage([2])))
+        _ = await settled(model)
+        #expect(model.items == [0, 1, 2] && !model.hasMore)
+
+        // A list that starts over has the last query and size.
+        model.refresh()
+        await script.begun(5)
+        #expect(script.inputs[4]?.query == "b" && script.inputs[4]?.size == 3)
+        model.cancel()
     }
 
     @Test("cancelling a next page keeps what is loaded, and starting over during one delivers only the first page")
