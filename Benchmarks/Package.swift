@@ -36,6 +36,14 @@ let package = Package(
         .executableTarget(name: "SplitterSpeed", dependencies: [.product(name: "LadeJSON", package: "lade")]),
         // Decoding compared with Foundation's, for Benchmarks/json.
         .executableTarget(name: "JSONSpeed", dependencies: [.product(name: "LadeJSON", package: "lade")]),
+        // The catalogue's models and content models, for Benchmarks/catalogue.
+        .executableTarget(
+            name: "CatalogueSpeed",
+            dependencies: [
+                .product(name: "LadeCatalogue", package: "lade"), .product(name: "LadeContent", package: "lade"),
+                .product(name: "LadeJSON", package: "lade"),
+            ]
+        ),
         // What the links of the chain cost when they have nothing to do.
         .executableTarget(
             name: "PoliciesCost",

@@ -54,33 +54,39 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         let start = Self.commonPrefix(old, new, identity)
         let end = Self.commonSuffix(old, new, identity, after: start)
 
-        // Indexes of the old items of each identity, in reverse order, so that `popLast` takes the first.
-        var places: [ID: [Int]] = [:]
-        for index in (start..<(old.count - end)).reversed() { places[identity(old[index]), default: []].append(index) }
+        let oldMiddle = start..<(old.count - end)
+        // The first old item of each identity that has no match yet, and after each old item the next of its identity;
+        // -1 for none. One array per identity would take most of the time.
+        var firsts: [ID: Int] = Dictionary(minimumCapacity: oldMiddle.count)
+        var following = [Int](repeating: -1, count: oldMiddle.count)
+        for index in oldMiddle.reversed() {
+            following[index - start] = firsts.updateValue(index, forKey: identity(old[index])) ?? -1
+        }
         var origins: [(from: Int, to: Int)] = []
         var insertions: [Int] = []
+        var isMatched = [Bool](repeating: false, count: oldMiddle.count)
+        var isModified = isMatched
         for index in start..<(new.count - end) {
-            if let origin = places[identity(new[index])]?.popLast() {
-                origins.append((origin, index))
-            } else {
+            guard let place = firsts.index(forKey: identity(new[index])), firsts.values[place] >= 0 else {
                 insertions.append(index)
+                continue
             }
+            let origin = firsts.values[place]
+            firsts.values[place] = following[origin - start]
+            origins.append((origin, index))
+            isMatched[origin - start] = true
+            isModified[origin - start] = !hasSameContent(old[origin], new[index])
         }
         self.insertions = insertions
-        deletions = places.values.joined().sorted()
+        deletions = oldMiddle.filter { !isMatched[$0 - start] }
         let staying = Self.longestIncreasing(origins.map(\.from))
-        moves = origins.indices.filter { !staying.contains($0) }.map {
-            Move(from: origins[$0].from, to: origins[$0].to)
-        }
+        moves = origins.indices.filter { !staying[$0] }.map { Move(from: origins[$0].from, to: origins[$0].to) }
 
-        var modifications: [Int] = []
-        for index in 0..<start where !hasSameContent(old[index], new[index]) { modifications.append(index) }
-        for (from, to) in origins where !hasSameContent(old[from], new[to]) { modifications.append(from) }
-        for offset in 0..<end {
-            let index = old.count - end + offset
-            if !hasSameContent(old[index], new[new.count - end + offset]) { modifications.append(index) }
-        }
-        self.modifications = modifications.sorted()
+        var modifications = (0..<start).filter { !hasSameContent(old[$0], new[$0]) }
+        modifications += oldMiddle.filter { isModified[$0 - start] }
+        let shift = new.count - old.count
+        modifications += (oldMiddle.upperBound..<old.count).filter { !hasSameContent(old[$0], new[$0 + shift]) }
+        self.modifications = modifications
     }
 
     /// How many items at the beginning are the same.
@@ -104,8 +110,8 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         return count
     }
 
-    /// The positions of a longest increasing subsequence: the items that need not move.
-    private static func longestIncreasing(_ values: [Int]) -> Set<Int> {
+    /// Whether each position belongs to a longest increasing subsequence, the items of which need not move.
+    private static func longestIncreasing(_ values: [Int]) -> [Bool] {
         // tails[n] is the position at which the increasing subsequence of length n + 1 with the least end has its end.
         var tails: [Int] = []
         var previous = [Int](repeating: -1, count: values.count)
@@ -119,10 +125,10 @@ public struct ChangeSet<Item: Sendable>: Sendable {
             previous[position] = low > 0 ? tails[low - 1] : -1
             if low == tails.count { tails.append(position) } else { tails[low] = position }
         }
-        var result: Set<Int> = []
+        var result = [Bool](repeating: false, count: values.count)
         var position = tails.last ?? -1
         while position >= 0 {
-            result.insert(position)
+            result[position] = true
             position = previous[position]
         }
         return result
