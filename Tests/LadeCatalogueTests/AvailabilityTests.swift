@@ -64,6 +64,13 @@ struct AvailabilityTests {
         #expect(media.timeAvailability(at: end) == .available && media.blockingReason(at: end) == .none)
         #expect(media.blockingReason(at: start.addingTimeInterval(-0.001)) == .startDate)
         #expect(media.blockingReason(at: end.addingTimeInterval(0.001)) == .endDate)
+
+        var program = Program()
+        program.startDate = start
+        program.endDate = end
+        #expect(program.timeAvailability(at: start) == .available && program.timeAvailability(at: end) == .available)
+        #expect(program.timeAvailability(at: start.addingTimeInterval(-0.001)) == .notYetAvailable)
+        #expect(program.timeAvailability(at: end.addingTimeInterval(0.001)) == .notAvailableAnymore)
     }
 
     @Test("catalogue IL-PRG1, IL-PRG2, IL-PRG3: the image of a program is none when it stands in for a missing one")

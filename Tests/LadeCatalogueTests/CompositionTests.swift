@@ -139,6 +139,22 @@ struct CompositionTests {
         )
     }
 
+    @Test("resources of a method come in descending order of quality, and equal ones in that of the service")
+    func resourceOrder() {
+        let qualities: [Quality] = [.sd, .hd, .sd, .none, .hq, .hd, .sd]
+        var chapter = Chapter()
+        chapter.resources = qualities.enumerated().map { index, quality in
+            var resource = Resource()
+            resource.quality = quality
+            resource.streamingMethod = .hls
+            resource.url = URL(string: "https://example.org/\(index)")
+            return resource
+        }
+        let order = chapter.resources(streamingMethod: .hls).map { $0.url?.lastPathComponent }
+
+        #expect(order == ["4", "1", "5", "0", "2", "6", "3"])
+    }
+
     // MARK: - Subdivisions
 
     private func composition(_ json: String) throws -> MediaComposition { try decoded(MediaComposition.self, json) }

@@ -254,6 +254,35 @@ struct FieldTests {
         #expect(try decoded(DurationBucket.self, #"{"count": -3, "duration": true}"#).count == 0)
     }
 
+    @Test("a total is a number from 0, and an address of the next page a text; anything else is none")
+    func envelope() throws {
+        for value in ["-1", "null", #""7""#, "[]", "{}"] {
+            let listing = try decoded(Listing<Media>.self, "{\"mediaList\": [{}], \"total\": \(value)}")
+            #expect(listing.total == nil && listing.items.count == 1, "\(value)")
+        }
+        #expect(try decoded(Listing<Media>.self, #"{"total": 0}"#).total == 0)
+        for value in ["null", "7", "{}", "[]", "true"] {
+            #expect(try decoded(Listing<Media>.self, "{\"next\": \(value)}").next == nil, "\(value)")
+        }
+        #expect(try decoded(Listing<Media>.self, #"{"next": "a"}"#).next == "a")
+    }
+
+    @Test("an address that is empty is none, and a malformed one is an error at its path")
+    func addresses() throws {
+        #expect(try decoded(Media.self, #"{"imageUrl": "https://example.org/a b"}"#).image?.url.host() == "example.org")
+        for value in ["null", #""""#] {
+            #expect(try decoded(Media.self, "{\"imageUrl\": \(value)}").image == nil)
+            #expect(try decoded(Show.self, "{\"homepageUrl\": \(value)}").homepageURL == nil)
+        }
+        #expect(try faultPath(Media.self, #"{"imageUrl": "http://["}"#) == "/imageUrl")
+        #expect(try faultPath(Media.self, #"{"imageUrl": 7}"#) == "/imageUrl")
+        let listed = #"{"mediaList": [{}, {"show": {"homepageUrl": "http://["}}]}"#
+        #expect(try faultPath(Listing<Media>.self, listed) == "/mediaList/1/show/homepageUrl")
+        // Foundation's decoder has the same rule.
+        let empty = try JSONDecoder().decode(Media.self, from: Data(#"{"imageUrl": ""}"#.utf8))
+        #expect(empty.image == nil)
+    }
+
     @Test("words that are missing, null, empty or unknown")
     func words() throws {
         func reason(_ value: String) throws -> BlockingReason {

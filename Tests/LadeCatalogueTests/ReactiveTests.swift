@@ -103,6 +103,28 @@ struct ReactiveTests {
         #expect(rig.transport.requests.dropFirst().allSatisfy { $0.queryItems["next"] == "2" })
     }
 
+    @Test("cancelling during a later page is thrown, and does not wait for the next signal")
+    func cancelledPage() async throws {
+        let rig = try CatalogueRig()
+        let first = #"{"mediaList": [{"id": "1"}], "next": "https://catalogue.example.com/list?next=2"}"#
+        let (begun, output) = AsyncStream.makeStream(of: Void.self)
+        rig.transport.on("next") { request in
+            guard request.queryItems["next"] != nil else { return false }
+            output.yield()
+            return true
+        }
+        .respond(.stalls)
+        rig.transport.onAnyRequest().respond(.json(first))
+        let pages = try rig.provider.pages(on: sequence([(), (), ()])) { try $0.tvLatestEpisodes(.srf) }
+        let task = Task { try await pages.collected().count }
+        for await _ in begun { break }
+        task.cancel()
+
+        let failure = await #expect(throws: PageFailure.self) { try await task.value }
+        #expect(failure?.isCancellation == true && failure?.page.number == 1)
+        #expect(rig.transport.requests.count == 2)
+    }
+
     @Test("a trigger activates the signals of an address alone, which end with it")
     func triggers() async throws {
         var trigger: Trigger? = Trigger()

@@ -80,6 +80,10 @@ struct ListContentTests {
         #expect(fewer.deletions == [1, 2])
         let more = changes([a], [a, b, a])
         #expect(more.insertions == [1, 2])
+        let second = Row(id: 1, text: "second")
+        let between = changes([b, a, c, second, b], [d, a, second, c, d])
+        #expect(between.modifications.isEmpty && between.deletions == [0, 4] && between.insertions == [0, 4])
+        #expect(between.moves.count == 1)
     }
 
     @Test("a change set leads from any list to any other, with the fewest moves", arguments: 0..<200 as Range<UInt64>)
@@ -107,6 +111,21 @@ struct ListContentTests {
         #expect(rest == new.map(\.id), "seed \(seed): \(old.map(\.id)) to \(new.map(\.id))")
         #expect(Set(changes.deletions).count == changes.deletions.count)
         #expect(changes.deletions.count + new.count - changes.insertions.count == old.count)
+
+        // Each item that is in both lists, by its position in the new one: those that stay are matched in order.
+        let placed = Set(changes.insertions).union(changes.moves.map(\.to))
+        let staying = old.indices.filter { !gone.contains($0) && !movedFrom.contains($0) }
+        let matches =
+            (zip(staying, new.indices.filter { !placed.contains($0) }).map { ($0, $1) }
+            + changes.moves.map { ($0.from, $0.to) }).sorted { $0.1 < $1.1 }
+        #expect(changes.modifications == matches.filter { old[$0.0] != new[$0.1] }.map(\.0).sorted(), "seed \(seed)")
+        var longest: [Int] = []
+        for (position, match) in matches.enumerated() {
+            let before = matches[..<position].indices.filter { matches[$0].0 < match.0 }.map { longest[$0] }.max() ?? 0
+            longest.append(before + 1)
+        }
+        #expect(changes.moves.count == matches.count - (longest.max() ?? 0), "seed \(seed)")
+        #expect(changes.moves.map(\.to) == changes.moves.map(\.to).sorted())
     }
 
     private struct Numbers: RandomNumberGenerator {
