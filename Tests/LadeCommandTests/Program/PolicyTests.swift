@@ -284,7 +284,23 @@ struct PolicyTests {
         #expect(insecure.talk.contains("without TLS"))
     }
 
-    @Test("finding FP-6 and FH-8 secrets that the command was given are shown by nothing that it says")
+    @Test(
+        "takes a secret of one line from a descriptor, and nothing else",
+        arguments: [
+            ("s3cret", true), ("s3cret\\n", true), ("s3cret\\r\\n\\n", true), ("s3cret\\nmore", false), ("", false),
+            ("\\n", false), ("\\ns3cret", false),
+        ]
+    )
+    func secretLines(text: String, isSecret: Bool) async throws {
+        let server = try server { .text($0["Authorization"] ?? "none") }
+        let line = "lade get \(server.address()) --auth bearer --secret-fd 3 3< <(printf '\(text)')"
+        let outcome = try await LadeProcess.run("-c", line, program: "/bin/bash")
+        #expect(outcome.status == (isSecret ? 0 : 1))
+        #expect(outcome.output == (isSecret ? "Bearer s3cret" : ""))
+        #expect(!outcome.talk.contains("s3cret"))
+    }
+
+    @Test("finding FH-8 finding FP-6 secrets that the command was given are shown by nothing that it says")
     func hidesSecrets() async throws {
         let secrets = ["cAnArY-bearer", "cAnArY-vault", "cAnArY-query", "cAnArY-\"odd\\"]
         let server = try server { request in

@@ -254,4 +254,131 @@ struct DownloadSafetyTests {
         _ = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
         #expect(folder.text("file") == "hello world")
     }
+
+    @Test("checks the digest of the body alone when a download with a prologue is resumed by another")
+    func resumedPrologue() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        let hash = Data(SHA256.hash("hello world".utf8)).base64EncodedString()
+        rig.transport.onAnyRequest().respond(half())
+            .then(rest(" world", "5-10/11").adding("Repr-Digest", "sha-256=:\(hash):"))
+        var options = Download.Options()
+        options.prologue = { _ in Data("head\n".utf8) }
+        _ = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        }
+        #expect(folder.text(".file.lade-part") == "head\nhello")
+
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+
+        #expect(folder.text("file") == "head\nhello world")
+        #expect(download.length == 11 && download.resumedLength == 5 && download.checkedDigest == "Repr-Digest")
+    }
+
+    @Test("finding FL-4 a part that got its final name before it was locked is not written to")
+    func renamedMeanwhile() throws {
+        let folder = try DownloadFolder()
+        var first = try PartFile(for: "file", in: folder.path)
+        try first.begin(nil, Data())
+        try first.append(Data("whole".utf8))
+        var turns = 0
+
+        var second = try PartFile(for: "file", in: folder.path) { [first] in
+            turns += 1
+            guard turns == 1 else { return }
+            #expect(throws: Never.self) { try first.finish(as: folder.path + "file", mayOverwrite: false) }
+            first.release()
+        }
+        try second.begin(nil, Data())
+        try second.append(Data("other".utf8))
+
+        #expect(turns == 2)
+        #expect(folder.text("file") == "whole")
+        #expect(folder.text(".file.lade-part") == "other")
+        second.release()
+    }
+
+    @Test("finding FL-4 the note and the bytes of a part are read after it was locked")
+    func lockFirst() throws {
+        let folder = try DownloadFolder()
+        let origin = PartFile.Origin(url: "https://svc.example.com/thing", validator: "\"2\"")
+        let first = Locked(try PartFile(for: "file", in: folder.path))
+
+        let second = try PartFile(for: "file", in: folder.path) {
+            #expect(throws: Never.self) {
+                try first.withLock { part in
+                    try part.begin(origin, Data())
+                    try part.append(Data("hello".utf8))
+                    part.release()
+                }
+            }
+        }
+
+        #expect(second.origin == origin)
+        #expect(second.resumePoint == ResumePoint(validator: "\"2\"", offset: 5))
+        second.release()
+    }
+
+    @Test("finding FL-4 of two downloads of one file at a time the second is refused, and the first is whole")
+    func twoAtATime() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        let signal = Signal()
+        rig.transport.onAnyRequest()
+            .respond(.steps([.bytes(Data("one".utf8)), .signal(signal), .bytes(Data("two".utf8))]))
+            .then(.text("second"))
+        let begun = Journal<Int64>()
+        var options = Download.Options()
+        options.onPiece = { received, _ in begun.add(received) }
+        async let first = rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        _ = try await begun.next()
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+        signal.raise()
+
+        guard case .file(let fault, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == folder.path + ".file.lade-part" && fault.reason.contains("another download"))
+        #expect(try await first.length == 6)
+        #expect(rig.transport.requests.count == 1)
+        #expect(folder.names == ["file"] && folder.text("file") == "onetwo")
+    }
+
+    #if os(Linux)
+        @Test("finding FH-3 a truncated coded file does not get its final name", arguments: [0, 1, 8, 20])
+        func truncatedCoding(missing: Int) async throws {
+            // “hello world, ” forty times, as gzip.
+            let whole = try #require(
+                Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJVyjPL8pJ0VHIGOWMVA4A84kQPAgCAAA=")
+            )
+            let server = try LoopbackServer { _ in
+                .bytes(whole.dropLast(missing), [ServerField("Content-Encoding", "gzip")])
+            }
+            let folder = try DownloadFolder()
+            var settings = Service.Settings()
+            settings.retries.limit = 0
+            let service = try Service(settings)
+            let loader = service.anonymous.makeLoader()
+
+            let error = await failure { () throws(LoadingError) in
+                try await loader.download(Request(server.address()), to: folder.path + "file")
+            }
+
+            if missing == 0 {
+                #expect(error == nil)
+                #expect(folder.text("file") == String(repeating: "hello world, ", count: 40))
+            } else {
+                guard case .incompleteBody = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+                #expect(folder.names.isEmpty)
+            }
+            await service.shutDown()
+        }
+    #endif
 }

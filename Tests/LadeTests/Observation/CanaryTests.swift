@@ -125,7 +125,7 @@ struct CanaryTests {
     }
 
     @Test(
-        "finding FP-6 and FH-8 lines that cannot be read show no value",
+        "finding FH-8 finding FP-6 lines that cannot be read show no value",
         arguments: [
             "Authorization : Bearer cAnArY", "Set-Cookie: sid=cAnArY\u{1}", "Set-Cookie sid=cAnArY", " cAnArY folded",
             "\tcAnArY", "X-Whatever: cAnArY", "Sêt-Cookie: cAnArY", "Location: https://u:cAnArY@h/?token=cAnArY",

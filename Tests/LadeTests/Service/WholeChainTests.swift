@@ -191,6 +191,25 @@ struct WholeChainTests {
         #expect(rig.transport.requests.map { $0.headers["Cookie"] } == [nil, nil, nil, "app=1"])
     }
 
+    #if os(Linux)
+        @Test("finding FP-25 cookie octets that are not UTF-8 are on the wire as they were received")
+        func cookieOctets() async throws {
+            let cookie = Data("n=".utf8) + [0xFF, 0xC3, 0x28]
+            let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: ".utf8) + cookie
+            let answer = ServerStep.send(head + Data("\r\n\r\n".utf8))
+            let server = try LoopbackServer(script: [.readRequest, answer, .readRequest, answer, .close])
+            let service = try Service()
+            let loader = service.anonymous.makeLoader()
+
+            for _ in 0..<2 { _ = try await loader.load(Request(server.address())) }
+
+            let heads = server.requests.map(\.head)
+            let line = Data("Cookie: ".utf8) + cookie + Data("\r\n".utf8)
+            #expect(heads.map { $0.firstRange(of: line) != nil } == [false, true])
+            await service.shutDown()
+        }
+    #endif
+
     // MARK: - Hosts
 
     @Test("finding FP-9 an address that never answers before the deadline is marked, and the backup is used")

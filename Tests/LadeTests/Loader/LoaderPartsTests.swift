@@ -1,0 +1,115 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadePolicies
+import LadeTesting
+import Testing
+
+@testable import Lade
+
+/// Cancellations that come between two steps of a call, and what a loader leaves behind.
+@Suite("Parts of a loader", .timeLimit(.minutes(1)))
+struct LoaderPartsTests {
+    @Test("a call that is cancelled after its answer and before its report reports the cancellation")
+    func cancelledBeforeItsReport() async throws {
+        let rig = Rig()
+        let gate = Signal()
+        rig.transport.onAnyRequest().respond(.text("ok").after(gate))
+        let handle = Locked<LoadHandle?>(nil)
+        let executor = CompletionExecutor { work in
+            handle.withLock(\.self)?.cancel()
+            work()
+        }
+        let results = Journal<Bool>()
+
+        let load = rig.loader.load(try rig.request(), on: executor) { result in
+            if case .failure(.cancelled) = result { results.add(true) } else { results.add(false) }
+        }
+        handle.withLock { $0 = load }
+        gate.raise()
+
+        #expect(try await results.next() == [true])
+        #expect(load.isCancelled && !load.isRunning)
+    }
+
+    @Test("a handle that was cancelled before it had a task cancels the task")
+    func cancelledBeforeItsTask() throws {
+        let handle = LoadHandle(id: Call.ID(1), request: try Request("https://svc.example.com/thing"))
+        let gate = Signal()
+        // The outcome of the wait does not matter here.
+        let task = Task { _ = try? await gate.wait() }
+
+        handle.cancel()
+        handle.attach(task)
+
+        #expect(task.isCancelled)
+        gate.raise()
+    }
+
+    @Test("a released loader leaves nothing in the group of its account")
+    func releasedGroup() {
+        let rig = Rig()
+        let account = rig.loader.account
+        var loader: Loader? = account.makeLoader()
+        weak let group = loader?.core.group
+        #expect(group != nil)
+
+        loader = nil
+
+        #expect(group == nil)
+    }
+
+    @Test("a body that arrives after its group was closed is cancelled")
+    func lateBody() async throws {
+        final class Source: ResponseBodySource {
+            let wasCancelled = Locked(false)
+            func next() async throws(LoadingError) -> Data? { Data("late".utf8) }
+            func cancel() { wasCancelled.withLock { $0 = true } }
+            var trailers: Headers { Headers() }
+            var metrics: Metrics { Metrics() }
+        }
+        let source = Source()
+        let group = WorkGroup()
+        group.close()
+        let request = try Request("https://svc.example.com/thing")
+        let late = Response(status: 200, body: ResponseBody(streaming: source), request: request)
+
+        let response = TrackedBody.track(late, in: group)
+
+        #expect(source.wasCancelled.withLock { $0 })
+        let error = await failure { () throws(LoadingError) in try await response.body.collect() }
+        #expect(error?.isCancellation == true)
+    }
+
+    @Test("a download that is cancelled while the answer with its rest goes up the chain is cancelled")
+    func cancelledBetweenAnswers() async throws {
+        let held = Locked<Loader?>(nil)
+        let cancelling = ClosureInterceptor { request, next in
+            let response = try await next(request)
+            if request.headers.contains("Range") { held.withLock(\.self)?.cancelAllLoads() }
+            return response
+        }
+        let rig = Rig {
+            $0.retries.limit = 1
+            $0.retries.backoff = .none
+            $0.callInterceptors = [cancelling]
+        }
+        held.withLock { $0 = rig.loader }
+        defer { held.withLock { $0 = nil } }
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(
+                .bytes(Data(" world".utf8), status: 206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"])
+            )
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+
+        #expect(error?.isCancellation == true)
+        #expect(rig.transport.requests.count == 2)
+        #expect(folder.text("file") == nil)
+    }
+}
