@@ -183,6 +183,55 @@ struct HarvestDiskTests {
         for index in renames { #expect(changes[index - 1] == .synchronise("out.journal.new")) }
     }
 
+    @Test("finding FQ-24 pages PA-21 each journal replaces the one before whole, and has what the output then has")
+    func journals() async throws {
+        let folder = try HarvestSample.Folder()
+        let calls = RecordingCalls()
+        let harvest = try harvest(calls)
+        let source = HarvestSample.source(total: true)
+
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        let changes = calls.changes
+        let output = Data(folder.text("out").utf8)
+        var journals: [HarvestJournal] = []
+        for (index, change) in changes.enumerated() {
+            guard case .write("out.journal.new", let bytes) = change else {
+                // The journal itself is only ever replaced.
+                switch change {
+                case .write("out.journal", _), .truncate("out.journal", _), .open("out.journal", truncated: true):
+                    Issue.record("\(change)")
+                default: break
+                }
+                continue
+            }
+            let journal = try JSONDecoder().decode(HarvestJournal.self, from: bytes)
+            journals.append(journal)
+            #expect(journal.checksum == String(CRC64.checksum(Array(output.prefix(Int(journal.bytes)))), radix: 16))
+            #expect(
+                changes[(index + 1)...].prefix(2) == [
+                    .synchronise("out.journal.new"), .rename("out.journal.new", "out.journal"),
+                ]
+            )
+        }
+        #expect(journals.map(\.pages).filter { $0 > 0 }.starts(with: [1, 2, 3, 4, 5]))
+        for journal in journals {
+            #expect(journal.items == 3 * journal.pages && journal.skippedItems == 0 && journal.duplicates == 0)
+            #expect(journal.bytes == Int64(HarvestSample.lines(0..<journal.items).utf8.count))
+            #expect(journal.isComplete == (journal.pages == 5))
+            #expect(journal.nextNumber == journal.pages && journal.total == nil)
+            let next = "https://api.example.com/list?page=\(journal.pages)&token=secret"
+            #expect(journal.nextURL == ((1...4).contains(journal.pages) ? next : nil))
+            #expect(
+                journal.arguments == [
+                    "url": "https://api.example.com/list", "method": "GET", "items": "/items", "next": "body /next",
+                    "size": "0", "duplicates": "kept",
+                ]
+            )
+        }
+        #expect(try #require(journals.last).bodyBytes > Int64(output.count))
+    }
+
     @Test("finding FL-4 reads the journal only when it holds the lock of the output")
     func lockFirst() async throws {
         let folder = try HarvestSample.Folder()

@@ -54,5 +54,67 @@
             // The longer one reads 11 MB more. Only one hash per page may add to the memory, for detecting loops.
             #expect(many < few + 4_096, "\(few) kB after 200 pages, \(many) kB after 2,000")
         }
+
+        /// Runs a shell line in a folder; returns its output and the processor time of the programs that it ran.
+        private static func shell(
+            _ line: String,
+            _ folder: HarvestSample.Folder
+        ) async throws -> (output: String, seconds: Double) {
+            let (process, pipe, ended) = (Process(), Pipe(), Signal())
+            process.executableURL = URL(filePath: "/bin/bash")
+            process.arguments = ["-c", "set -e; \(line); times"]
+            process.currentDirectoryURL = URL(filePath: folder.path)
+            process.environment = ["LC_ALL": "C", "PATH": "/usr/bin:/bin"]
+            process.standardOutput = pipe
+            process.terminationHandler = { _ in ended.raise() }
+            try process.run()
+            try await ended.wait()
+            try #require(process.terminationStatus == 0)
+            let text = String(decoding: try #require(try pipe.fileHandleForReading.readToEnd()), as: UTF8.self)
+            var lines = text.split(separator: "\n")
+            // The last line of `times` is that of the programs: `0m1.234s 0m0.567s`.
+            guard let last = lines.popLast() else { throw CocoaError(.fileReadUnknown) }
+            let seconds = last.split(separator: " ").reduce(0.0) { sum, time in
+                let parts = time.dropLast().split(separator: "m").compactMap { Double($0) }
+                return sum + (parts.count == 2 ? parts[0] * 60 + parts[1] : .infinity)
+            }
+            return (lines.dropLast().joined(), seconds)
+        }
+
+        @Test(
+            "finding FQ-24 pages PA-27 a million items in ten thousand pages: flat memory, and less CPU than curl",
+            .timeLimit(.minutes(5)),
+            .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl"))
+        )
+        func million() async throws {
+            // 100 items of 84 bytes: together they take more than the memory that is allowed.
+            let item = #"{"id":1234567,"title":"\#(String(repeating: "x", count: 60))"}"#
+            let items = Array(repeating: item, count: 100).joined(separator: ",")
+            let server = try LoopbackServer { request in
+                let number = request.queryItem("page").flatMap { Int($0) } ?? 0
+                let next = number + 1 < 10_000 ? #","next":"/list?page=\#(number + 1)""# : ""
+                return .json("{\"items\":[\(items)]\(next)}")
+            }
+            let folder = try HarvestSample.Folder()
+
+            let start = try await Self.shell(
+                "'\(HarvestCrashTests.probe)' '\(server.address("/list?page=9999"))' one 0 100",
+                folder
+            )
+            let whole = try await Self.shell(
+                "'\(HarvestCrashTests.probe)' '\(server.address("/list?page=0"))' all 2 100",
+                folder
+            )
+            let curl = try await Self.shell(
+                "for n in {1..100}; do curl -s -o page '\(server.address("/list?page=0"))'; done",
+                folder
+            )
+
+            let size = try FileManager.default.attributesOfItem(atPath: folder.file("all"))[.size] as? Int
+            #expect(size == 1_000_000 * (item.utf8.count + 1))
+            let peaks = try [start, whole].map { try #require(Int($0.output.filter(\.isNumber))) }
+            #expect(peaks[1] <= peaks[0] + 65_536, "\(peaks) kB")
+            #expect(whole.seconds / 10_000 < curl.seconds / 100, "\(whole.seconds) s, \(curl.seconds) s")
+        }
     }
 #endif

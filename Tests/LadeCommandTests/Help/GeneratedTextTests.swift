@@ -13,6 +13,57 @@ struct GeneratedTextTests {
         }
     }
 
+    @Test(
+        "finding FQ-24 command CM-08 completions offer exactly the options of each command's table",
+        arguments: Completions.Shell.allCases
+    )
+    func exactCompletions(shell: Completions.Shell) throws {
+        let script = Completions(table: .standard).script(for: shell)
+        let lines = script.split(separator: "\n").map(String.init)
+        for command in CommandTable.standard.commands {
+            var offered: [String] = []
+            switch shell {
+            case .bash:
+                let start = try #require(lines.firstIndex(of: "    \(command.name))"))
+                let reply = try #require(lines[start...].first { $0.contains("        -*) ") })
+                let words = try #require(reply.firstMatch(of: /compgen -W "([^"]*)"/)).1
+                offered = words.split(separator: " ").map(String.init)
+            case .zsh:
+                let start = try #require(lines.firstIndex(of: "    \(command.name))"))
+                for line in lines[start...].dropFirst(2) {
+                    guard line.contains("'*'") else { break }
+                    if let letter = line.firstMatch(of: /'\*'\{(-.)\+?,/) { offered.append(String(letter.1)) }
+                    offered.append(String(try #require(line.firstMatch(of: /--[a-z0-9.-]+/)).0))
+                }
+            case .fish:
+                for line in lines where line.contains("'__fish_seen_subcommand_from \(command.name)'") {
+                    if let letter = line.firstMatch(of: #/ -s (.) -l/#) { offered.append("-\(letter.1)") }
+                    if let name = line.firstMatch(of: #/ -l ([a-z0-9.-]+) /#) { offered.append("--\(name.1)") }
+                }
+            }
+            let expected = command.options.flatMap { (option: OptionInfo) -> [String] in
+                (option.letter.map { ["-\($0)"] } ?? []) + ["--\(option.name)"]
+            }
+            #expect(offered == expected, "\(command.name)")
+        }
+    }
+
+    @Test("finding FQ-24 command CM-08 the manual has exactly the options of each command's table")
+    func exactManual() throws {
+        let lines = ManPage(table: .standard).source.split(separator: "\n").map(String.init)
+        for command in CommandTable.standard.commands {
+            let start = try #require(lines.firstIndex(of: ".SS lade \(command.name)"))
+            let section = lines[(start + 1)...].prefix { !$0.hasPrefix(".S") }
+            let terms = zip(section, section.dropFirst()).filter { $0.0 == ".TP" }.map(\.1)
+            let described = terms.filter { $0.contains("\\-\\-") }
+                .map { String($0.dropFirst(3)).replacing("\\", with: "") }
+            let expected = OptionSection.allCases.flatMap { section in
+                command.options.filter { $0.section == section }.map(\.spelling)
+            }
+            #expect(described == expected, "\(command.name)")
+        }
+    }
+
     @Test("command CM-08 makes the manual from the table")
     func manual() {
         let source = ManPage(table: .standard).source

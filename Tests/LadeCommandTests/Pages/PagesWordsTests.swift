@@ -2,6 +2,14 @@ import Lade
 import LadeTesting
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @testable import LadeCommand
 
 @Suite(.timeLimit(.minutes(1)))
@@ -34,6 +42,42 @@ struct PagesWordsTests {
         )
         let quiet = try await LadeProcess.run("pages", "-s", server.address(), "--size", "2", "--max-pages", "2")
         #expect(quiet.talk == "")
+    }
+
+    @Test("finding FQ-24 command CM-02 progress has pages, items, bytes, rate and the reason of a wait, and is removed")
+    func progress() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let time = VirtualTime()
+        var console = Console()
+        console.talk = LineLog(try Descriptor.open(folder.file("talk", ""), O_WRONLY))
+        let line = PagesLine(console, time: time, isShown: true)
+        let hidden = PagesLine(console, time: time, isShown: false)
+        var progress = PageProgress()
+        (progress.pages, progress.items, progress.bytes, progress.total) = (2, 30, 3_000, 100)
+
+        time.advance(by: .milliseconds(99))
+        line.show(progress)
+        time.advance(by: .milliseconds(1))
+        progress.waiting = .gate(key: "svc\u{1B}")
+        line.show(progress)
+        hidden.show(progress)
+        time.advance(by: .milliseconds(99))
+        line.show(progress)
+        time.advance(by: .milliseconds(801))
+        (progress.pages, progress.waiting) = (3, nil)
+        line.show(progress)
+        line.end()
+        hidden.end()
+        time.advance(by: .seconds(1))
+        line.show(progress)
+
+        console.talk.flush()
+        let lines = [
+            "2 pages, 30 of 100 items, 3.0 kB, 30 kB/s, waiting for svc\\x1B, which asked for a delay\u{1B}[K",
+            "3 pages, 30 of 100 items, 3.0 kB, 3.0 kB/s\u{1B}[K", "\u{1B}[K",
+        ]
+        #expect(folder.text(of: "talk") == lines.map { "\r" + $0 }.joined())
     }
 
     @Test("counts in the singular and in the plural")

@@ -115,6 +115,85 @@ struct PagesTests {
         #expect(folder.text(of: "all") == "0\n1\n")
     }
 
+    @Test(
+        "finding FQ-24 pages PA-23 names each changed argument with both values, and changes nothing without --restart",
+        arguments: [
+            (["--items", "/b"], "items was /a and is /b"),
+            (["--next", "body:/n"], "next was link next, body /next and is body /n"),
+            (["--size", "7"], "size was 0 and is 7"), (["--identity", "/id"], "identity was not given and is /id"),
+            (["--unique", "--identity", "/id"], "duplicates was kept and is dropped"),
+            (["--total", "/t"], "total was not given and is body /t"), (["-X", "POST"], "method was GET and is POST"),
+            (["-d", "x"], "body was not given and is "), (["Accept:text/x"], "accept was */* and is text/x"),
+            (["Accept-Language:de"], "accept-language was not given and is de"), (["p==1"], "url was "),
+        ]
+    )
+    func changedArguments(change: [String], difference: String) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { _ in .json(#"{"a":[{"id":1}],"b":[{"id":2},{"id":2}]}"#) }
+        // The last of an option's values counts.
+        let arguments = ["pages", server.address(), "-o", "all", "--items", "/a"]
+        #expect(try await LadeProcess(arguments, in: folder.path).outcome().status == 0)
+        let journal = folder.text(of: "all.journal")
+
+        let refused = try await LadeProcess(arguments + change, in: folder.path).outcome()
+        let afterwards = (folder.text(of: "all"), folder.text(of: "all.journal"), server.requests.count)
+        let anew = try await LadeProcess(arguments + change + ["--restart"], in: folder.path).outcome()
+
+        #expect(refused.status == 1 && refused.output == "")
+        #expect(refused.talkLines.count == 2 && refused.talkLines.last?.contains("--restart") == true)
+        #expect(refused.talkLines.first?.contains(difference) == true, "\(refused.talk)")
+        #expect(afterwards == ("{\"id\":1}\n", journal, 1))
+        #expect(anew.status == 0 && server.requests.count == 2)
+        #expect(folder.text(of: "all") == (change[0] == "--items" ? "{\"id\":2}\n{\"id\":2}\n" : "{\"id\":1}\n"))
+    }
+
+    @Test("finding FQ-24 pages PA-24 one interrupt finishes the page, two stop, and the same command completes both")
+    func interrupts() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let gates = [1: Signal(), 3: Signal()]
+        let server = try LoopbackServer { request in
+            let page = request.queryItem("p").flatMap { Int($0) } ?? 0
+            gates[page]?.waitOnThread()
+            return .json("[\(page)]", page < 4 ? [ServerField("Link", "</?p=\(page + 1)>; rel=next")] : [])
+        }
+        let arguments = ["pages", server.address(), "-o", "all"]
+
+        let first = try LadeProcess(arguments, in: folder.path)
+        _ = try await server.head(at: 1)
+        first.send(SIGINT)
+        // The page is answered only after the program has received the interrupt.
+        try await first.talk(atLeast: 10)
+        gates[1]?.raise()
+        let saved = try await first.outcome()
+        let pages = folder.text(of: "all")
+        let targets = server.requests.map(\.target)
+
+        let second = try LadeProcess(arguments, in: folder.path)
+        _ = try await server.head(at: 3)
+        second.send(SIGINT)
+        try await second.talk(atLeast: 10)
+        second.send(SIGINT)
+        let stopped = try await second.outcome()
+        gates[3]?.raise()
+        let third = try await LadeProcess(arguments, in: folder.path).outcome()
+
+        #expect(saved.status == 12 && saved.output == "")
+        #expect(
+            saved.talkLines == [
+                "lade: Finishing the page; interrupt again to end at once.", "lade: Stopped after 2 pages, 2 items.",
+                "      The same command goes on from there.",
+            ]
+        )
+        #expect(pages == "0\n1\n" && targets == ["/", "/?p=1"])
+        #expect(stopped.status == 130)
+        #expect(third.status == 0)
+        #expect(folder.text(of: "all") == "0\n1\n2\n3\n4\n")
+        #expect(folder.names == ["all", "all.journal"])
+        #expect(server.requests[2].target == "/?p=2")
+    }
+
     @Test("command CM-05 ends quietly with 0 when nobody reads any more")
     func brokenPipe() async throws {
         let catalogue = try catalogue(medias: 5_000)

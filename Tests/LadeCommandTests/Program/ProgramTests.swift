@@ -173,6 +173,30 @@ struct ProgramTests {
         #expect(services.withLock(\.self) == 1)
     }
 
+    @Test("finding FQ-24 command CM-09 prints any help without reading a file, whatever else is asked for")
+    func helpReadsNothing() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        // A configuration that cannot be parsed is an error of every call.
+        let configuration = folder.path + "/.config/lade"
+        try FileManager.default.createDirectory(atPath: configuration, withIntermediateDirectories: true)
+        try Data("[unclosed\n".utf8).write(to: URL(fileURLWithPath: configuration + "/config"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: configuration + "/config")
+        let pages = HelpPage(table: .standard)
+        let get = try #require(CommandTable.standard["get"])
+        let expected = [
+            (["--help"], pages.overview), (["get", "--help"], pages.page(of: get)),
+            (["http://127.0.0.1:1/", "-d", "@missing", "--netrc", "--help"], pages.page(of: get)),
+            (["help", "get"], pages.page(of: get)), (["help", "exit-codes"], pages.exitCodes),
+        ]
+        for (line, text) in expected {
+            let outcome = try await LadeProcess(line, in: folder.path).outcome()
+            #expect(outcome.status == 0 && outcome.talk == "", "\(line): \(outcome.talk)")
+            #expect(outcome.output == text, "\(line)")
+        }
+        #expect(try await LadeProcess(["get", "http://127.0.0.1:1/"], in: folder.path).outcome().status == 14)
+    }
+
     @Test("command CM-10 lists transport, TLS, codings and HTTP versions")
     func version() async throws {
         #expect(try await LadeProcess.run("--version").output == "lade \(Version.number)\n")
