@@ -48,6 +48,8 @@ struct CurlTests {
             ),
             (["https://h/", "-b", "c=s", "--show-secrets", "--raw"], "curl https://h/ -H 'Cookie: c=s'"),
             (["https://h/", "-o", "x", "-C", "--raw"], "curl https://h/ -o x -C -"),
+            (["https://h/", "-H", "X-A;", "--raw"], "curl https://h/ -H 'X-A;'"),
+            (["https://h/", "-x", "socks5h://p:1", "--raw"], "curl https://h/ -x socks5h://p:1"),
         ]
     )
     func prints(arguments: [String], line expected: String) async throws {
@@ -57,7 +59,8 @@ struct CurlTests {
     @Test(
         "reads a curl command",
         arguments: [
-            ("curl https://h/a", ["https://h/a"]),
+            ("curl https://h/a", ["https://h/a"]), ("/usr/bin/curl https://h/a", ["https://h/a"]),
+            ("curl -d '&&' https://h/ -H 'A: ;'", ["https://h/", "-d", "&&", "-H", "A: ;"]),
             ("$ curl -sSL h/a", ["http://h/a", "-sSL"]),
             (
                 "curl 'https://h/' \\\n  -H 'A: b' \\\n  --data-raw $'{\"x\":\"\\u00e4\\n\"}' --compressed",

@@ -35,7 +35,7 @@ struct AddressTests {
         arguments: [
             ("http://me:pw@h/x", "http://h/x", "me:pw"), ("http://me@h", "http://h", "me"),
             ("http://me%40x:p%3Aw@h/x@y", "http://h/x@y", "me@x:p:w"),
-            ("me:pw@localhost:1/x", "http://localhost:1/x", "me:pw"),
+            ("me:pw@localhost:1/x", "http://localhost:1/x", "me:pw"), ("http://me:p@w@h/x", "http://h/x", "me:p@w"),
         ]
     )
     func users(typed: String, text: String, user: String) {
@@ -53,6 +53,9 @@ struct AddressTests {
         var bare = Address("http://h/x?")
         bare.addQueryItem("a", "1")
         #expect(bare.text == "http://h/x?a=1")
+        var open = Address("http://h/x?a=1&")
+        open.addQueryItem("b", "2")
+        #expect(open.text == "http://h/x?a=1&b=2")
     }
 
     @Test(

@@ -30,9 +30,97 @@ struct WriteOutTests: GetSuite {
         #expect(file.output == "x")
         let time = try await LadeProcess.run("-w", "%{time_total}", "-o", "/dev/null", server.address("/x"))
         #expect(time.output.split(separator: ".").last?.count == 6)
+        let odd = try self.server { _ in .text("hi", [ServerField("X-Odd", "\u{9B}2J")]) }
+        let shown = try await LadeProcess.run("-w", #"%header{X-Odd}\n"#, odd.address(), to: .terminal)
+        #expect(shown.output == "hi\r\n\\x9B2J\r\n")
         let lost = try LoopbackServer(script: [])
         lost.stopAccepting()
         #expect(try await LadeProcess.run("-w", "%{http_code}", lost.address()).output == "000")
+    }
+
+    /// What the calls of the next test have.
+    private func facts(status: Status?) throws -> WriteOut.Facts {
+        var facts = WriteOut.Facts(request: try Request(.post, "http://h.test/a"))
+        if let status {
+            let headers: Headers = ["Content-Type": "a/b", "Location": "/there"]
+            let request = try Request(.get, "https://h.test/b")
+            var response = Response(status: status, headers: headers, request: request)
+            response.version = .http2
+            facts.response = response
+        }
+        facts.path = "file"
+        (facts.redirects, facts.attempts, facts.elapsed) = (1, 3, .microseconds(2_000_030))
+        facts.metrics.nameLookup = .microseconds(1)
+        facts.metrics.connect = .microseconds(12)
+        facts.metrics.secureConnect = .microseconds(123_456)
+        facts.metrics.requestStarted = .microseconds(1_000_000)
+        facts.metrics.firstByte = .microseconds(1_500_000)
+        facts.metrics.total = .seconds(2)
+        (facts.metrics.requestHeadBytes, facts.metrics.requestBodyBytes) = (100, 20)
+        (facts.metrics.responseHeadBytes, facts.metrics.responseBodyBytes) = (300, 4_000)
+        (facts.metrics.remoteAddress, facts.metrics.remotePort) = ("127.0.0.1", 81)
+        return facts
+    }
+
+    @Test("writes each variable", arguments: WriteOut.Variable.allCases)
+    func variable(_ variable: WriteOut.Variable) throws {
+        // After a redirect, after a success, and without an answer.
+        let expected =
+            switch variable {
+            case .contentType: ["a/b", "a/b", ""]
+            case .errorMessage: ["", "", "lost"]
+            case .exitCode: ["0", "0", "7"]
+            case .filename: ["file", "file", "file"]
+            case .status, .responseCode: ["302", "200", "000"]
+            case .version: ["2", "2", "0"]
+            case .method: ["GET", "GET", "POST"]
+            case .redirects: ["1", "1", "1"]
+            case .retries: ["2", "2", "0"]
+            case .redirectURL: ["/there", "", ""]
+            case .remoteAddress: ["127.0.0.1", "127.0.0.1", ""]
+            case .remotePort: ["81", "81", "0"]
+            case .scheme: ["https", "https", "http"]
+            case .downloaded: ["4000", "4000", "0"]
+            case .headSize: ["300", "300", "0"]
+            case .requestSize: ["100", "100", "0"]
+            case .uploaded: ["20", "20", "0"]
+            case .downloadSpeed: ["2000", "2000", "0"]
+            case .uploadSpeed: ["10", "10", "0"]
+            case .secureConnect: ["0.123456", "0.123456", "0.000000"]
+            case .connect: ["0.000012", "0.000012", "0.000000"]
+            case .nameLookup: ["0.000001", "0.000001", "0.000000"]
+            case .preTransfer: ["1.000000", "1.000000", "0.000000"]
+            case .firstByte: ["1.500000", "1.500000", "0.000000"]
+            case .total: ["2.000030", "2.000030", "2.000030"]
+            case .url: ["http://h.test/a", "http://h.test/a", "http://h.test/a"]
+            case .finalURL: ["https://h.test/b", "https://h.test/b", "http://h.test/a"]
+            }
+        var lost = try facts(status: nil)
+        lost.error = CommandError(what: "lost", advice: "", code: .network)
+        (lost.attempts, lost.metrics) = (1, Metrics())
+        let format = try WriteOut("%{\(variable.rawValue)}")
+
+        let texts = try [facts(status: 302), facts(status: 200), lost].map(format.text)
+
+        #expect(texts == expected)
+    }
+
+    @Test("collects the last exchange, every redirect and the number of attempts")
+    func collector() throws {
+        let collector = FactCollector()
+        let call = Call(id: Call.ID(1), events: [collector])
+        var metrics = Metrics()
+        for event in [Event.attemptStarted(1), .attemptStarted(2), .attemptStarted(1)] { call.record(event) }
+        for _ in 0..<2 {
+            call.record(.redirectFollowed(status: 302, from: "a", to: "b", method: .get))
+            metrics.responseBodyBytes += 5
+            call.record(.exchangeFinished(metrics))
+        }
+        var facts = try facts(status: nil)
+
+        collector.complete(&facts)
+
+        #expect(facts.attempts == 2 && facts.redirects == 2 && facts.metrics.responseBodyBytes == 10)
     }
 
     @Test(
@@ -63,6 +151,9 @@ struct WriteOutTests: GetSuite {
         #expect(nothing.talkLines.first == "lade: The answer has nothing at /shows/1.")
         let text = try self.server { _ in .text("no JSON") }
         #expect(try await LadeProcess.run(text.address(), "--select", "/a").status == 13)
+        let long = try await LadeProcess.run(address, "--select", "/shows/0/n", "--max-size", "10")
+        #expect(long.status == 13 && long.output == "")
+        #expect(long.talk.contains("larger than 10 bytes"))
         let failed = try self.server { _ in .json(#"{"error":1}"#, status: 400) }
         #expect(try await LadeProcess.run(failed.address(), "--select", "/a").output == #"{"error":1}"#)
     }
@@ -73,7 +164,8 @@ struct WriteOutTests: GetSuite {
             (#"{"a":[1, {"b" : "x"}]}"#, "/a/1/b", "\"x\""), (#"{"a":1,"a":2}"#, "/a", "2"), (" 1.50 ", "", "1.50"),
             (#"{"a/b~":{"":[]}}"#, "/a~1b~0/", "[]"), (#"{"\u00e4":1}"#, "/ä", "1"), ("\u{FEFF}[null]", "/0", "null"),
             (#"{"0":1}"#, "/0", "1"), ("[1]", "/1", nil), ("[1]", "/00", nil), ("[1]", "/-", nil), ("{}", "/a", nil),
-            ("1", "/a", nil), ("[]", "/0", nil),
+            ("1", "/a", nil), ("[]", "/0", nil), (#"{"a\"b":"c\\","d":"\"}","e":1}"#, "/e", "1"),
+            (#"["\\","]\"",[{}]]"#, "/2/0", "{}"),
         ] as [(String, String, String?)]
     )
     func pointers(json: String, pointer: String, value: String?) throws {

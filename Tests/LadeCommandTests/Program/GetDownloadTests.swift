@@ -101,6 +101,17 @@ struct GetDownloadTests: GetSuite {
         )
         #expect(kept.status == 0)
         #expect(folder.text(of: "out") == "not here")
+        let unwanted = try await LadeProcess.run(
+            "get",
+            "--ignore-status",
+            "-f",
+            "-o",
+            "none",
+            server.address(),
+            in: folder.path
+        )
+        #expect(unwanted.status == 0 && unwanted.talk == "")
+        #expect(folder.names == ["out"])
     }
 
     @Test(

@@ -37,6 +37,12 @@ struct GetErrorTests: GetSuite {
         #expect(try await LadeProcess.run("get", "https://" + plain.authority).status == 8)
         let server = try server()
         #expect(try await LadeProcess.run("get", "--max-size", "10", server.address()).status == 13)
+        for body in [ServerResponse.text("12345"), .chunks(["12", "345"])] {
+            let five = try self.server { _ in body }
+            let exact = try await LadeProcess.run("get", "--max-size", "5", five.address())
+            #expect(exact.status == 0 && exact.output == "12345")
+            #expect(try await LadeProcess.run("get", "--max-size", "4", five.address()).status == 13)
+        }
         let broken = try self.server { _ in .text("no gzip", [ServerField("Content-Encoding", "gzip")]) }
         #expect(try await LadeProcess.run("get", broken.address()).status == 13)
         #expect(try await LadeProcess.run("get", "-d", "@/nowhere/x", server.address()).status == 14)

@@ -121,6 +121,24 @@ struct GetSafetyTests: GetResumeSuite {
         #expect(HeadTimeout(idle: .seconds(300)).limit == .seconds(600))
     }
 
+    @Test("finding FH-15 does not limit the head of a request with a body, or with a limit of its own")
+    func unlimitedHead() async throws {
+        let time = VirtualTime()
+        let transport = ScriptedTransport()
+        transport.onAnyRequest().respond(.text("ok").after(.seconds(200)))
+        let next = Chain([HeadTimeout(idle: nil)], transport: transport)
+        var body = try Request(.post, "https://api.example.com/")
+        body.body = .text("x")
+        var limited = try Request("https://api.example.com/")
+        limited.timeouts.whole = .seconds(300)
+        for request in [body, limited] {
+            let response = try await time.runAutomatically { () async throws -> Response in
+                try await next.send(request, call: Call(time: time))
+            }
+            #expect(response.status == 200)
+        }
+    }
+
     @Test("finding FH-15 puts that limit into the service of lade get")
     func headLimitIsUsed() async throws {
         let seen = Locked<[Duration]>([])

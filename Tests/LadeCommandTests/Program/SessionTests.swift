@@ -171,11 +171,35 @@ struct SessionTests: GetSuite {
         #expect(outcome.output == basic)
         #expect(!outcome.talk.contains("s3cret") && !outcome.talk.contains(basic))
         #expect(try await LadeProcess.run(server.address(), in: folder.path).output == "none")
+        let second = try folder.file("second", "default login you")
+        chmod(second, 0o600)
+        let named = try await LadeProcess(
+            [server.address(), "-n"],
+            in: folder.path,
+            environment: ["NETRC": second]
+        ).outcome()
+        #expect(named.output == "Basic " + Data("you:".utf8).base64EncodedString())
         let own = try await LadeProcess.run(server.address(), "-n", "Authorization:x", in: folder.path)
         #expect(own.output == "x")
         let lost = try await LadeProcess.run(server.address(), "--netrc-file", "nosuch", in: folder.path)
         #expect(lost.status == 14)
         #expect(lost.talkLines.first == "lade: The netrc file nosuch does not exist.")
+    }
+
+    @Test("an interrupt and a closed output end the calls to further addresses too")
+    func endedList() async throws {
+        let server = try LoopbackServer { request in
+            request.path == "/a" ? ServerResponse(body: .raw { try $0.stall() }) : .text(request.target)
+        }
+        let process = try LadeProcess([server.address("/a"), server.address("/b")])
+        _ = try await server.head(at: 0)
+        process.send(SIGINT)
+        let interrupted = try await process.outcome()
+        let closed = try await LadeProcess([server.address("/c"), server.address("/d")], to: .brokenPipe).outcome()
+
+        #expect(interrupted.status == 130 && closed.status == 0)
+        #expect(closed.talk == "")
+        #expect(server.requests.map(\.path) == ["/a", "/c"])
     }
 
     @Test("fetches several addresses, and goes on after one that fails")
@@ -192,6 +216,9 @@ struct SessionTests: GetSuite {
         #expect(outcome.output == "/a?q=1\n/c?q=1\n/d?q=1\n")
         #expect(outcome.status == 5)
         #expect(outcome.talkLines.count == 2)
+        let two = try await LadeProcess.run(server.address("/bad"), "http://127.0.0.1:1/")
+        #expect(two.status == 5)
+        #expect(two.talkLines.count == 4)
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let files = try await LadeProcess.run("-O", server.address("/x"), server.address("/y"), in: folder.path)

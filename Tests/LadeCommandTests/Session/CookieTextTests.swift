@@ -23,6 +23,14 @@ struct CookieTextTests {
         #expect(CookieText.text(cookies) == text)
     }
 
+    @Test("leaves out a cookie that would change the lines of the file")
+    func separators() {
+        let values = ["plain", "a\tb", "a\nb", "a\rb", "a\u{2028}b"]
+        let cookies = values.map { Cookie(name: "n", value: Secret($0), domain: "a.example") }
+        let lines = CookieText.text(cookies).split(separator: "\n").filter { !$0.hasPrefix("# ") }
+        #expect(lines == ["#HttpOnly_a.example\tFALSE\t/\tTRUE\t0\tn\tplain"])
+    }
+
     @Test("refuses what is no cookie", arguments: ["a=b", "a\tb", "h\tFALSE\t/\tFALSE\tx\tn\tv", "\t\t\t\t0\t\t"])
     func damage(text: String) {
         #expect(CookieText.cookies(text) == nil)

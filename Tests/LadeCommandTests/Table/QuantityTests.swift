@@ -23,6 +23,29 @@ struct QuantityTests {
         #expect(throws: CommandError.self) { try Quantity.duration(text, of: "--x") }
     }
 
+    @Test("reads numbers within their bounds, and refuses the next ones")
+    func counts() throws {
+        #expect(try [0, 7].map { try Quantity.count("\($0)", of: "--x", from: 0, to: 7) } == [0, 7])
+        #expect(try Quantity.count("1", of: "--x") == 1 && Quantity.count("\(Int.max)", of: "--x") == .max)
+        for (text, least, most) in [("-1", 0, 7), ("8", 0, 7), ("0", 1, .max), ("x", 0, 7), ("", 0, 7), ("1.0", 0, 7)] {
+            let error = try #require(throws: CommandError.self) {
+                try Quantity.count(text, of: "--x", from: least, to: most)
+            }
+            #expect(error.code == .usage && error.what.contains("from \(least)"), "\(error.what)")
+        }
+    }
+
+    @Test(
+        "suggests a name of which at most a third of the letters differs, and one letter at least",
+        arguments: [
+            ("gte", "get"), ("gt", "get"), ("ge", "get"), ("gxy", nil), ("xyt", nil), ("headr", "header"),
+            ("hedr", "header"), ("hxyzer", nil), ("", nil),
+        ] as [(String, String?)]
+    )
+    func suggestions(text: String, name: String?) {
+        #expect(Suggestion.nearest(to: text, among: ["get", "header"]) == name)
+    }
+
     @Test(
         "reads numbers of bytes in units of 1024",
         arguments: [("0", 0), ("1000", 1_000), ("64k", 65_536), ("10M", 10_485_760), ("2G", 2_147_483_648)]
