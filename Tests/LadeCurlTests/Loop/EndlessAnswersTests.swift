@@ -1,4 +1,5 @@
 import Foundation
+import LadeConformance
 import LadeCore
 import LadeTesting
 import Testing
