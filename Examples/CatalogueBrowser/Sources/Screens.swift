@@ -69,7 +69,9 @@ final class ListScreen<Item: Sendable>: Screen {
         self.opened = opened
     }
 
-    var keys: String { "↑↓ move   Enter open   Tab next list   / search   q quit" }
+    var keys: String {
+        (model.lastError == nil ? "" : "r try again   ") + "↑↓ move   Enter open   Tab next list   / search   q quit"
+    }
     var isTyping: Bool { false }
 
     func start(_ changed: @escaping @MainActor () -> Void) {
@@ -151,7 +153,9 @@ final class SearchScreen: Screen {
     }
 
     let title = "Search"
-    var keys: String { "type to search   ↑↓ move   Enter open   Esc back" }
+    var keys: String {
+        model.lastError == nil ? "type to search   ↑↓ move   Enter open   Esc back" : "Enter try again   Esc back"
+    }
     var isTyping: Bool { true }
 
     func start(_ changed: @escaping @MainActor () -> Void) {
@@ -230,7 +234,7 @@ final class DetailScreen: Screen {
         self.model = model
     }
 
-    var keys: String { "↑↓ scroll   Esc back   q quit" }
+    var keys: String { (model.lastError == nil ? "" : "r try again   ") + "↑↓ scroll   Esc back   q quit" }
     var isTyping: Bool { false }
 
     func start(_ changed: @escaping @MainActor () -> Void) {
@@ -260,7 +264,9 @@ final class DetailScreen: Screen {
     func lines(in size: Size) -> [Line] {
         let lines = view.lines(in: size.columns)
         top = min(top, max(0, lines.count - size.rows))
-        return Array(lines.dropFirst(top).prefix(size.rows))
+        let visible = Array(lines.dropFirst(top).prefix(size.rows))
+        guard top + size.rows < lines.count else { return visible }
+        return visible.dropLast() + [Line("  ↓ more", .dim)]
     }
 
     private var view: DetailView {
@@ -330,7 +336,7 @@ extension Error {
         if case .loading(let cause) = (self as? PageFailure)?.cause { error = cause }
         guard let loading = error as? LoadingError else { return String(describing: error).shown }
         if case .unacceptableStatus(let status, _) = loading {
-            return "The server answered \(status.code), \(status.text(in: .english))."
+            return "The server answered \(status.code): \(status.text(in: .english))."
         }
         return loading.text(in: .english).shown + "."
     }

@@ -81,7 +81,19 @@
         }()
 
         /// Starts the browser in a window of a size.
-        init(_ arguments: [String], _ size: Size = Size(columns: 80, rows: 24), term: String = "xterm") throws {
+        ///
+        /// - Parameters:
+        ///   - arguments: The arguments.
+        ///   - size: The size of the window.
+        ///   - term: The kind of terminal.
+        ///   - output: A file for the standard output; by default it is the terminal as well.
+        /// - Throws: `CocoaError` when there is no pseudo-terminal, or the browser cannot be started.
+        init(
+            _ arguments: [String],
+            _ size: Size = Size(columns: 80, rows: 24),
+            term: String = "xterm",
+            output: String? = nil
+        ) throws {
             master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
             // The functions for this are hidden from Swift; these are the requests they make.
             var unlocked: Int32 = 0
@@ -98,6 +110,10 @@
             posix_spawn_file_actions_addopen(&actions, 0, "/dev/pts/\(number)", O_RDWR, 0)
             posix_spawn_file_actions_adddup2(&actions, 0, 1)
             posix_spawn_file_actions_adddup2(&actions, 0, 2)
+            if let output { posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY, 0) }
+            // A pipe of another test that the browser keeps open would not end before the browser does. It does not
+            // matter which of these descriptors are open.
+            for descriptor: Int32 in 3..<1_024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
             var attributes = posix_spawnattr_t()
             posix_spawnattr_init(&attributes)
             let newSession: Int16 = 0x80

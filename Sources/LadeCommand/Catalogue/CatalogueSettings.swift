@@ -26,6 +26,7 @@ struct CatalogueSettings: CallSettings {
         callRows + outputRows
         + OutputSettings.rows.only("verbose", "show-secrets", "color", "silent", "events").lifted(\.output).rare()
         + RequestSettings.rows.only("header", "user", "user-agent").lifted(\.request).rare()
+        + SessionSettings.rows.only("profile", "no-config").lifted(\.session).rare()
         + PolicySettings.rows.except("location", "max-redirects", "idempotency-key", "retry-unsafe").lifted(\.policy)
         .rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()

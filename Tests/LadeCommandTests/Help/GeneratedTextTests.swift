@@ -64,6 +64,14 @@ struct GeneratedTextTests {
         }
     }
 
+    @Test("command CM-08 completes the operands of a command by their place in zsh")
+    func zshOperands() {
+        let script = Completions(table: .standard).script(for: .zsh)
+        #expect(script.contains("'1:argument:(services tvChannels tvChannel "))
+        #expect(script.contains("seedIncreaseSocialCount)' '*:argument: ' ;;"))
+        #expect(script.contains("            '1:argument: ' '*:argument:_files' ;;"))
+    }
+
     @Test("command CM-08 makes the manual from the table")
     func manual() {
         let source = ManPage(table: .standard).source

@@ -131,7 +131,7 @@ struct CatalogueTests {
 
         #expect(outcome.status == 4)
         #expect(outcome.talkLines.count == 2)
-        #expect(outcome.talk.contains("That is the URN of no media."))
+        #expect(outcome.talkLines.first?.hasSuffix("It says: That is the URN of no media.") == true)
     }
 
     @Test("reports an empty list")
