@@ -79,16 +79,14 @@ extension KeyedDecodingContainer {
         }
     }
 
-    // Most addresses are absent, and reading a text is not generic: that takes half the time of decoding a `URL`.
     fileprivate func url(_ key: Key) throws -> URL? {
-        guard let text = try plainText(key) else { return nil }
-        if let url = URL(string: text) { return url }
-        // An empty text counts as a missing address, not as a malformed one.
-        guard text.isEmpty else {
-            let context = DecodingError.Context(codingPath: codingPath + [key], debugDescription: "Invalid URL string.")
-            throw DecodingError.dataCorrupted(context)
+        do {
+            return try decodeIfPresent(URL.self, forKey: key)
+        } catch {
+            // An empty text counts as a missing address, not as a malformed one.
+            guard try plainText(key)?.isEmpty == true else { throw error }
+            return nil
         }
-        return nil
     }
 
     @inline(__always)
