@@ -134,7 +134,9 @@ struct KnownIssue: Sendable {
         KnownIssue(
             "TR-44",
             "Repeated fields are joined by commas under one name, in both directions",
-            findings: ["values in the answer", "values in the request", "names in the request"]
+            findings: ["values in the request", "names in the request"],
+            // In the order of a dictionary, which is sometimes the right one.
+            occasional: ["values in the answer"]
         ),
         KnownIssue(
             "TR-45",
