@@ -2,6 +2,14 @@ import FoundationEssentials
 import LadeJSON
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @Suite(.timeLimit(.minutes(5))) struct FastJSONDecoderTests {
     private struct Kept: Decodable {
         let decoder: any Decoder
@@ -112,5 +120,26 @@ import Testing
         decoder.allowsJSON5 = false
         decoder.assumesTopLevelDictionary = true
         #expect(try decoder.decode(Member.self, from: Data(#""a":1,"b":"x""#.utf8)).a == 1)
+    }
+
+    /// A document in memory that is unmapped when it is released.
+    private static func unmapped(_ text: String, size: Int) throws -> Data {
+        let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+        let bytes = try #require(memory != MAP_FAILED ? memory : nil)
+        memset(bytes, 0x20, size)
+        bytes.copyMemory(from: Array(text.utf8), byteCount: text.utf8.count)
+        return Data(bytesNoCopy: bytes, count: size, deallocator: .unmap)
+    }
+
+    @Test("issue 12 a text in another encoding that is not JSON does not read the document before it")
+    func readsNoEarlierDocument() throws {
+        // Other tests may decode in between, so one attempt could meet another document.
+        for _ in 0..<50 {
+            #expect(try FastJSONDecoder().decode(Int.self, from: Self.unmapped("7", size: 1 << 20)) == 7)
+            // “+” in UTF-32.
+            #expect(
+                Outcome.of { try FastJSONDecoder().decode(Int.self, from: Data([0x2B, 0, 0, 0])) } == Outcome.invalid
+            )
+        }
     }
 }

@@ -115,13 +115,14 @@ final class Document {
         _ options: FastJSONDecoder,
         _ markLength: Int
     ) throws(JSONFault) {
+        // Set before anything can fail: ``own()`` must never copy the bytes of an earlier document.
+        if let base = bytes.baseAddress { core.pointee.base = base }
+        core.pointee.count = bytes.count
         try JSONScanner.scan(bytes, into: &core.pointee.index, allowsTrailingCommas: true, markLength: markLength)
         if core.pointee.index.count == core.pointee.index.capacity { core.pointee.index.grow() }
         core.pointee.words = core.pointee.index.words
         core.pointee.nullIndex = core.pointee.index.count
         core.pointee.words[core.pointee.nullIndex] = 0
-        if let base = bytes.baseAddress { core.pointee.base = base }
-        core.pointee.count = bytes.count
         core.pointee.options = options
         core.pointee.kinds.forgetTexts()
         if case .iso8601 = options.dateDecodingStrategy {

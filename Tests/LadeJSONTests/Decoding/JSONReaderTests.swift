@@ -221,25 +221,34 @@ struct JSONReaderTests {
         #expect(read.values == first.filter { known.contains($0.key) }, "seed \(seed)")
     }
 
-    private enum Digit: String, Codable, CaseIterable {
-        case zero, one, two, three, four, five, six, seven, eight, nine, aVeryLongNameOfACase
+    /// A value with as many texts as fill the table of known values; `n7` is 7.
+    private struct Digit: RawRepresentable, Codable {
+        var value: Int
+        var rawValue: String { "n\(value)" }
+
+        init(_ value: Int) { self.value = value }
+
+        init?(rawValue: String) {
+            guard let value = Int(rawValue.dropFirst()) else { return nil }
+            self.value = value
+        }
     }
 
     private enum Other: Codable {
         case seven, nine
 
         init(from decoder: any Decoder) throws {
-            self = try decoder.singleValueContainer().decode(String.self) == "seven" ? .seven : .nine
+            self = try decoder.singleValueContainer().decode(String.self) == "n7" ? .seven : .nine
         }
 
         func encode(to encoder: any Encoder) throws {}
     }
 
-    /// Enumerations that share their texts.
-    private struct Digits: JSONReadable, Codable, Equatable {
+    /// Types that share their texts.
+    private struct Digits: JSONReadable, Codable {
         enum CodingKeys: String, CodingKey, CaseIterable { case digit, other }
         private static let keys = JSONKeys<CodingKeys>()
-        var digit = Digit.zero
+        var digit = Digit(0)
         var other = Other.nine
 
         init(from reader: inout JSONReader) throws {
@@ -252,10 +261,10 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("reads the case of each text, however often and of however many enumerations", arguments: 1...10)
+    @Test("reads the value of each text, however often and of however many types", arguments: 1...10)
     func enumerations(seed: UInt64) throws {
         var random = Seeded(seed)
-        let texts = (0..<300).map { _ in Digit.allCases[random.next(below: Digit.allCases.count)].rawValue }
+        let texts = (0..<600).map { _ in "n\(random.next(below: 200))" }
         let document = Data(
             "[\(texts.map { "{\"digit\":\"\($0)\",\"other\":\"\($0)\"}" }.joined(separator: ","))]".utf8
         )
@@ -263,6 +272,6 @@ struct JSONReaderTests {
         let read = try FastJSONDecoder().decode([Digits].self, from: document)
 
         #expect(read.map(\.digit.rawValue) == texts)
-        #expect(read.map { $0.other == .seven } == texts.map { $0 == "seven" })
+        #expect(read.map { $0.other == .seven } == texts.map { $0 == "n7" })
     }
 }
