@@ -30,8 +30,13 @@ let package = Package(
                 "Measuring", .product(name: "Lade", package: "lade"), .product(name: "LadeCurl", package: "lade"),
             ]
         ),
-        // The same one page after the other, for Benchmarks/pages.
-        .executableTarget(name: "PagesPeer"),
+        // URLSession and Lade reading one page after the other, for Benchmarks/pages.
+        .target(name: "PageModels"),
+        .executableTarget(name: "PagesPeer", dependencies: ["PageModels"]),
+        .executableTarget(
+            name: "DecodedPages",
+            dependencies: ["PageModels", .product(name: "Lade", package: "lade")]
+        ),
         // How fast lists are cut into lines.
         .executableTarget(name: "SplitterSpeed", dependencies: [.product(name: "LadeJSON", package: "lade")]),
         // Decoding compared with Foundation's, for Benchmarks/json.

@@ -9,7 +9,7 @@ import LadeJSON
 
 // CPU time of decoding and encoding, as ratios to Foundation's in the same run: Benchmarks/json.
 //
-// usage: JSONSpeed [--originals FOLDER] [ROUNDS] [NAME], or JSONSpeed --hostile
+// usage: JSONSpeed [--originals FOLDER] [ROUNDS] [NAME], JSONSpeed --hostile, or JSONSpeed --memory fast|foundation NAME
 // With --originals, twitter.json, citm_catalog.json and canada.json of a folder take the place of the invented documents.
 
 /// The CPU time of this thread in nanoseconds.
@@ -108,6 +108,10 @@ if let place = words.firstIndex(of: "--originals"), place + 1 < words.count {
 }
 if words.first == "--hostile" {
     Hostile.run()
+    exit(0)
+}
+if words.first == "--memory", words.count == 3 {
+    try Memory.run(words[2], isFast: words[1] == "fast")
     exit(0)
 }
 let rounds = words.first.flatMap { Int($0) } ?? 9
