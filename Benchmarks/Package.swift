@@ -49,7 +49,7 @@ let package = Package(
                 .product(name: "LadeJSON", package: "lade"),
             ]
         ),
-        // What the links of the chain cost when they have nothing to do.
+        // What the interceptors of the chain cost when they have nothing to do.
         .executableTarget(
             name: "PoliciesCost",
             dependencies: [

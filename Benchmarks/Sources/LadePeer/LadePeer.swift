@@ -6,7 +6,7 @@ import Measuring
 /// Lade as a peer of the comparison.
 ///
 /// LADE_PEER in the environment says how it is called: `policies` as apps do, through the whole chain, with tasks on
-/// Swift's default executor; `loader` (the default) for the same without the links that decide, which is what the C
+/// Swift's default executor; `loader` (the default) for the same without the interceptors that decide, which is what the C
 /// program does; `transport` for the transport alone; `fields` for that with the header fields that the whole chain adds,
 /// which is what the policies are measured against; `executor` for the transport alone with the calling tasks on its own
 /// thread, without a switch between threads.
