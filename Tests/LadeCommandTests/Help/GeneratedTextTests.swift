@@ -1,3 +1,4 @@
+import LadeCatalogue
 import Testing
 
 @testable import LadeCommand
@@ -65,10 +66,11 @@ struct GeneratedTextTests {
     }
 
     @Test("command CM-08 completes the operands of a command by their place in zsh")
-    func zshOperands() {
+    func zshOperands() throws {
         let script = Completions(table: .standard).script(for: .zsh)
         #expect(script.contains("'1:argument:(services tvChannels tvChannel "))
-        #expect(script.contains("seedIncreaseSocialCount)' '*:argument: ' ;;"))
+        let last = try #require(CatalogueService.all.last).name
+        #expect(script.contains("\(last))' '*:argument: ' ;;"))
         #expect(script.contains("            '1:argument: ' '*:argument:_files' ;;"))
     }
 

@@ -182,8 +182,9 @@ struct PagesTests {
         #expect(saved.status == 12 && saved.output == "")
         #expect(
             saved.talkLines == [
-                "lade: Finishing the page; interrupt again to end at once.", "lade: Stopped after 2 pages, 2 items.",
-                "      The same command goes on from there.",
+                "lade: Finishing the page; interrupt again to end immediately.",
+                "lade: Stopped after 2 pages, 2 items.",
+                "      The same command continues from there.",
             ]
         )
         #expect(pages == "0\n1\n" && targets == ["/", "/?p=1"])
