@@ -14,20 +14,20 @@ struct EndlessAnswersTests {
     /// Whether a server got rid of everything, which means that the client has read it.
     private let hasSentAll = Locked(false)
 
-    /// Sends 64 MiB, more than can be read in the time of a test.
+    /// Sends 8 GiB, more than can be read in the time of a test, however busy the machine is.
     private func flood(_ connection: ServerConnection, _ piece: String, count: Int) throws {
         let block = Data(String(repeating: piece, count: count).utf8)
-        for _ in 0..<((64 << 20) / block.count) { try connection.send(block) }
+        for _ in 0..<((8 << 30) / block.count) { try connection.send(block) }
         hasSentAll.withLock { $0 = true }
     }
 
-    /// A server whose handshake never ends: records of HelloRequest messages, which a client has to ignore.
+    /// A server whose handshake never ends: 6 GiB of HelloRequest messages, which a client has to ignore.
     private func endlessHandshake(began: Signal) throws -> LoopbackServer {
         let messages = 4_000
         let header: [UInt8] = [22, 3, 3, UInt8((4 * messages) >> 8), UInt8((4 * messages) & 0xFF)]
         let record = Data(header) + Data(count: 4 * messages)
         return try LoopbackServer(serving: { [hasSentAll] connection in
-            for number in 0..<4_000 {
+            for number in 0..<400_000 {
                 try connection.send(record)
                 // What the sockets hold has been read then.
                 if number == 1_000 { began.raise() }
