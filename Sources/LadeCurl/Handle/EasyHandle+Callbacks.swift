@@ -179,7 +179,7 @@ extension CurlLoop {
         #endif
         let descriptor = socket(address.family, type, address.`protocol`)
         if descriptor >= 0 {
-            poller.opened(descriptor)
+            poller.opened(descriptor, isUnix: address.family == AF_UNIX)
             connections.opened(descriptor, isUnix: address.family == AF_UNIX)
         }
         return descriptor

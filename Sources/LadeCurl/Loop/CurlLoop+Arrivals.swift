@@ -17,6 +17,8 @@ extension CurlLoop {
         transfer.isHTTP2 =
             transfer.isSecure ? session?.isHTTP2 == true : transfer.request.version == .http2PriorKnowledge
         transfer.sentOn = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
+        // libcurl does not report the socket of a transfer that is paused in the call that sends its request.
+        if let socket = transfer.sentOn { noteUse(of: socket, by: transfer) }
         // HTTP/2 frames may arrive at any time; each names its stream.
         guard !transfer.isHTTP2 else {
             handle.watchForGoAwayOnceSent()

@@ -115,12 +115,15 @@ extension CurlLoop {
         guard let easy, lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, context != nil else {
             return
         }
-        EasyHandle.with(context) { transfer, _ in
-            if let use = transfer.socket, use.socket == socket, poller.isCurrent(use) { return }
-            guard let use = poller.use(socket) else { return }
-            releaseSocket(of: transfer)
-            transfer.socket = use
-        }
+        EasyHandle.with(context) { transfer, _ in noteUse(of: socket, by: transfer) }
+    }
+
+    /// Records that a transfer uses a socket, and no other.
+    func noteUse(of socket: Int32, by transfer: Transfer) {
+        if let use = transfer.socket, use.socket == socket, poller.isCurrent(use) { return }
+        guard let use = poller.use(socket) else { return }
+        releaseSocket(of: transfer)
+        transfer.socket = use
     }
 
     private func releaseSocket(of transfer: Transfer) {

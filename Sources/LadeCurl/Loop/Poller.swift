@@ -47,7 +47,7 @@
             /// When the socket became idle; nil while a transfer uses it, before its first use, and after it was shut
             /// down.
             var idleSince: Int64?
-            /// Whether the peer may send without a request, as in HTTP/2.
+            /// Whether the peer may send without a request that is known, as in HTTP/2.
             var isMultiplexed = false
             var isDirty = false
 
@@ -99,10 +99,12 @@
         var wakeUpDescriptor: Int32 { wakeUp }
 
         /// Records a socket that was opened for libcurl.
-        func opened(_ socket: Int32) {
+        func opened(_ socket: Int32, isUnix: Bool) {
             grow(to: socket)
             interests[Int(socket)] = interests[Int(socket)].successor
             interests[Int(socket)].isLazy = true
+            // The loop cannot tell which Unix socket carries a request, so none of them is shut down when readable.
+            interests[Int(socket)].isMultiplexed = isUnix
         }
 
         /// Removes a socket that was opened for libcurl and is about to be closed.
