@@ -1,5 +1,6 @@
-import LadeCore
+import Foundation
 import LadeConformance
+import LadeCore
 import LadeTesting
 import Testing
 
@@ -31,6 +32,29 @@ struct QueueingTests {
         settings.connections.perHost = perHost
         settings.limits.streamHighWater = 64 << 10
         return (try CurlTransport(settings: settings, clock: clock), "https://localhost:\(port)")
+    }
+
+    @Test("finding FH-1 a streamed answer keeps its socket when it is paused in the call that sends its request")
+    func pausedWhileSending() async throws {
+        let body = Data(repeating: 0x61, count: 4 << 20)
+        let server = try LoopbackServer { _ in .bytes(body) }
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.perHost = 1
+        settings.limits.streamHighWater = 1
+        let transport = try CurlTransport(settings: settings)
+        var request = try server.request()
+        request.delivery = .streamed
+
+        // Whether the answer begins within that call depends on the server's thread.
+        for _ in 0..<100 {
+            let response = try await transport.send(request, call: Call())
+            var count = 0
+            for try await chunk in response.body { count += chunk.count }
+            #expect(count == body.count)
+        }
+
+        await transport.shutDown()
     }
 
     private static let hasPeers = ConformancePeers.fromEnvironment().contains("h2")
