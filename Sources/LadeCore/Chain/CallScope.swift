@@ -165,7 +165,8 @@ extension TaskGroup {
         _ operation: sending @escaping @isolated(any) () async -> ChildTaskResult
     ) {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            addImmediateTask(operation: operation)
+            // swift 6.3 loses the inherited executor where it optimises generic code, unless the executor is named.
+            addImmediateTask(executorPreference: TaskExecutors.current, operation: operation)
         } else {
             addTask(operation: operation)
         }
