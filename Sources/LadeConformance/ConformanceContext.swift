@@ -50,6 +50,14 @@ public struct ConformanceContext: Sendable {
     public var checksMemory: Bool
     /// How long a single exchange may take before it counts as hanging; 60 s by default.
     public var patience: Duration = .seconds(60)
+    /// Parts of the texts of the hangs that the transport under test is known to have.
+    ///
+    /// The text of a hang names the parts of its case and what did not end, for example
+    /// `connect: hang: GET / (streamed) did not end within`. Only a wait whose text contains an entry ends after
+    /// ``knownHangPatience``; the others have the whole ``patience``, because the machine may be busy. Empty by default.
+    public var knownHangs: [String] = []
+    /// How long a wait in ``knownHangs`` may take; 1 s by default.
+    public var knownHangPatience: Duration = .seconds(1)
     /// The time source for ``patience``; the system's time by default.
     public var time: any TimeSource = SystemTime()
     /// The seed of the random runs; `LADE_CONFORMANCE_SEED`, or a new one for each context.
@@ -100,6 +108,8 @@ public struct ConformanceContext: Sendable {
         scale = other.scale
         checksMemory = other.checksMemory
         patience = other.patience
+        knownHangs = other.knownHangs
+        knownHangPatience = other.knownHangPatience
         time = other.time
         seed = other.seed
         self.findings = findings
@@ -122,8 +132,12 @@ public struct ConformanceContext: Sendable {
 
     /// Records a deviation; the case continues.
     func fail(_ message: String) {
-        let text = label.map { "\($0): \(message)" } ?? message
+        let text = labelled(message)
         findings.failures.withLock { $0.append(text) }
+    }
+
+    private func labelled(_ message: String) -> String {
+        label.map { "\($0): \(message)" } ?? message
     }
 
     /// Runs a part of a case: an error that it throws is recorded, and the case continues.
@@ -230,17 +244,19 @@ public struct ConformanceContext: Sendable {
         }
     }
 
-    /// Stops waiting for an operation after ``patience``: a hang becomes a finding.
+    /// Stops waiting for an operation after ``patience``, or ``knownHangPatience``: a hang becomes a finding.
     func within<Value: Sendable>(_ what: String, _ body: @escaping @Sendable () async throws -> Value) async throws
         -> Value
     {
+        let finding = labelled("hang: \(what) did not end within")
+        let patience = knownHangs.contains { finding.contains($0) } ? knownHangPatience : patience
         let outcome = Watched<Result<Value, any Error>?>(nil)
         let work = Task {
             let result: Result<Value, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }
             outcome.change { $0 = $0 ?? result }
         }
-        let guardian = Task { [patience, time] in
+        let guardian = Task { [time] in
             // It throws only when cancelled, which happens as soon as the operation ends.
             guard (try? await time.sleep(for: patience)) != nil else { return }
             let hang = ConformanceFailure(number: "hang", findings: ["\(what) did not end within \(patience)"])

@@ -92,7 +92,8 @@ extension ConformanceContext {
         let finding = Watched<String??>(nil)
         Threads.start("lade-settle") {
             var last = isSettled()
-            for _ in 0..<2000 where last != nil {
+            // A minute: the machine may be busy.
+            for _ in 0..<12_000 where last != nil {
                 poll(nil, 0, 5)
                 last = isSettled()
             }
