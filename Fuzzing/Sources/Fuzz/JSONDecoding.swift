@@ -89,7 +89,14 @@ extension Target {
         let foundation = JSONDecoder()
         foundation.dateDecodingStrategy = .iso8601
         let expected = try? foundation.decode(type, from: data)
+        // Foundation refuses the floating-point numbers `0e1` to `0e9`, which the grammar has.
+        if expected == nil, hasZeroTimesPower(data) { return }
         expect(expected == value, "\(value) instead of \(String(describing: expected))")
+    }
+
+    private static func hasZeroTimesPower(_ data: Data) -> Bool {
+        let bytes = Array(data)
+        return bytes.indices.dropFirst().contains { bytes[$0] | 0x20 == 0x65 && bytes[$0 - 1] == 0x30 }
     }
 }
 

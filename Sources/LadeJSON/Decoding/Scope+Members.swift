@@ -17,9 +17,10 @@ extension Scope {
         state.pointee.cursor = index &+ 1
         state.pointee.snakeCursor = index &+ 1
         state.pointee.end = index &+ word.span
-        state.pointee.passed = 0
-        state.pointee.summary = 0
-        state.pointee.absences = 0
+        state.pointee.passed = NameSummary()
+        state.pointee.isSummarised = false
+        // Objects of one type often have the same members.
+        state.pointee.absences = state.pointee.absences > Self.fewAbsences ? Self.fewAbsences : 0
         if state.pointee.members != nil { state.pointee.members = nil }
         if word.flag || core.pointee.keyMode != .plain { try prepareUnusualMembers(word) }
         state.pointee.isPrepared = true
@@ -99,9 +100,7 @@ extension Scope {
             let word = core.pointee.word(cursor)
             if isEqual(word, name) {
                 // An equal name earlier in the object would count instead of this one.
-                let bit = Self.bit(name, isExact: true)
-                if state.pointee.passed & bit == 0 {
-                    state.pointee.passed |= bit
+                if state.pointee.passed.insert(NameSummary.place(name)) {
                     let value = cursor &+ 1
                     state.pointee.cursor = value &+ core.pointee.word(value).width
                     return value
@@ -122,19 +121,27 @@ extension Scope {
         if let members = state.pointee.members { return members[String(decoding: name, as: UTF8.self)] ?? -1 }
         if core.pointee.keyMode == .snakeCase { return findSnakeCase(name) }
         if word.count > 48 { return findInDictionary(name) }
-        let bit = Self.bit(name, isExact: true)
+        let place = NameSummary.place(name)
         // After several missing names, a summary of the existing names saves time.
-        if state.pointee.summary == 0, state.pointee.absences > 1 { summarise() }
-        if state.pointee.summary == 0 || state.pointee.summary & bit != 0 {
-            let isNew = state.pointee.passed & bit == 0
+        if !state.pointee.isSummarised, state.pointee.absences >= Self.fewAbsences { summarise() }
+        if !state.pointee.isSummarised || state.pointee.summary.contains(place) {
+            let isNew = !state.pointee.passed.contains(place)
             let first = isNew ? state.pointee.cursor : state.pointee.index &+ 1
             if let found = scan(from: first, cursor: &state.pointee.cursor, isExact: true, { isEqual($0, name) }) {
                 return found
             }
-            state.pointee.absences &+= 1
         }
+        state.pointee.absences &+= 1
         // A non-ASCII name may equal an ASCII one: the Kelvin sign and the letter K.
-        return name.allSatisfy { $0 < 0x80 } ? -1 : findInDictionary(name)
+        return Self.isASCII(name) ? -1 : findInDictionary(name)
+    }
+
+    /// The number of missing names after which a summary takes less time than searching.
+    private static let fewAbsences = 2
+
+    @inline(__always)
+    private static func isASCII(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        name.baseAddress.map { Bytes.areASCII($0, name.count) } ?? true
     }
 
     /// Searches the members for a name from an index, and moves the cursor past the match if it is further on.
@@ -148,7 +155,7 @@ extension Scope {
             let next = value &+ core.pointee.word(value).width
             if isWanted(word) {
                 while cursor <= position {
-                    state.pointee.passed |= bit(of: core.pointee.word(cursor), isExact: isExact)
+                    _ = state.pointee.passed.insert(place(of: core.pointee.word(cursor), isExact: isExact))
                     cursor = cursor &+ 1 &+ core.pointee.word(cursor &+ 1).width
                 }
                 return value
@@ -159,33 +166,19 @@ extension Scope {
     }
 
     private func summarise() {
-        var summary: UInt64 = 0
+        state.pointee.summary = NameSummary()
         forEachName { name, _ in
-            summary |= bit(of: core.pointee.word(name), isExact: core.pointee.keyMode == .plain)
+            let place = place(of: core.pointee.word(name), isExact: core.pointee.keyMode == .plain)
+            _ = state.pointee.summary.insert(place)
             return true
         }
-        // An object without members also sets a bit, because 0 means that the summary is not known.
-        state.pointee.summary = summary == 0 ? 1 << 63 : summary
+        state.pointee.isSummarised = true
     }
 
     @inline(__always)
-    private func bit(of word: IndexWord, isExact: Bool) -> UInt64 {
-        Self.bit(
-            UnsafeBufferPointer(start: core.pointee.base + word.offset, count: word.shortLength),
-            isExact: isExact
-        )
-    }
-
-    /// One of 64 bits for a name, from its case-folded first and last letter; without a key strategy also from other
-    /// letters.
-    @inline(__always)
-    private static func bit(_ name: UnsafeBufferPointer<UInt8>, isExact: Bool) -> UInt64 {
-        guard name.count > 0 else { return 1 << 63 }
-        let first = UInt64(name[0] | 0x20)
-        let last = UInt64(name[name.count &- 1] | 0x20)
-        let length = isExact ? UInt64(truncatingIfNeeded: name.count) : 0
-        let middle = isExact ? UInt64(name[name.count >> 1]) : 0
-        return 1 << ((first &* 7 &+ last &* 3 &+ length &* 11 &+ middle &* 5) & 63)
+    private func place(of word: IndexWord, isExact: Bool) -> UInt64 {
+        let name = UnsafeBufferPointer(start: core.pointee.base + word.offset, count: word.shortLength)
+        return isExact ? NameSummary.place(name) : NameSummary.snakePlace(name)
     }
 
     /// Looks up a name in the dictionary, for large objects and for names that need Unicode comparison.
@@ -200,22 +193,21 @@ extension Scope {
 
     private func findSnakeCase(_ name: UnsafeBufferPointer<UInt8>) -> Int {
         let cursor = state.pointee.snakeCursor
-        let bit = Self.bit(name, isExact: false)
-        if state.pointee.passed & bit == 0, cursor < state.pointee.end,
-            isSnakeCase(core.pointee.word(cursor), name)
+        let place = NameSummary.snakePlace(name)
+        if cursor < state.pointee.end, isSnakeCase(core.pointee.word(cursor), name),
+            state.pointee.passed.insert(place)
         {
-            state.pointee.passed |= bit
             let value = cursor &+ 1
             state.pointee.snakeCursor = value &+ core.pointee.word(value).width
             return value
         }
-        if state.pointee.summary == 0 {
+        if !state.pointee.isSummarised {
             guard word.count <= 64 else { return findInDictionary(name) }
             summarise()
         }
-        guard name.allSatisfy({ $0 < 0x80 }) else { return findInDictionary(name) }
-        guard state.pointee.summary & bit != 0 else { return -1 }
-        let first = state.pointee.passed & bit == 0 ? cursor : state.pointee.index &+ 1
+        guard Self.isASCII(name) else { return findInDictionary(name) }
+        guard state.pointee.summary.contains(place) else { return -1 }
+        let first = state.pointee.passed.contains(place) ? state.pointee.index &+ 1 : cursor
         return scan(from: first, cursor: &state.pointee.snakeCursor, isExact: false) { isSnakeCase($0, name) } ?? -1
     }
 

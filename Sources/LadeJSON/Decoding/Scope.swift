@@ -26,10 +26,11 @@ final class Scope {
         var end = 0
         /// The cursor for names in snake case.
         var snakeCursor = 0
-        /// The bits of the names before the cursor.
-        var passed: UInt64 = 0
-        /// The bits of all names in the object; 0 until they are needed.
-        var summary: UInt64 = 0
+        /// The names before the cursor.
+        var passed = NameSummary()
+        /// All names in the object, if `isSummarised` is set.
+        var summary = NameSummary()
+        var isSummarised = false
         /// How many requested names were missing.
         var absences = 0
         /// The members by converted name; nil until they are needed.

@@ -33,6 +33,54 @@ enum Bytes {
         return (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | control) & highBits
     }
 
+    /// The first quotation mark, backslash, control character or non-ASCII byte; one of the last seven bytes when there is
+    /// none before them.
+    @inline(__always)
+    static func endOfASCIIText(_ from: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+        var position = from
+        let space = SIMD16<Int8>(repeating: 0x20)
+        let quote = SIMD16<Int8>(repeating: 0x22)
+        let backslash = SIMD16<Int8>(repeating: 0x5C)
+        while end - position >= 16 {
+            let bytes = UnsafeRawPointer(position).loadUnaligned(as: SIMD16<Int8>.self)
+            // Non-ASCII bytes are negative, so they are less than a space, like control characters.
+            let isSpecial = (bytes .< space) .| (bytes .== quote) .| (bytes .== backslash)
+            let words = unsafeBitCast(isSpecial, to: SIMD2<UInt64>.self)
+            if words[0] != 0 { return position + (UInt64(littleEndian: words[0]).trailingZeroBitCount >> 3) }
+            if words[1] != 0 { return position + 8 + (UInt64(littleEndian: words[1]).trailingZeroBitCount >> 3) }
+            position += 16
+        }
+        while end - position >= 8 {
+            let word = word(position)
+            // The lowest bit of a mask is always correct.
+            let mask = endOfPlainText(word) | (word & highBits)
+            guard mask == 0 else { return position + (mask.trailingZeroBitCount >> 3) }
+            position += 8
+        }
+        return position
+    }
+
+    /// Whether all bytes are ASCII.
+    @inline(__always)
+    static func areASCII(_ start: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        if count >= 8 {
+            var all = word(start + (count &- 8))
+            var position = 0
+            while position &+ 8 <= count {
+                all |= word(start + position)
+                position &+= 8
+            }
+            return all & highBits == 0
+        }
+        var all: UInt8 = 0
+        var position = 0
+        while position < count {
+            all |= start[position]
+            position &+= 1
+        }
+        return all < 0x80
+    }
+
     /// The highest bit of the first byte that is zero; bits above the lowest one set may be wrong.
     @inline(__always)
     static func zeros(_ word: UInt64) -> UInt64 { ((word &- ones) & ~word) & highBits }
@@ -91,6 +139,18 @@ enum Bytes {
         let pattern = ones &* UInt64(byte)
         var found = 0
         var position = 0
+        let wanted = SIMD16<UInt8>(repeating: byte)
+        while position &+ 16 <= count {
+            // A lane counts to 255 at most.
+            let end = min(count &- 15, position &+ 255 &* 16)
+            var lanes = SIMD16<UInt8>()
+            while position < end {
+                let bytes = UnsafeRawPointer(start + position).loadUnaligned(as: SIMD16<UInt8>.self)
+                lanes.replace(with: lanes &+ 1, where: bytes .== wanted)
+                position &+= 16
+            }
+            found &+= Int(SIMD16<UInt16>(truncatingIfNeeded: lanes).wrappedSum())
+        }
         while position &+ 8 <= count {
             let difference = word(start + position) ^ pattern
             // Sets the highest bit of each byte that is zero, without a borrow between bytes.

@@ -250,10 +250,11 @@ struct JSONScanner {
     @inline(__always)
     private mutating func string(_ from: UnsafePointer<UInt8>, isName: Bool) throws(Stop) -> UnsafePointer<UInt8> {
         let first = from + 1
-        var position = first
+        // Most strings are plain ASCII.
+        var position = Bytes.endOfASCIIText(first, end)
         var seen: UInt64 = 0
         var flags: UInt64 = 0
-        while true {
+        while position == end || position.pointee != UInt8(ascii: "\"") {
             if end - position >= 8 {
                 let word = Bytes.word(position)
                 let mask = Bytes.endOfPlainText(word)

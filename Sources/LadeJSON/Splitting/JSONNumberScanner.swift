@@ -76,4 +76,32 @@ struct JSONNumberScanner {
         self.part = part
         return nil
     }
+
+    /// The first byte after a whole number that ends before the piece does; nil for anything else.
+    @inline(__always)
+    static func end(_ from: UnsafePointer<UInt8>, _ piece: JSONPiece) -> UnsafePointer<UInt8>? {
+        func skipDigits(_ from: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+            var position = from
+            while position < piece.end, Bytes.isDigit(position.pointee) { position += 1 }
+            return position
+        }
+        let first = from.pointee == UInt8(ascii: "-") ? from + 1 : from
+        var position = skipDigits(first)
+        guard position > first, first.pointee != UInt8(ascii: "0") || position == first + 1 else { return nil }
+        if position < piece.end, position.pointee == UInt8(ascii: ".") {
+            let fraction = position + 1
+            position = skipDigits(fraction)
+            guard position > fraction else { return nil }
+        }
+        if position < piece.end, position.pointee | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if position < piece.end, position.pointee == UInt8(ascii: "+") || position.pointee == UInt8(ascii: "-") {
+                position += 1
+            }
+            let power = position
+            position = skipDigits(power)
+            guard position > power else { return nil }
+        }
+        return position < piece.end ? position : nil
+    }
 }

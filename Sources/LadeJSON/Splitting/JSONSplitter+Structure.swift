@@ -57,6 +57,13 @@ extension JSONSplitter {
             default: break
             }
 
+            if depth > 0, depth != listDepth, !hasHit {
+                let next = try scanOrdinary(position, &run, piece)
+                guard next == position else {
+                    position = next
+                    continue
+                }
+            }
             let byte = position.pointee
             if byte <= 0x20 {
                 guard Bytes.isSpace(byte) else { throw piece.unexpected(position) }
@@ -259,7 +266,7 @@ extension JSONSplitter {
 
     /// Copies the bytes of the item to the output.
     @inline(__always)
-    private mutating func flush(
+    mutating func flush(
         _ from: UnsafePointer<UInt8>,
         _ to: UnsafePointer<UInt8>,
         _ piece: JSONPiece

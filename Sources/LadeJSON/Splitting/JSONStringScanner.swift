@@ -26,18 +26,23 @@ struct JSONStringScanner {
         var position = from
         while true {
             if state != .plain { position = try scanSpecial(position, piece) }
+            var isFound = false
             while piece.end - position >= 8 {
                 let word = Bytes.word(position)
                 // A non-ASCII byte also ends the plain text, because its sequence is validated.
                 let mask = Bytes.endOfPlainText(word) | (word & Bytes.highBits)
                 guard mask == 0 else {
+                    // The lowest bit of a mask is always correct.
                     position += mask.trailingZeroBitCount >> 3
+                    isFound = true
                     break
                 }
                 position += 8
             }
-            while position < piece.end, Self.isPlain(position.pointee) { position += 1 }
-            guard position < piece.end else { return nil }
+            if !isFound {
+                while position < piece.end, Self.isPlain(position.pointee) { position += 1 }
+                guard position < piece.end else { return nil }
+            }
             let byte = position.pointee
             position += 1
             if byte == UInt8(ascii: "\"") { return position }

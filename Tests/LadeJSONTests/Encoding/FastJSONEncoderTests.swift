@@ -3,7 +3,7 @@ import LadeJSON
 import Testing
 
 /// The same values for Foundation's encoder and for this module's: the same bytes and the same errors.
-@Suite(.timeLimit(.minutes(1))) struct FastJSONEncoderTests {
+@Suite(.timeLimit(.minutes(5))) struct FastJSONEncoderTests {
     /// Options that both encoders get.
     struct Setting: Sendable, CustomTestStringConvertible {
         var testDescription: String

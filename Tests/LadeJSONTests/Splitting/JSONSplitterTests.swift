@@ -120,6 +120,78 @@ struct JSONSplitterTests {
         }
     }
 
+    /// Members of an item, far from its beginning and end: correct ones, and one of each kind of violation.
+    private static let members = [
+        #""a":1"#, #""a":"b""#, #""a":"""#, #""":"b""#, #""a": "b""#, #""a" :"b""#, #""a":"b" "#, #" "a":"b""#,
+        "\"a\":\n\t[ ]",
+        #""a":"été""#, #""été":"b""#, #""a":"\u00e9\n""#, #""\u0069d":"b""#, #""id":"b""#, #""id":12"#, #""i":"b""#,
+        #""id":{"id":1}"#, #""a":{"id":"x"}"#, #""a":{}"#, #""a":[]"#, #""a":[[],{},[{}]]"#, #""a":[1,"b",{"c":"d"}]"#,
+        #""a":{"b":"c","d":"e"}"#, #""a":[{"b":"c"},{"b":"c"}]"#, #""a":{"b":[{"c":"d"}]}"#, #""a":[[[[[[1]]]]]]"#,
+        #""a":true"#, #""a":false"#, #""a":null"#, #""a":[true,false,null]"#, #""a":0"#, #""a":-0"#, #""a":-1.50e+10"#,
+        #""a":1E-2"#, #""a":10.0"#, #""a":123456789012345678901234567890"#, #""a":[0,-1,2.5,1e9]"#,
+        #""a":"a text that is longer than sixteen bytes, and than thirty-two""#,
+        #""a name that is longer than sixteen bytes, and than thirty-two":"b""#,
+        // Violations.
+        #""a":"#, #""a""#, #""a":,"#, #""a":"b","#, #""a":"b",,"c":1"#, #""a":"b" "c":1"#, #""a":"b"]"#, #""a":1]"#,
+        #""a":}"#,
+        #""a":]"#, #""a":[}"#, #""a":[1}"#, #""a":[,1]"#, #""a":[1,]"#, #""a":{]"#, #""a":{"b":1]"#, #""a":{,}"#,
+        #""a":{"b"}"#,
+        #""a":{"b":1,}"#, #""a":01"#, #""a":-"#, #""a":-a"#, #""a":1."#, #""a":1.e5"#, #""a":.5"#, #""a":1e"#,
+        #""a":1e+"#,
+        #""a":+1"#, #""a":00"#, #""a":-01"#, #""a":1x"#, #""a":tru"#, #""a":truE"#, #""a":trueq"#, #""a":fals"#,
+        #""a":nul"#,
+        #""a":nulL"#, #""a":'b'"#, #"a:"b""#, #""a"="b""#, #""a";"b""#, "\"a\":\"\u{1}\"", "\"\u{1}\":\"b\"",
+        "\"a\"\u{1}:1",
+        #""a":"\x""#, #""\x":1"#, #""a":"\u12g4""#, #""a":[[[[[[[1]]]]]]]"#,
+        #""a":{"b":{"c":{"d":{"e":{"f":{"g":1}}}}}}"#,
+    ]
+
+    @Test("gives the same for a whole document, where most tokens are scanned in one step, and for single bytes")
+    func givesTheSameInOneStep() {
+        var (accepted, refused) = (0, 0)
+        for member in Self.members {
+            for padding in ["", "                    "] {
+                let item = #"{"first":"0","id":"7",\#(member),"last":"and some more text","id":3}"#
+                let document = Array(#"{"n":[0,1],"a":[\#(item),\#(item)\#(padding)],"n2":"x"}\#(padding)"#.utf8)
+                for identity in [nil, ["id"], ["a", "id"], ["a", "0"]] as [JSONPointer?] {
+                    var settings = JSONSplitter.Settings(
+                        list: ["a"],
+                        values: [["n", "1"], ["n2"]],
+                        identity: identity
+                    )
+                    settings.nestingLimit = 8
+                    let whole = Self.run(document, settings)
+                    #expect(whole == Self.run(document, settings, pieces: 1), "\(member)")
+                    #expect(Self.identities(document, settings) == Self.identities(document, settings, pieces: 1))
+                    if whole.fault == nil { accepted += 1 } else { refused += 1 }
+                    settings.list = ["a", "0"]
+                    #expect(Self.run(document, settings) == Self.run(document, settings, pieces: 1), "\(member)")
+                }
+            }
+        }
+        #expect(accepted == 38 * 8 && refused == (Self.members.count - 38) * 8)
+    }
+
+    /// The checksums of the items' identities up to the first fault.
+    private static func identities(
+        _ document: [UInt8],
+        _ settings: JSONSplitter.Settings,
+        pieces: Int = .max
+    ) -> [UInt64?] {
+        var splitter = JSONSplitter(settings)
+        var offset = 0
+        do throws(JSONFault) {
+            while offset < document.count {
+                let count = min(pieces, document.count - offset)
+                try splitter.consume(Data(document[offset..<(offset + count)]))
+                offset += count
+            }
+        } catch {
+            // The items before the fault count.
+        }
+        return splitter.takeIdentities()
+    }
+
     @Test("says the line, the column and the item of a fault, in whatever pieces")
     func locatesFaults() {
         let document = Array("{\"page\": 1,\r\n \"items\": [\n{\"a\": 1},\n\n  {\"b\": tru} ] }".utf8)
