@@ -31,7 +31,7 @@ struct CatalogueImageTests {
         #expect(try await pixels(catalogue.imageURL(for: media.image, width: .width320)) == [320, 180])
     }
 
-    @Test("catalogue IL-IMG14, IL-IMG15, IL-IMG16: each size of each variant is loaded as recommended")
+    @Test("catalogue IL-IMG14 IL-IMG15 IL-IMG16 each size of each variant is loaded with the recommended pixels")
     func sizes() async throws {
         let show = try await loader.load(try catalogue.show(urn: "urn:rts:show:tv:sh1000"))
         let images: [(CatalogueImage.Variant, CatalogueImage?)] = [

@@ -110,7 +110,7 @@ struct CataloguePageTests {
         #expect(outcome.error == nil && outcome.value?.items.count == 3)
     }
 
-    @Test("requests P26 P27 gets two pages of two items with the same header fields from the same host")
+    @Test("requests P26 gets two pages of two items, each with a next page")
     func twoPages() async throws {
         let first = try await listing({ try $0.tvLatestEpisodes(.srf) }, size: 2)
         let second = try await listing({ try $0.tvLatestEpisodes(.srf) }, first.next, size: 2)
@@ -119,6 +119,14 @@ struct CataloguePageTests {
         #expect(urns == [[0, 1], [2, 3]].map { $0.map { "urn:srf:video:10000\($0)" } })
         #expect(first.error == nil && second.error == nil)
         #expect(first.next?.number == 1 && second.page == first.next && second.next?.number == 2)
+    }
+
+    @Test("requests P27 gets each page with the same header fields from the same host")
+    func hostAndHeaders() async throws {
+        let first = try await listing({ try $0.tvLatestEpisodes(.srf) }, size: 2)
+        let second = try await listing({ try $0.tvLatestEpisodes(.srf) }, first.next, size: 2)
+
+        #expect(second.value?.items.count == 2)
         for request in [first.content.request, second.content.request] {
             #expect(request.headers["X-Global"] == "here" && request.url.host() == "127.0.0.1")
             #expect(request.url.port == Int(catalogue.port) && request.url.query()?.contains("vector=") == true)

@@ -5,51 +5,124 @@ import Testing
 
 @Suite("Blocking and availability", .timeLimit(.minutes(1)))
 struct AvailabilityTests {
-    typealias Row = (from: Int?, to: Int?, reason: String?, blocking: BlockingReason, availability: TimeAvailability)
-
-    static let cases: [Case<Row>] = [
-        Case("IL-AVL1", (nil, nil, nil, .none, .available)),
-        Case("IL-AVL2", (-10, 10, nil, .none, .available)),
-        Case("IL-AVL3", (-10, nil, nil, .none, .available)),
-        Case("IL-AVL4", (nil, 10, nil, .none, .available)),
-        Case("IL-AVL5", (10, nil, nil, .startDate, .notYetAvailable)),
-        Case("IL-AVL6", (nil, nil, "STARTDATE", .startDate, .notYetAvailable)),
-        Case("IL-AVL7", (nil, -10, nil, .endDate, .notAvailableAnymore)),
-        Case("IL-AVL8", (nil, nil, "ENDDATE", .endDate, .notAvailableAnymore)),
-        Case("IL-AVL9", (-10, nil, "STARTDATE", .startDate, .notYetAvailable)),
-        Case("IL-AVL10", (nil, -5, "STARTDATE", .startDate, .notYetAvailable)),
-        Case("IL-AVL11", (nil, 10, "ENDDATE", .endDate, .notAvailableAnymore)),
-        Case("IL-AVL12", (5, nil, "ENDDATE", .endDate, .notAvailableAnymore)),
-        Case("IL-AVL13", (-10, 10, "LEGAL", .legal, .available)),
-        Case("IL-AVL14", (5, 10, "LEGAL", .legal, .notYetAvailable)),
-        Case("IL-AVL15", (-10, -5, "LEGAL", .legal, .notAvailableAnymore)),
-        Case("IL-AVL16", (-10, nil, "LEGAL", .legal, .available)),
-        Case("IL-AVL17", (nil, nil, "LEGAL", .legal, .available)),
-        Case("IL-AVL18", (nil, nil, "A_REASON_OF_TOMORROW", .unknown, .available)),
-    ]
-
-    @Test("catalogue IL-AVL1 to IL-AVL18: dates and the reason of the service decide", arguments: cases)
-    func availability(_ entry: Case<Row>) throws {
+    private func expect(
+        from: Int? = nil,
+        to: Int? = nil,
+        reason: String? = nil,
+        _ blocking: BlockingReason,
+        _ availability: TimeAvailability,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
         let now = try date("2024-05-01T12:00:00Z")
         var members: [String] = []
-        for (key, offset) in [("validFrom", entry.row.from), ("validTo", entry.row.to)] {
+        for (key, offset) in [("validFrom", from), ("validTo", to)] {
             guard let offset else { continue }
             members.append("\"\(key)\": \"\(now.addingTimeInterval(Double(offset)).ISO8601Format())\"")
         }
-        if let reason = entry.row.reason { members.append("\"blockReason\": \"\(reason)\"") }
+        if let reason { members.append("\"blockReason\": \"\(reason)\"") }
         let json = "{\(members.joined(separator: ", "))}"
 
         let media = try decoded(Media.self, json)
         let chapter = try decoded(Chapter.self, json)
         let segment = try decoded(Segment.self, json)
 
-        #expect(media.blockingReason(at: now) == entry.row.blocking)
-        #expect(media.timeAvailability(at: now) == entry.row.availability)
-        #expect(media.isPlayable(at: now) == (entry.row.blocking == .none))
-        #expect(chapter.blockingReason(at: now) == entry.row.blocking)
-        #expect(chapter.timeAvailability(at: now) == entry.row.availability)
-        #expect(segment.blockingReason(at: now) == entry.row.blocking)
-        #expect(segment.timeAvailability(at: now) == entry.row.availability)
+        #expect(media.isPlayable(at: now) == (blocking == .none), sourceLocation: location)
+        let reasons = [media.blockingReason(at: now), chapter.blockingReason(at: now), segment.blockingReason(at: now)]
+        #expect(reasons == [blocking, blocking, blocking], sourceLocation: location)
+        let times = [
+            media.timeAvailability(at: now), chapter.timeAvailability(at: now), segment.timeAvailability(at: now),
+        ]
+        #expect(times == [availability, availability, availability], sourceLocation: location)
+    }
+
+    @Test("catalogue IL-AVL1 without dates and reason everything is available")
+    func availability1() throws {
+        try expect(.none, .available)
+    }
+
+    @Test("catalogue IL-AVL2 between its dates a media is available")
+    func availability2() throws {
+        try expect(from: -10, to: 10, .none, .available)
+    }
+
+    @Test("catalogue IL-AVL3 after its first date a media is available")
+    func availability3() throws {
+        try expect(from: -10, .none, .available)
+    }
+
+    @Test("catalogue IL-AVL4 before its last date a media is available")
+    func availability4() throws {
+        try expect(to: 10, .none, .available)
+    }
+
+    @Test("catalogue IL-AVL5 before its first date a media is not yet available")
+    func availability5() throws {
+        try expect(from: 10, .startDate, .notYetAvailable)
+    }
+
+    @Test("catalogue IL-AVL6 the reason STARTDATE alone is not yet available")
+    func availability6() throws {
+        try expect(reason: "STARTDATE", .startDate, .notYetAvailable)
+    }
+
+    @Test("catalogue IL-AVL7 after its last date a media is not available anymore")
+    func availability7() throws {
+        try expect(to: -10, .endDate, .notAvailableAnymore)
+    }
+
+    @Test("catalogue IL-AVL8 the reason ENDDATE alone is not available anymore")
+    func availability8() throws {
+        try expect(reason: "ENDDATE", .endDate, .notAvailableAnymore)
+    }
+
+    @Test("catalogue IL-AVL9 the reason STARTDATE overrides a first date that has passed")
+    func availability9() throws {
+        try expect(from: -10, reason: "STARTDATE", .startDate, .notYetAvailable)
+    }
+
+    @Test("catalogue IL-AVL10 the reason STARTDATE overrides a last date that has passed")
+    func availability10() throws {
+        try expect(to: -5, reason: "STARTDATE", .startDate, .notYetAvailable)
+    }
+
+    @Test("catalogue IL-AVL11 the reason ENDDATE overrides a last date to come")
+    func availability11() throws {
+        try expect(to: 10, reason: "ENDDATE", .endDate, .notAvailableAnymore)
+    }
+
+    @Test("catalogue IL-AVL12 the reason ENDDATE overrides a first date to come")
+    func availability12() throws {
+        try expect(from: 5, reason: "ENDDATE", .endDate, .notAvailableAnymore)
+    }
+
+    @Test("catalogue IL-AVL13 another reason blocks a media that is available")
+    func availability13() throws {
+        try expect(from: -10, to: 10, reason: "LEGAL", .legal, .available)
+    }
+
+    @Test("catalogue IL-AVL14 another reason blocks a media that is not yet available")
+    func availability14() throws {
+        try expect(from: 5, to: 10, reason: "LEGAL", .legal, .notYetAvailable)
+    }
+
+    @Test("catalogue IL-AVL15 another reason blocks a media that is not available anymore")
+    func availability15() throws {
+        try expect(from: -10, to: -5, reason: "LEGAL", .legal, .notAvailableAnymore)
+    }
+
+    @Test("catalogue IL-AVL16 another reason blocks a media with a first date that has passed")
+    func availability16() throws {
+        try expect(from: -10, reason: "LEGAL", .legal, .available)
+    }
+
+    @Test("catalogue IL-AVL17 another reason blocks a media without dates")
+    func availability17() throws {
+        try expect(reason: "LEGAL", .legal, .available)
+    }
+
+    @Test("catalogue IL-AVL18 a reason that is not listed is unknown")
+    func availability18() throws {
+        try expect(reason: "A_REASON_OF_TOMORROW", .unknown, .available)
     }
 
     @Test("both dates belong to the time that something is available")
@@ -73,13 +146,23 @@ struct AvailabilityTests {
         #expect(program.timeAvailability(at: end.addingTimeInterval(0.001)) == .notAvailableAnymore)
     }
 
-    @Test("catalogue IL-PRG1, IL-PRG2, IL-PRG3: the image of a program is none when it stands in for a missing one")
-    func programImage() throws {
-        let image = #""imageUrl": "https://img.example.org/p.jpg""#
+    private func programImage(_ members: String) throws -> CatalogueImage? {
+        try decoded(Program.self, "{\(members)}").image
+    }
 
-        #expect(try decoded(Program.self, "{\(image), \"imageIsFallbackUrl\": false}").image != nil)
-        #expect(try decoded(Program.self, "{\(image), \"imageIsFallbackUrl\": true}").image == nil)
-        #expect(try decoded(Program.self, "{\"imageIsFallbackUrl\": true}").image == nil)
-        #expect(try decoded(Program.self, "{\(image)}").image != nil)
+    @Test("catalogue IL-PRG1 a program has the image of its address")
+    func ownImage() throws {
+        #expect(try programImage(#""imageUrl": "https://img.example.org/p.jpg", "imageIsFallbackUrl": false"#) != nil)
+        #expect(try programImage(#""imageUrl": "https://img.example.org/p.jpg""#) != nil)
+    }
+
+    @Test("catalogue IL-PRG2 an image that stands in for a missing one is none")
+    func fallbackImage() throws {
+        #expect(try programImage(#""imageUrl": "https://img.example.org/p.jpg", "imageIsFallbackUrl": true"#) == nil)
+    }
+
+    @Test("catalogue IL-PRG3 a program without an address has no image")
+    func noImage() throws {
+        #expect(try programImage(#""imageIsFallbackUrl": true"#) == nil)
     }
 }

@@ -198,27 +198,38 @@ struct CompositionTests {
         #expect(composition.media(for: copy) == nil && composition.media(for: Segment()) == nil)
     }
 
-    static let presentations: [Case<(String, Presentation)>] = [
-        Case("IL-SUB4", ("DEFAULT", .default)), Case("IL-SUB5", ("VIDEO_360", .video360)),
-    ]
-
-    @Test("catalogue IL-SUB4, IL-SUB5: chapter, resource and media have one presentation", arguments: presentations)
-    func presentation(_ entry: Case<(String, Presentation)>) throws {
+    private func expectPresentation(
+        _ text: String,
+        _ expected: Presentation,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
         let composition = try composition(
             """
             {"chapterUrn": "urn:srf:video:1", "chapterList": [{"urn": "urn:srf:video:1", \
-            "resourceList": [{"presentation": "\(entry.row.0)"}]}]}
+            "resourceList": [{"presentation": "\(text)"}]}]}
             """
         )
         let chapter = try #require(composition.mainChapter)
+        let found = [
+            chapter.presentation, chapter.resources?.first?.presentation, composition.media(for: chapter)?.presentation,
+        ]
 
-        #expect(chapter.presentation == entry.row.1 && chapter.resources?.first?.presentation == entry.row.1)
-        #expect(composition.media(for: chapter)?.presentation == entry.row.1)
+        #expect(found == [expected, expected, expected], sourceLocation: location)
+    }
+
+    @Test("catalogue IL-SUB4 chapter, resource and media of an ordinary video have the default presentation")
+    func defaultPresentation() throws {
+        try expectPresentation("DEFAULT", .default)
         #expect(Chapter().presentation == .default)
     }
 
-    @Test("catalogue IL-SUB6, IL-SUB7: a composition can play a segment, and then its chapter again")
-    func otherParts() throws {
+    @Test("catalogue IL-SUB5 chapter, resource and media of a 360° video have its presentation")
+    func sphericalPresentation() throws {
+        try expectPresentation("VIDEO_360", .video360)
+    }
+
+    @Test("catalogue IL-SUB6 a composition for a segment has the segment and its chapter")
+    func compositionOfSegment() throws {
         let composition = try composition(Samples.mediaComposition)
         let segment = try #require(composition.mainChapter?.segments?.first)
         var copy = Segment()
@@ -227,16 +238,23 @@ struct CompositionTests {
             let other = try #require(composition.composition(for: part))
             #expect(other.chapterURN == composition.chapterURN && other.segmentURN == segment.urn)
             #expect(other.mainSegment == segment && other != composition)
-            let chapter = try #require(other.mainChapter)
-            var chapterCopy = Chapter()
-            chapterCopy.urn = chapter.urn
-            for whole in [chapter, chapterCopy] {
-                let again = try #require(other.composition(for: whole))
-                #expect(again.chapterURN == composition.chapterURN && again.segmentURN == nil)
-            }
         }
-        #expect(composition.segmentURN == "urn:srf:video:seg2")
-        #expect(composition.composition(for: Chapter()) == nil && composition.composition(for: Segment()) == nil)
+        #expect(composition.segmentURN == "urn:srf:video:seg2" && composition.composition(for: Segment()) == nil)
+    }
+
+    @Test("catalogue IL-SUB7 a composition for a chapter has no segment")
+    func compositionOfChapter() throws {
+        let composition = try composition(Samples.mediaComposition)
+        let segment = try #require(composition.mainChapter?.segments?.first)
+        let other = try #require(composition.composition(for: segment))
+        let chapter = try #require(other.mainChapter)
+        var copy = Chapter()
+        copy.urn = chapter.urn
+        for whole in [chapter, copy] {
+            let again = try #require(other.composition(for: whole))
+            #expect(again.chapterURN == composition.chapterURN && again.segmentURN == nil)
+        }
+        #expect(composition.composition(for: Chapter()) == nil)
     }
 
     @Test("catalogue IL-SUB8 segments of a livestream have dates")
@@ -253,28 +271,37 @@ struct CompositionTests {
         #expect(Segment().markInDate == nil && Segment().markOutDate == nil)
     }
 
-    typealias Full = (chapters: [(String, String?)], played: String, full: String)
-    static let fullLengths: [Case<Full>] = [
-        Case("IL-SUB9", ([("e", nil), ("s", "e")], "e", "e")),
-        Case("IL-SUB10", ([("e", nil), ("s", "e")], "s", "e")),
-        Case("IL-SUB11", ([("c", nil)], "c", "c")),
-        Case("IL-SUB12", ([("c", "missing"), ("d", "missing")], "c", "c")),
-        Case("IL-SUB13", ([("l", nil)], "l", "l")),
-    ]
-
-    @Test(
-        "catalogue IL-SUB9, IL-SUB10, IL-SUB11, IL-SUB12, IL-SUB13: a part belongs to a whole when the composition has it",
-        arguments: fullLengths
-    )
-    func fullLength(_ entry: Case<Full>) throws {
-        let chapters = entry.row.chapters.map { urn, full in
+    private func fullLength(of played: String, in chapters: [(urn: String, full: String?)]) throws -> String? {
+        let list = chapters.map { urn, full in
             "{\"urn\": \"\(urn)\"\(full.map { ", \"fullLengthUrn\": \"\($0)\"" } ?? "")}"
         }
-        let composition = try composition(
-            "{\"chapterUrn\": \"\(entry.row.played)\", \"chapterList\": [\(chapters.joined(separator: ", "))]}"
-        )
+        return try composition("{\"chapterUrn\": \"\(played)\", \"chapterList\": [\(list.joined(separator: ", "))]}")
+            .fullLengthMedia?.urn
+    }
 
-        #expect(composition.fullLengthMedia?.urn == entry.row.full)
+    @Test("catalogue IL-SUB9 the full-length media of an episode is the episode")
+    func fullLengthOfEpisode() throws {
+        #expect(try fullLength(of: "e", in: [("e", nil), ("s", "e")]) == "e")
+    }
+
+    @Test("catalogue IL-SUB10 the full-length media of a part is the episode that has it")
+    func fullLengthOfPart() throws {
+        #expect(try fullLength(of: "s", in: [("e", nil), ("s", "e")]) == "e")
+    }
+
+    @Test("catalogue IL-SUB11 the full-length media of a clip without an episode is the clip")
+    func fullLengthOfClip() throws {
+        #expect(try fullLength(of: "c", in: [("c", nil)]) == "c")
+    }
+
+    @Test("catalogue IL-SUB12 the full-length media of a clip whose episode is absent is the clip")
+    func fullLengthOfCollectedClip() throws {
+        #expect(try fullLength(of: "c", in: [("c", "missing"), ("d", "missing")]) == "c")
+    }
+
+    @Test("catalogue IL-SUB13 the full-length media of a livestream is the livestream")
+    func fullLengthOfLivestream() throws {
+        #expect(try fullLength(of: "l", in: [("l", nil)]) == "l")
     }
 
     @Test("compositions are equal when both URNs are")

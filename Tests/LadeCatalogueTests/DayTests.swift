@@ -18,26 +18,73 @@ struct DayTests {
         #expect(calendar.timeZone.identifier == "Europe/Zurich" && calendar.identifier == .gregorian)
     }
 
-    static let made: [Case<(Day, String)>] = [
-        Case("IL-DAY1", (Day(day: 7, month: 1, year: 2016), "2016-01-07")),
-        Case("IL-DAY3", (Day(), "0001-01-01")),
-        Case("IL-DAY4", (Day(year: 2015), "2015-01-01")),
-        Case("IL-DAY5", (Day(month: 12), "0001-12-01")),
-        Case("IL-DAY6", (Day(day: 7), "0001-01-07")),
-        Case("IL-DAY7", (Day(day: 40, month: 1, year: 2015), "2015-02-09")),
-        Case("IL-DAY8", (Day(day: 10, month: 15, year: 2012), "2013-03-10")),
-        Case("IL-DAY15", (Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1), "2017-05-10")),
-        Case("IL-DAY16", (Day(day: 3, month: 1, year: 2016).adding(days: -4, months: -6, years: -1), "2014-06-29")),
-        Case("IL-DAY17", (Day(day: 3, month: 1, year: 2016).adding(days: 50, months: 20), "2017-10-23")),
-        Case("IL-DAY18", (Day(day: 3, month: 1, year: 2016).adding(days: -70, months: -15), "2014-07-25")),
-        Case("IL-DAY19", (Day(day: 3, month: 7, year: 2015).start(of: .year), "2015-01-01")),
-        Case("IL-DAY20", (Day(day: 3, month: 7, year: 2015).start(of: .month), "2015-07-01")),
-    ]
+    private func expect(_ day: Day, _ text: String, _ location: SourceLocation = #_sourceLocation) {
+        #expect(day.string == text && day.description == text, sourceLocation: location)
+    }
 
-    @Test("catalogue IL-DAY1 to IL-DAY20: days are made, moved and written", arguments: made)
-    func making(_ entry: Case<(Day, String)>) {
-        #expect(entry.row.0.string == entry.row.1)
-        #expect(entry.row.0.description == entry.row.1)
+    @Test("catalogue IL-DAY1 a day is written as year, month and day")
+    func written() {
+        expect(Day(day: 7, month: 1, year: 2016), "2016-01-07")
+    }
+
+    @Test("catalogue IL-DAY3 a day without components is 1 January of year 1")
+    func noComponents() {
+        expect(Day(), "0001-01-01")
+    }
+
+    @Test("catalogue IL-DAY4 a year alone is its first day")
+    func yearAlone() {
+        expect(Day(year: 2015), "2015-01-01")
+    }
+
+    @Test("catalogue IL-DAY5 a month alone is its first day in year 1")
+    func monthAlone() {
+        expect(Day(month: 12), "0001-12-01")
+    }
+
+    @Test("catalogue IL-DAY6 a day alone is in January of year 1")
+    func dayAlone() {
+        expect(Day(day: 7), "0001-01-07")
+    }
+
+    @Test("catalogue IL-DAY7 day 40 of January is in February")
+    func dayBeyondItsMonth() {
+        expect(Day(day: 40, month: 1, year: 2015), "2015-02-09")
+    }
+
+    @Test("catalogue IL-DAY8 month 15 is in the next year")
+    func monthBeyondItsYear() {
+        expect(Day(day: 10, month: 15, year: 2012), "2013-03-10")
+    }
+
+    @Test("catalogue IL-DAY15 days, months and years are added")
+    func adding() {
+        expect(Day(day: 3, month: 1, year: 2016).adding(days: 7, months: 4, years: 1), "2017-05-10")
+    }
+
+    @Test("catalogue IL-DAY16 days, months and years are subtracted")
+    func subtracting() {
+        expect(Day(day: 3, month: 1, year: 2016).adding(days: -4, months: -6, years: -1), "2014-06-29")
+    }
+
+    @Test("catalogue IL-DAY17 more days than a month has, and more months than a year has, are added")
+    func addingMany() {
+        expect(Day(day: 3, month: 1, year: 2016).adding(days: 50, months: 20), "2017-10-23")
+    }
+
+    @Test("catalogue IL-DAY18 more days than a month has, and more months than a year has, are subtracted")
+    func subtractingMany() {
+        expect(Day(day: 3, month: 1, year: 2016).adding(days: -70, months: -15), "2014-07-25")
+    }
+
+    @Test("catalogue IL-DAY19 the start of a year is its first day")
+    func startOfYear() {
+        expect(Day(day: 3, month: 7, year: 2015).start(of: .year), "2015-01-01")
+    }
+
+    @Test("catalogue IL-DAY20 the start of a month is its first day")
+    func startOfMonth() {
+        expect(Day(day: 3, month: 7, year: 2015).start(of: .month), "2015-07-01")
     }
 
     @Test("catalogue IL-DAY2 an instant is on the day that Zurich has")
@@ -94,27 +141,39 @@ struct DayTests {
         #expect(Day(try date("2013-04-05T08:45:27Z")) == Day(Day(day: 5, month: 4, year: 2013).date))
     }
 
-    typealias Distance = (units: Set<Day.Unit>, Int?, Int?, Int?)
-    static let distances: [Case<Distance>] = [
-        Case("IL-DAY21", ([.year, .month, .day], 3, 4, 4)),
-        Case("IL-DAY22", ([.year, .month], 3, 4, nil)),
-        Case("IL-DAY23", ([.year, .day], 3, nil, 124)),
-        Case("IL-DAY24", ([.year], 3, nil, nil)),
-        Case("IL-DAY25", ([.month], nil, 40, nil)),
-        Case("IL-DAY26", ([.day], nil, nil, 1220)),
-    ]
+    private func distance(_ units: Set<Day.Unit>) -> [Int?] {
+        let components = Day(day: 4, month: 1, year: 2014).components(units, to: Day(day: 8, month: 5, year: 2017))
+        return [components.years, components.months, components.weeks, components.days]
+    }
 
-    @Test(
-        "catalogue IL-DAY21, IL-DAY22, IL-DAY23, IL-DAY24, IL-DAY25, IL-DAY26: the distance between days is in the units that are asked for",
-        arguments: distances
-    )
-    func distance(_ entry: Case<Distance>) {
-        let start = Day(day: 4, month: 1, year: 2014)
-        let end = Day(day: 8, month: 5, year: 2017)
-        let components = start.components(entry.row.units, to: end)
+    @Test("catalogue IL-DAY21 a distance has years, months and days")
+    func yearsMonthsDays() {
+        #expect(distance([.year, .month, .day]) == [3, 4, nil, 4])
+    }
 
-        #expect((components.years, components.months, components.days) == (entry.row.1, entry.row.2, entry.row.3))
-        #expect(components.weeks == nil)
+    @Test("catalogue IL-DAY22 a distance in years and months has no days")
+    func yearsMonths() {
+        #expect(distance([.year, .month]) == [3, 4, nil, nil])
+    }
+
+    @Test("catalogue IL-DAY23 a distance in years and days has no months")
+    func yearsDays() {
+        #expect(distance([.year, .day]) == [3, nil, nil, 124])
+    }
+
+    @Test("catalogue IL-DAY24 a distance in years has nothing else")
+    func years() {
+        #expect(distance([.year]) == [3, nil, nil, nil])
+    }
+
+    @Test("catalogue IL-DAY25 a distance in months counts those of the years")
+    func months() {
+        #expect(distance([.month]) == [nil, 40, nil, nil])
+    }
+
+    @Test("catalogue IL-DAY26 a distance in days counts all of them")
+    func days() {
+        #expect(distance([.day]) == [nil, nil, nil, 1220])
     }
 
     @Test("catalogue IL-DAY27 days have no smaller units: hours, minutes and seconds between them are 0")

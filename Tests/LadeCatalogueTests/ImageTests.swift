@@ -11,61 +11,123 @@ struct ImageTests {
         catalogue = try Catalogue(.production)
     }
 
-    static let originals: [Case<(String, String)>] = [
-        Case("IL-IMG1", ("http://www.example.org/rsi-api/resize/image/EPISODE_IMAGE/9231/", "jpg")),
-        Case("IL-IMG2", ("http://www.example.org/rsi-api/resize/image/EPISODE_IMAGE/61/", "jpg")),
-        Case("IL-IMG3", ("https://ws.srf.ch/asset/image/audio/123.png", "png")),
-        Case(
-            "IL-IMG4",
-            ("https://il.srgssr.ch/integrationlayer/2.0/image-scale-sixteen-to-nine/https://example.org/a.jpg", "jpg")
-        ),
-        Case("IL-IMG5", ("https://www.example.org/2023/04/02/19/30/100.image/16x9", "jpg")),
-        Case("IL-IMG6", ("https://www.example.org/2023/04/02/19/30/200.image/16x9", "jpg")),
-        Case("IL-IMG7", ("https://ws.srf.ch/asset/image/video/123.jpg", "jpg")),
-        Case("IL-IMG8", ("https://ws.srf.ch/asset/image/audio/456.png", "png")),
-        Case("IL-IMG9", ("https://www.example.org/srgscalableimage/41981254/16x9", "jpg")),
-        Case(
-            "IL-IMG10",
-            ("https://il.srgssr.ch/image-service/image-scale-sixteen-to-nine/https://example.org/a.jpeg", "jpg")
-        ),
-        Case("IL-IMG11", ("https://example.org/guide/channel.svg", "png")),
-        Case("IL-IMG12", ("https://il.srgssr.ch/image-service/dynamic/https://example.org/x.svg/format/png", "png")),
-    ]
-
-    @Test(
-        "catalogue IL-IMG1 to IL-IMG12: an image is scaled by the service, in the format of the original",
-        arguments: originals
-    )
-    func scaling(_ entry: Case<(String, String)>) throws {
-        let url = try #require(catalogue.imageURL(for: CatalogueImage(URL(string: entry.row.0)), width: .width320))
+    private func expectScaled(
+        _ original: String,
+        _ format: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let url = try #require(catalogue.imageURL(for: CatalogueImage(URL(string: original)), width: .width320))
         let items = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems)
 
-        #expect(url.scheme == "https" && url.host() == "il.srgssr.ch" && url.path(percentEncoded: false) == "/images/")
-        #expect(items.map(\.name) == ["imageUrl", "format", "width"])
-        #expect(items.map(\.value) == [entry.row.0, entry.row.1, "320"])
+        #expect(url.scheme == "https" && url.host() == "il.srgssr.ch", sourceLocation: location)
+        #expect(url.path(percentEncoded: false) == "/images/", sourceLocation: location)
+        #expect(items.map(\.name) == ["imageUrl", "format", "width"], sourceLocation: location)
+        #expect(items.map(\.value) == [original, format, "320"], sourceLocation: location)
     }
 
-    @Test("catalogue IL-IMG13 and IL-IMG17: an image of 320 pixels in 16:9 is 180 pixels high")
+    @Test("catalogue IL-IMG1 the image of an RSI video is scaled as JPG")
+    func original1() throws {
+        try expectScaled("http://www.example.org/rsi-api/resize/image/EPISODE_IMAGE/9231/", "jpg")
+    }
+
+    @Test("catalogue IL-IMG2 the image of an RSI audio is scaled as JPG")
+    func original2() throws {
+        try expectScaled("http://www.example.org/rsi-api/resize/image/EPISODE_IMAGE/61/", "jpg")
+    }
+
+    @Test("catalogue IL-IMG3 the image of an RTR video is scaled as PNG")
+    func original3() throws {
+        try expectScaled("https://ws.srf.ch/asset/image/audio/123.png", "png")
+    }
+
+    @Test("catalogue IL-IMG4 the image of an RTR audio behind the scaling service is scaled as JPG")
+    func original4() throws {
+        try expectScaled(
+            "https://il.srgssr.ch/integrationlayer/2.0/image-scale-sixteen-to-nine/https://example.org/a.jpg",
+            "jpg"
+        )
+    }
+
+    @Test("catalogue IL-IMG5 the image of an RTS video is scaled as JPG")
+    func original5() throws {
+        try expectScaled("https://www.example.org/2023/04/02/19/30/100.image/16x9", "jpg")
+    }
+
+    @Test("catalogue IL-IMG6 the image of an RTS audio is scaled as JPG")
+    func original6() throws {
+        try expectScaled("https://www.example.org/2023/04/02/19/30/200.image/16x9", "jpg")
+    }
+
+    @Test("catalogue IL-IMG7 the image of an SRF video is scaled as JPG")
+    func original7() throws {
+        try expectScaled("https://ws.srf.ch/asset/image/video/123.jpg", "jpg")
+    }
+
+    @Test("catalogue IL-IMG8 the image of an SRF audio is scaled as PNG")
+    func original8() throws {
+        try expectScaled("https://ws.srf.ch/asset/image/audio/456.png", "png")
+    }
+
+    @Test("catalogue IL-IMG9 the image of an SWI video is scaled as JPG")
+    func original9() throws {
+        try expectScaled("https://www.example.org/srgscalableimage/41981254/16x9", "jpg")
+    }
+
+    @Test("catalogue IL-IMG10 an uploaded picture behind the scaling service is scaled as JPG")
+    func original10() throws {
+        try expectScaled(
+            "https://il.srgssr.ch/image-service/image-scale-sixteen-to-nine/https://example.org/a.jpeg",
+            "jpg"
+        )
+    }
+
+    @Test("catalogue IL-IMG11 a drawing is scaled as PNG")
+    func original11() throws {
+        try expectScaled("https://example.org/guide/channel.svg", "png")
+    }
+
+    @Test("catalogue IL-IMG12 a drawing that the service converts is scaled as PNG")
+    func original12() throws {
+        try expectScaled("https://il.srgssr.ch/image-service/dynamic/https://example.org/x.svg/format/png", "png")
+    }
+
+    @Test("catalogue IL-IMG13 an image of 320 pixels in 16:9 is 180 pixels high")
     func sixteenToNine() {
         #expect(CatalogueImage.recommendedSize(for: .small) == (320, 180))
     }
 
-    static let sizes: [Case<(CatalogueImage.Variant, [CatalogueImage.Size: (Int, Int)])>] = [
-        Case("IMG14–16 default", (.default, [.small: (320, 180), .medium: (480, 270), .large: (960, 540)])),
-        Case("IMG14–16 poster", (.poster, [.small: (240, 360), .medium: (320, 480), .large: (480, 720)])),
-        Case("IMG14–16 podcast", (.podcast, [.small: (320, 320), .medium: (480, 480), .large: (960, 960)])),
-    ]
-
-    @Test("catalogue IL-IMG14, IL-IMG15, IL-IMG16: semantic sizes are the recommended ones", arguments: sizes)
-    func semanticSizes(_ entry: Case<(CatalogueImage.Variant, [CatalogueImage.Size: (Int, Int)])>) throws {
-        let image = CatalogueImage(URL(string: "https://img.example.org/a.jpg"), variant: entry.row.0)
-        for (size, expected) in entry.row.1 {
+    private func expectSizes(
+        _ size: CatalogueImage.Size,
+        _ sizes: [CatalogueImage.Variant: (Int, Int)],
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(sizes.count == 3, sourceLocation: location)
+        for (variant, expected) in sizes {
+            let image = CatalogueImage(URL(string: "https://img.example.org/a.jpg"), variant: variant)
             let url = try #require(catalogue.imageURL(for: image, size: size))
 
-            #expect(CatalogueImage.recommendedSize(for: size, entry.row.0) == expected)
-            #expect(CatalogueImage.recommendedWidth(for: size, entry.row.0).rawValue == expected.0)
-            #expect(url.query()?.hasSuffix("width=\(expected.0)") == true)
+            #expect(CatalogueImage.recommendedSize(for: size, variant) == expected, sourceLocation: location)
+            #expect(
+                CatalogueImage.recommendedWidth(for: size, variant).rawValue == expected.0,
+                sourceLocation: location
+            )
+            #expect(url.query()?.hasSuffix("width=\(expected.0)") == true, sourceLocation: location)
         }
+    }
+
+    @Test("catalogue IL-IMG14 a small image has the recommended size of its variant")
+    func small() throws {
+        try expectSizes(.small, [.default: (320, 180), .poster: (240, 360), .podcast: (320, 320)])
+    }
+
+    @Test("catalogue IL-IMG15 a medium image has the recommended size of its variant")
+    func medium() throws {
+        try expectSizes(.medium, [.default: (480, 270), .poster: (320, 480), .podcast: (480, 480)])
+    }
+
+    @Test("catalogue IL-IMG16 a large image has the recommended size of its variant")
+    func large() throws {
+        try expectSizes(.large, [.default: (960, 540), .poster: (480, 720), .podcast: (960, 960)])
     }
 
     @Test("no image has no address, a local one keeps its own, and the port of the service is kept")
@@ -87,11 +149,17 @@ struct ImageTests {
         #expect(catalogue.imageURL(for: upper, width: .width240)?.query()?.contains("format=jpg") == true)
     }
 
-    @Test(
-        "catalogue IL-SEED26, IL-SEED27: the first generation scales by the path",
-        arguments: CatalogueImage.Dimension.allCases
-    )
-    func seedScaling(dimension: CatalogueImage.Dimension) throws {
+    @Test("catalogue IL-SEED26 the first generation scales to a width by the path")
+    func seedWidth() throws {
+        try expectSeedScaling(.width)
+    }
+
+    @Test("catalogue IL-SEED27 the first generation scales to a height by the path")
+    func seedHeight() throws {
+        try expectSeedScaling(.height)
+    }
+
+    private func expectSeedScaling(_ dimension: CatalogueImage.Dimension) throws {
         func scaled(_ text: String, _ value: Double) throws -> String {
             try #require(CatalogueImage(URL(string: text))).seedURL(dimension, value).absoluteString
         }

@@ -22,20 +22,35 @@ struct ProviderTests {
         )
     }
 
-    @Test(
-        "catalogue IL-PRV2, IL-PRV3, IL-SEED2: the shared provider is nil, then the one that was set last; setting gives the one before"
-    )
-    func sharedProvider() throws {
-        // The only test that uses the shared provider.
-        let first = try CatalogueRig().provider
-        let second = try CatalogueRig().provider
+    /// The only tests that use the shared provider, one after another; each leaves none.
+    @Suite("Shared provider", .serialized, .timeLimit(.minutes(1)))
+    struct SharedProviderTests {
+        @Test("catalogue IL-PRV2 there is no shared provider before one is set")
+        func none() {
+            #expect(CatalogueProvider.current == nil)
+        }
 
-        #expect(CatalogueProvider.current == nil)
-        #expect(CatalogueProvider.setCurrent(first) == nil)
-        #expect(CatalogueProvider.current === first)
-        #expect(CatalogueProvider.setCurrent(second) === first)
-        #expect(CatalogueProvider.current === second)
-        #expect(CatalogueProvider.setCurrent(nil) === second)
+        @Test("catalogue IL-PRV3 the shared provider is the one that was set last")
+        func last() throws {
+            let first = try CatalogueRig().provider
+            let second = try CatalogueRig().provider
+            defer { CatalogueProvider.setCurrent(nil) }
+
+            CatalogueProvider.setCurrent(first)
+            #expect(CatalogueProvider.current === first)
+            CatalogueProvider.setCurrent(second)
+            #expect(CatalogueProvider.current === second)
+        }
+
+        @Test("catalogue IL-SEED2 setting the shared provider returns the one before")
+        func previous() throws {
+            let first = try CatalogueRig().provider
+            let second = try CatalogueRig().provider
+
+            #expect(CatalogueProvider.setCurrent(first) == nil)
+            #expect(CatalogueProvider.setCurrent(second) === first)
+            #expect(CatalogueProvider.setCurrent(nil) === second)
+        }
     }
 
     @Test("catalogue IL-PRV4 a provider without a reference is released")
@@ -119,54 +134,71 @@ struct ProviderTests {
         #expect(try catalogue.tvTopics(.rts).request.queryItems == ["vector": text])
     }
 
+    /// Whether each completion of an object, a list and a paged object is called on the main thread.
     @MainActor
-    @Test("catalogue IL-NET4, IL-NET5: handles call back on the main actor, or elsewhere when that is wanted")
-    func completions() async throws {
+    private func completionsOnMain(_ options: RequestOptions) async throws -> [Bool] {
         let rig = try CatalogueRig()
         rig.serveLists()
         let catalogue = rig.catalogue
-        for options in [RequestOptions(), .backgroundCompletion] {
-            let main = options.isEmpty
-            let (threads, output) = AsyncStream.makeStream(of: Bool.self)
-            let plain = RequestHandle(
-                rig.loader,
-                try catalogue.media(urn: "urn:srf:video:1"),
-                options: options,
-                on: .main
-            ) { _ in
-                output.yield(MainDelivery.isOnMain)
-            }
-            let list = FirstPageHandle(rig.loader, try catalogue.tvLatestEpisodes(.srf), options: options, on: .main) {
-                _ in
-                output.yield(MainDelivery.isOnMain)
-            }
-            let object = FirstPageHandle(
-                rig.loader,
-                try catalogue.showLatestEpisodes(showURN: "urn:srf:show:tv:1"),
-                options: options,
-                on: .main
-            ) { _ in output.yield(MainDelivery.isOnMain) }
-            plain.resume()
-            list.resume()
-            object.resume()
-            var seen: [Bool] = []
-            for await isMain in threads {
-                seen.append(isMain)
-                if seen.count == 3 { break }
-            }
-            #expect(seen == [main, main, main])
+        let (threads, output) = AsyncStream.makeStream(of: Bool.self)
+        let plain = RequestHandle(
+            rig.loader,
+            try catalogue.media(urn: "urn:srf:video:1"),
+            options: options,
+            on: .main
+        ) { _ in
+            output.yield(MainDelivery.isOnMain)
         }
+        let list = FirstPageHandle(rig.loader, try catalogue.tvLatestEpisodes(.srf), options: options, on: .main) {
+            _ in
+            output.yield(MainDelivery.isOnMain)
+        }
+        let object = FirstPageHandle(
+            rig.loader,
+            try catalogue.showLatestEpisodes(showURN: "urn:srf:show:tv:1"),
+            options: options,
+            on: .main
+        ) { _ in output.yield(MainDelivery.isOnMain) }
+        plain.resume()
+        list.resume()
+        object.resume()
+        var seen: [Bool] = []
+        for await isMain in threads {
+            seen.append(isMain)
+            if seen.count == 3 { break }
+        }
+        return seen
     }
 
-    @Test("catalogue IL-NET6, IL-NET7: a page has 10 items, or as many as were asked for")
-    func pageSizes() async throws {
+    @MainActor
+    @Test("catalogue IL-NET4 handles call their completions on the main thread")
+    func completions() async throws {
+        #expect(try await completionsOnMain([]) == [true, true, true])
+    }
+
+    @MainActor
+    @Test("catalogue IL-NET5 handles with background completion call them on other threads")
+    func backgroundCompletions() async throws {
+        #expect(try await completionsOnMain(.backgroundCompletion) == [false, false, false])
+    }
+
+    @Test("catalogue IL-NET6 a page has 10 items")
+    func pageSize() async throws {
         let rig = try CatalogueRig()
         rig.serveLists()
 
         let page = try await rig.provider.load { try $0.tvLatestEpisodes(.srf).endpoint }
-        let seven = try await rig.provider.pages(size: 7) { try $0.tvLatestEpisodes(.srf) }.first { _ in true }
-        #expect(page.items.count == 10 && seven?.value.items.count == 7 && seven?.page.size == 7)
-        #expect(rig.queries.map { $0["pageSize"] } == ["10", "7"])
+        #expect(page.items.count == 10 && rig.queries.map { $0["pageSize"] } == ["10"])
+    }
+
+    @Test("catalogue IL-NET7 a page has the requested number of items")
+    func requestedPageSize() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+
+        let page = try await rig.provider.pages(size: 7) { try $0.tvLatestEpisodes(.srf) }.first { _ in true }
+        #expect(page?.value.items.count == 7 && page?.page.size == 7)
+        #expect(rig.queries.map { $0["pageSize"] } == ["7"])
     }
 
     @Test("catalogue IL-NET8 the size that was asked for last counts, and is sent once")
@@ -181,21 +213,28 @@ struct ProviderTests {
         #expect(rig.transport.requests[0].url.query()?.components(separatedBy: "pageSize=").count == 2)
     }
 
-    @Test("catalogue IL-NET9, IL-NET10: all items are asked for as unlimited, which the service may refuse")
+    @Test("catalogue IL-NET9 an unlimited page has all items")
     func unlimited() async throws {
         let rig = try CatalogueRig()
-        rig.transport.on("shows") { $0.url.path().contains("showList") }.respond(.json(#"{"showList": [{}]}"#))
-        rig.transport.onAnyRequest().respond(.status(400))
+        rig.answer(#"{"showList": [{}]}"#)
 
         let page = try await rig.provider.pages(size: PageSize.unlimited) { try $0.tvShows(.rsi) }.first { _ in true }
         #expect(page?.page.number == 0 && page?.page.size == PageSize.unlimited && page?.value.items.count == 1)
+        #expect(rig.queries.map { $0["pageSize"] } == ["unlimited"])
+    }
+
+    @Test("catalogue IL-NET10 an unlimited page that the service refuses is an error")
+    func unlimitedRefused() async throws {
+        let rig = try CatalogueRig()
+        rig.answer("{}", status: 400)
+
         let failure = await #expect(throws: PageFailure.self) {
             _ = try await rig.provider.pages(size: PageSize.unlimited) { try $0.tvLatestEpisodes(.rsi) }.first { _ in
                 true
             }
         }
         #expect(failure?.page.number == 0 && failure?.page.size == PageSize.unlimited)
-        #expect(rig.queries.map { $0["pageSize"] } == ["unlimited", "unlimited"])
+        #expect(rig.queries.map { $0["pageSize"] } == ["unlimited"])
     }
 
     @Test("catalogue IL-NET11 pages follow each other")
@@ -221,16 +260,34 @@ struct ProviderTests {
         #expect(pages.map(\.value.episodes?.count) == [4, 4])
     }
 
-    @Test("catalogue IL-NET13, IL-NET14, IL-NET16: lists of URNs are cut into pages before they are sent")
+    @Test("catalogue IL-NET13 the first page of 13 URNs has 10 items")
+    func firstURNPage() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let page = try await rig.provider.pages { try $0.medias(urns: urns) }.first { _ in true }
+
+        #expect(page?.value.items.map(\.urn) == Array(urns.prefix(10)) && page?.next != nil)
+        #expect(rig.queries.map { $0["urns"] } == [urns.prefix(10).joined(separator: ",")])
+    }
+
+    @Test("catalogue IL-NET14 a list of URNs is divided into pages of the requested size")
+    func sizedURNPages() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let pages = try await rig.provider.pages(size: 5) { try $0.medias(urns: urns) }.collected()
+
+        #expect(pages.map(\.value.items.count) == [5, 5, 3] && pages.map { $0.next != nil } == [true, true, false])
+        #expect(pages.flatMap(\.value.items).map(\.urn) == urns)
+    }
+
+    @Test("catalogue IL-NET16 the second page of 13 URNs has the other 3")
     func urnPages() async throws {
         let rig = try CatalogueRig()
         rig.serveLists()
-        let tens = try await rig.loader.pages(of: rig.catalogue.medias(urns: urns)).collected()
-        let fives = try await rig.provider.pages(size: 5) { try $0.medias(urns: urns) }.collected()
+        let pages = try await rig.loader.pages(of: rig.catalogue.medias(urns: urns)).collected()
 
-        #expect(tens.map(\.value.items.count) == [10, 3] && tens.map { $0.next != nil } == [true, false])
-        #expect(fives.map(\.value.items.count) == [5, 5, 3])
-        #expect(tens.flatMap(\.value.items).map(\.urn) == urns && fives.flatMap(\.value.items).map(\.urn) == urns)
+        #expect(pages.map(\.value.items.count) == [10, 3] && pages.map { $0.next != nil } == [true, false])
+        #expect(pages.flatMap(\.value.items).map(\.urn) == urns)
     }
 
     @Test("catalogue IL-NET15 no URN gives an empty list, no error and no next page")
@@ -255,8 +312,19 @@ struct ProviderTests {
     }
 
     @MainActor
-    @Test("catalogue IL-NET18, IL-NET19: a handle for no page in particular is the first", arguments: [4, 12])
-    func nilPage(size: Int) async throws {
+    @Test("catalogue IL-NET18 a handle for a nil page of 4 items loads the first")
+    func nilPage() async throws {
+        try await expectFirstPage(size: 4)
+    }
+
+    @MainActor
+    @Test("catalogue IL-NET19 a handle for a nil page of 12 items loads the first")
+    func largeNilPage() async throws {
+        try await expectFirstPage(size: 12)
+    }
+
+    @MainActor
+    private func expectFirstPage(size: Int) async throws {
         let rig = try CatalogueRig()
         rig.serveLists()
         let (outcomes, output) = AsyncStream.makeStream(of: PageOutcome<Listing<Media>>.self)
@@ -269,23 +337,30 @@ struct ProviderTests {
         #expect(outcome.page.number == 0 && outcome.page.size == size && outcome.value?.items.count == size)
     }
 
-    @Test(
-        "catalogue IL-NET20, IL-NET21, IL-NET22: global headers and parameters are on every page, and its host is the service's",
-        arguments: 20...22
-    )
-    func globals(number: Int) async throws {
+    @Test("catalogue IL-NET20 each page of a list has the global headers and parameters")
+    func globalsOfList() async throws {
+        try await expectGlobals { _ = try await $0.pages { try $0.tvLatestEpisodes(.srf) }.collected() }
+    }
+
+    @Test("catalogue IL-NET21 each page of an object has the global headers and parameters")
+    func globalsOfObject() async throws {
+        try await expectGlobals {
+            _ = try await $0.pages { try $0.showLatestEpisodes(showURN: "urn:srf:show:tv:1") }.collected()
+        }
+    }
+
+    @Test("catalogue IL-NET22 each page of a list of URNs has the global headers and parameters")
+    func globalsOfURNs() async throws {
+        try await expectGlobals { [urns] in _ = try await $0.pages { try $0.medias(urns: urns + urns) }.collected() }
+    }
+
+    private func expectGlobals(_ load: (CatalogueProvider) async throws -> Void) async throws {
         let rig = try CatalogueRig {
             $0.globalHeaders = ["X-Client": "test"]
             $0.globalParameters = ["forceLocation": "WW"]
         }
         rig.serveLists(count: 30)
-        switch number {
-        case 20: _ = try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
-        case 21:
-            _ = try await rig.provider.pages { try $0.showLatestEpisodes(showURN: "urn:srf:show:tv:1") }.collected()
-        default:
-            _ = try await rig.provider.pages { try $0.medias(urns: urns + urns) }.collected()
-        }
+        try await load(rig.provider)
 
         #expect(rig.transport.requests.count == 3)
         for request in rig.transport.requests {

@@ -35,16 +35,29 @@ struct ReactiveTests {
         await #expect(throws: LoadingError.self) { _ = try await arrays.next() }
     }
 
-    @Test("catalogue IL-RX2, IL-RX3, IL-RX4: an object, a list, and the medias of its first element")
-    func services() async throws {
+    @Test("catalogue IL-RX2 an object is delivered")
+    func object() async throws {
         let rig = try CatalogueRig()
-        rig.transport.on("topics") { $0.url.path().contains("topicList") }.respond(.json(Samples.topicList))
-        rig.transport.on("medias") { $0.url.path().contains("mediaList") }.respond(.json(Samples.mediaList))
-        rig.transport.onAnyRequest().respond(.json(Samples.channel))
+        rig.answer(Samples.channel)
 
         #expect(try await rig.provider.load { try $0.tvChannel(.srf, uid: "c1") }.uid == "c1")
+    }
+
+    @Test("catalogue IL-RX3 a list is delivered")
+    func list() async throws {
+        let rig = try CatalogueRig()
+        rig.answer(Samples.topicList)
+
+        #expect(try await rig.provider.load { try $0.tvTopics(.rsi) }.map(\.uid) == ["7", "8"])
+    }
+
+    @Test("catalogue IL-RX4 the medias of the first element of a list are delivered")
+    func mediasOfList() async throws {
+        let rig = try CatalogueRig()
+        rig.transport.on("topics") { $0.url.path().contains("topicList") }.respond(.json(Samples.topicList))
+        rig.transport.onAnyRequest().respond(.json(Samples.mediaList))
+
         let topics = try await rig.provider.load { try $0.tvTopics(.rsi) }
-        #expect(topics.map(\.uid) == ["7", "8"])
         let urn = try #require(topics.first?.urn)
         let medias = try await rig.provider.load { try $0.topicLatestMedias(topicURN: urn).endpoint }
         #expect(medias.items.count == 2 && rig.paths.last?.hasSuffix("byTopicUrn/urn:rsi:topic:tv:7") == true)

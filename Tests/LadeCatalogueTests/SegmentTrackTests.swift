@@ -5,47 +5,6 @@ import Testing
 
 @Suite("Segments without overlaps", .timeLimit(.minutes(1)))
 struct SegmentTrackTests {
-    /// `A 10–20 L`: URN, marks in seconds, and a letter for what blocks it.
-    struct Row: Sendable {
-        let input: String
-        let output: String
-
-        init(_ input: String, _ output: String? = nil) {
-            self.input = input
-            self.output = output ?? input
-        }
-    }
-
-    static let cases: [Case<Row>] = [
-        Case("IL-SEG1", Row("A 10 20, B 40 45")),
-        Case("IL-SEG2", Row("A 10 20 L, B 40 45 G")),
-        Case("IL-SEG3", Row("A 10 20, B 15 35", "A 10 15, B 15 35")),
-        Case("IL-SEG4", Row("A 10 20, B 15 35 G", "A 10 15, B 15 35 G")),
-        Case("IL-SEG5", Row("A 10 20 G, B 15 35", "A 10 20 G, B 20 35")),
-        Case("IL-SEG6", Row("A 10 20 L, B 15 35 G", "A 10 15 L, B 15 35 G")),
-        Case("IL-SEG7", Row("A 10 60, B 20 40", "A 10 20, B 20 40, A 40 60")),
-        Case("IL-SEG8", Row("A 10 60, B 20 40 G", "A 10 20, B 20 40 G, A 40 60")),
-        Case("IL-SEG9", Row("A 10 60 G, B 20 40", "A 10 60 G")),
-        Case("IL-SEG10", Row("A 10 60 L, B 20 40 G", "A 10 20 L, B 20 40 G, A 40 60 L")),
-        Case("IL-SEG11", Row("A 10 60, B 10 40", "B 10 40, A 40 60")),
-        Case("IL-SEG12", Row("A 10 60, B 10 40 G", "B 10 40 G, A 40 60")),
-        Case("IL-SEG13", Row("A 10 60 G, B 10 40", "A 10 60 G")),
-        Case("IL-SEG14", Row("A 10 60 L, B 10 40 G", "B 10 40 G, A 40 60 L")),
-        Case("IL-SEG15", Row("A 10 60, B 10 60", "B 10 60")),
-        Case("IL-SEG16", Row("A 10 20, B 20 45")),
-        Case("IL-SEG18", Row("A 10 10, A 60 10 50", "")),
-        Case("IL-SEG19", Row("A 10 40, B 20 50, C 60 90", "A 10 20, B 20 50, C 60 90")),
-        Case(
-            "IL-SEG20",
-            Row("A 10 40, B 20 70 L, C 30 60 C, D 60 90", "A 10 20, B 20 30 L, C 30 60 C, B 60 70 L, D 70 90")
-        ),
-        Case(
-            "IL-SEG21",
-            Row("A 10 30, B 30 50 L, C 45 70 C, D 65 80", "A 10 30, B 30 45 L, C 45 70 C, D 70 80")
-        ),
-        Case("IL-SEG22", Row("A 10 60, B 10.5 30 G", "B 10.5 30 G, A 30 60")),
-    ]
-
     static let reasons: [String: String] = ["L": "LEGAL", "G": "GEOBLOCK", "C": "COMMERCIAL"]
 
     private static func chapter(_ text: String, _ extra: String = "") throws -> Chapter {
@@ -74,12 +33,125 @@ struct SegmentTrackTests {
         .joined(separator: ", ")
     }
 
-    @Test("catalogue IL-SEG1 to IL-SEG22: segments are cut where they overlap", arguments: cases)
-    func flattening(_ entry: Case<Row>) throws {
-        let segments = try #require(try Self.chapter(entry.row.input).segments)
+    /// Compares the segments of a chapter with their text, such as `A 10 20 L, B 30 40`: URN, marks in seconds, and a letter for the
+    /// reason that blocks the segment.
+    private func expect(
+        _ input: String,
+        becomes output: String? = nil,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let segments = try #require(try Self.chapter(input).segments)
 
-        #expect(Self.text(segments) == entry.row.output)
-        #expect(segments.allSatisfy { $0.duration == $0.markOut - $0.markIn })
+        #expect(Self.text(segments) == output ?? input, sourceLocation: location)
+        #expect(segments.allSatisfy { $0.duration == $0.markOut - $0.markIn }, sourceLocation: location)
+    }
+
+    @Test("catalogue IL-SEG1 segments apart stay as they are")
+    func segments1() throws {
+        try expect("A 10 20, B 40 45")
+    }
+
+    @Test("catalogue IL-SEG2 blocked segments apart stay as they are")
+    func segments2() throws {
+        try expect("A 10 20 L, B 40 45 G")
+    }
+
+    @Test("catalogue IL-SEG3 the later of two overlapping segments goes first")
+    func segments3() throws {
+        try expect("A 10 20, B 15 35", becomes: "A 10 15, B 15 35")
+    }
+
+    @Test("catalogue IL-SEG4 a blocked later segment cuts the one before")
+    func segments4() throws {
+        try expect("A 10 20, B 15 35 G", becomes: "A 10 15, B 15 35 G")
+    }
+
+    @Test("catalogue IL-SEG5 a blocked earlier segment cuts the one after")
+    func segments5() throws {
+        try expect("A 10 20 G, B 15 35", becomes: "A 10 20 G, B 20 35")
+    }
+
+    @Test("catalogue IL-SEG6 of two blocked segments the later cuts the earlier")
+    func segments6() throws {
+        try expect("A 10 20 L, B 15 35 G", becomes: "A 10 15 L, B 15 35 G")
+    }
+
+    @Test("catalogue IL-SEG7 a segment inside another divides it")
+    func segments7() throws {
+        try expect("A 10 60, B 20 40", becomes: "A 10 20, B 20 40, A 40 60")
+    }
+
+    @Test("catalogue IL-SEG8 a blocked segment inside another divides it")
+    func segments8() throws {
+        try expect("A 10 60, B 20 40 G", becomes: "A 10 20, B 20 40 G, A 40 60")
+    }
+
+    @Test("catalogue IL-SEG9 a segment inside a blocked one is not shown")
+    func segments9() throws {
+        try expect("A 10 60 G, B 20 40", becomes: "A 10 60 G")
+    }
+
+    @Test("catalogue IL-SEG10 a blocked segment inside a blocked one divides it")
+    func segments10() throws {
+        try expect("A 10 60 L, B 20 40 G", becomes: "A 10 20 L, B 20 40 G, A 40 60 L")
+    }
+
+    @Test("catalogue IL-SEG11 a segment that begins with a longer one goes before it")
+    func segments11() throws {
+        try expect("A 10 60, B 10 40", becomes: "B 10 40, A 40 60")
+    }
+
+    @Test("catalogue IL-SEG12 a blocked segment that begins with a longer one goes before it")
+    func segments12() throws {
+        try expect("A 10 60, B 10 40 G", becomes: "B 10 40 G, A 40 60")
+    }
+
+    @Test("catalogue IL-SEG13 a segment that begins with a longer blocked one is not shown")
+    func segments13() throws {
+        try expect("A 10 60 G, B 10 40", becomes: "A 10 60 G")
+    }
+
+    @Test("catalogue IL-SEG14 a blocked segment that begins with a longer blocked one goes before it")
+    func segments14() throws {
+        try expect("A 10 60 L, B 10 40 G", becomes: "B 10 40 G, A 40 60 L")
+    }
+
+    @Test("catalogue IL-SEG15 of two segments with the same marks the last is shown")
+    func segments15() throws {
+        try expect("A 10 60, B 10 60", becomes: "B 10 60")
+    }
+
+    @Test("catalogue IL-SEG16 neighbours stay as they are")
+    func segments16() throws {
+        try expect("A 10 20, B 20 45")
+    }
+
+    @Test("catalogue IL-SEG18 segments without a duration or with their marks in the wrong order are none")
+    func segments18() throws {
+        try expect("A 10 10, A 60 10 50", becomes: "")
+    }
+
+    @Test("catalogue IL-SEG19 each of a chain of segments cuts the one before")
+    func segments19() throws {
+        try expect("A 10 40, B 20 50, C 60 90", becomes: "A 10 20, B 20 50, C 60 90")
+    }
+
+    @Test("catalogue IL-SEG20 a chain of blocked segments is cut by its reasons")
+    func segments20() throws {
+        try expect(
+            "A 10 40, B 20 70 L, C 30 60 C, D 60 90",
+            becomes: "A 10 20, B 20 30 L, C 30 60 C, B 60 70 L, D 70 90"
+        )
+    }
+
+    @Test("catalogue IL-SEG21 each step of a staircase cuts the one before")
+    func segments21() throws {
+        try expect("A 10 30, B 30 50 L, C 45 70 C, D 65 80", becomes: "A 10 30, B 30 45 L, C 45 70 C, D 70 80")
+    }
+
+    @Test("catalogue IL-SEG22 a rest below one second is dropped")
+    func segments22() throws {
+        try expect("A 10 60, B 10.5 30 G", becomes: "B 10.5 30 G, A 30 60")
     }
 
     @Test("catalogue IL-SEG17 a chapter without the list has no segments, and none of a list without a valid one")

@@ -173,58 +173,109 @@ struct ServiceTests {
 
     // MARK: - Common services
 
-    @Test("catalogue IL-COM1, IL-COM8, IL-COM9: a known URN gives the object, and an unknown one an error")
-    func knownAndUnknown() async throws {
-        let rig = try CatalogueRig()
-        rig.transport.on("known") { $0.url.path().hasSuffix(":1") }.respond(
-            .json(#"{"urn": "known", "chapterUrn": "known"}"#)
-        )
-        rig.transport.onAnyRequest().respond(.status(404))
+    @Test("catalogue IL-COM1 a known URN gives its media, and an unknown one an error")
+    func media() async throws {
+        let rig = try knownRig()
 
         #expect(try await rig.provider.load { try $0.media(urn: "urn:rts:video:1") }.urn == "known")
-        #expect(try await rig.provider.load { try $0.mediaComposition(urn: "urn:rts:video:1") }.chapterURN == "known")
-        #expect(try await rig.provider.load { try $0.show(urn: "urn:rts:show:tv:1") }.urn == "known")
         await #expect(throws: LoadingError.self) {
             try await rig.provider.load { try $0.media(urn: "urn:rts:video:2") }
         }
+    }
+
+    @Test("catalogue IL-COM8 a known URN gives its composition, and an unknown one an error")
+    func composition() async throws {
+        let rig = try knownRig()
+
+        #expect(try await rig.provider.load { try $0.mediaComposition(urn: "urn:rts:video:1") }.chapterURN == "known")
         await #expect(throws: LoadingError.self) {
             try await rig.provider.load { try $0.mediaComposition(urn: "urn:rts:video:2") }
         }
+    }
+
+    @Test("catalogue IL-COM9 a known URN gives its show, and an unknown one an error")
+    func show() async throws {
+        let rig = try knownRig()
+
+        #expect(try await rig.provider.load { try $0.show(urn: "urn:rts:show:tv:1") }.urn == "known")
         await #expect(throws: LoadingError.self) {
             try await rig.provider.load { try $0.show(urn: "urn:rts:show:tv:2") }
         }
     }
 
-    static let lists: [Case<(Bool, [String], Int)>] = [
-        Case("COM2 videos", (false, ["urn:srf:video:1", "urn:srf:video:2"], 2)),
-        Case("COM2 kinds", (false, ["urn:srf:video:1", "urn:srf:audio:2"], 2)),
-        Case("COM2 units", (false, ["urn:srf:video:1", "urn:rts:video:2"], 2)),
-        Case("IL-COM3", (false, ["urn:srf:video:1", "urn:srf:video:unknown", "urn:srf:video:2"], 2)),
-        Case("IL-COM4", (false, ["urn:srf:video:unknown"], 0)),
-        Case("COM4 none", (false, [], 0)),
-        Case("IL-COM10", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
-        Case("COM10 transmissions", (true, ["urn:srf:show:tv:1", "urn:srf:show:radio:2"], 2)),
-        Case("COM10 units", (true, ["urn:srf:show:tv:1", "urn:rts:show:tv:2", "urn:rts:show:tv:3"], 3)),
-        Case("IL-COM11", (true, ["urn:srf:show:tv:1", "urn:rts:show:tv:unknown", "malformed"], 1)),
-        Case("IL-COM12", (true, ["urn:srf:show:tv:unknown"], 0)),
-        Case("COM12 none", (true, [], 0)),
-        Case("IL-BUS14", (true, ["urn:srf:show:tv:1", "urn:srf:show:tv:2"], 2)),
-    ]
+    /// Answers for URNs that end in 1, and with 404 for others.
+    private func knownRig() throws -> CatalogueRig {
+        let rig = try CatalogueRig()
+        rig.transport.on("known") { $0.url.path().hasSuffix(":1") }.respond(
+            .json(#"{"urn": "known", "chapterUrn": "known"}"#)
+        )
+        rig.transport.onAnyRequest().respond(.status(404))
+        return rig
+    }
 
-    @Test(
-        "catalogue IL-COM2, IL-COM3, IL-COM4, IL-COM10, IL-COM11, IL-COM12, IL-BUS14: URNs that the service does not know are left out",
-        arguments: lists
-    )
-    func urnLists(_ entry: Case<(Bool, [String], Int)>) async throws {
+    private func mediaURNs(_ urns: [String]) async throws -> [String] {
         let rig = try CatalogueRig()
         rig.serveLists()
-        let urns = entry.row.1
-        let found =
-            entry.row.0
-            ? try await rig.provider.pages { try $0.shows(urns: urns) }.collected().flatMap(\.value.items).map(\.urn)
-            : try await rig.provider.pages { try $0.medias(urns: urns) }.collected().flatMap(\.value.items).map(\.urn)
+        return try await rig.provider.pages { try $0.medias(urns: urns) }.collected().flatMap(\.value.items).map(\.urn)
+    }
 
-        #expect(found.count == entry.row.2 && found == urns.filter(found.contains))
+    private func showURNs(_ urns: [String]) async throws -> [String] {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        return try await rig.provider.pages { try $0.shows(urns: urns) }.collected().flatMap(\.value.items).map(\.urn)
+    }
+
+    @Test(
+        "catalogue IL-COM2 medias of several kinds and business units are one list",
+        arguments: ["urn:srf:video:2", "urn:srf:audio:2", "urn:rts:video:2"]
+    )
+    func medias(second: String) async throws {
+        #expect(try await mediaURNs(["urn:srf:video:1", second]) == ["urn:srf:video:1", second])
+    }
+
+    @Test("catalogue IL-COM3 an unknown media is left out of the list")
+    func mediasWithUnknown() async throws {
+        let urns = ["urn:srf:video:1", "urn:srf:video:unknown", "urn:srf:video:2"]
+
+        #expect(try await mediaURNs(urns) == ["urn:srf:video:1", "urn:srf:video:2"])
+    }
+
+    @Test(
+        "catalogue IL-COM4 the list of unknown medias, and of none, is empty",
+        arguments: [["urn:srf:video:unknown"], []]
+    )
+    func unknownMedias(urns: [String]) async throws {
+        #expect(try await mediaURNs(urns).isEmpty)
+    }
+
+    @Test(
+        "catalogue IL-COM10 shows of several transmissions and business units are one list",
+        arguments: [["urn:srf:show:tv:2"], ["urn:srf:show:radio:2"], ["urn:rts:show:tv:2", "urn:rts:show:tv:3"]]
+    )
+    func shows(others: [String]) async throws {
+        let urns = ["urn:srf:show:tv:1"] + others
+
+        #expect(try await showURNs(urns) == urns)
+    }
+
+    @Test("catalogue IL-COM11 unknown shows and malformed URNs are left out of the list")
+    func showsWithUnknown() async throws {
+        let urns = ["urn:srf:show:tv:1", "urn:srf:show:tv:unknown", "urn:rts:show:tv:unknown", "malformed"]
+
+        #expect(try await showURNs(urns) == ["urn:srf:show:tv:1"])
+    }
+
+    @Test(
+        "catalogue IL-COM12 the list of unknown shows, and of none, is empty",
+        arguments: [["urn:srf:show:tv:unknown"], []]
+    )
+    func unknownShows(urns: [String]) async throws {
+        #expect(try await showURNs(urns).isEmpty)
+    }
+
+    @Test("catalogue IL-BUS14 two shows by their URNs are a list of two")
+    func twoShows() async throws {
+        #expect(try await showURNs(["urn:srf:show:tv:1", "urn:srf:show:tv:2"]).count == 2)
     }
 
     @Test("catalogue IL-COM5 three URNs in pages of two keep their order, and there is no third page")
@@ -238,29 +289,35 @@ struct ServiceTests {
         #expect(pages.last?.next == nil && rig.transport.requests.count == 2)
     }
 
-    @Test(
-        "catalogue IL-COM6, IL-COM7, IL-COM14: lists by URN are lists of medias, empty for an unknown topic",
-        arguments: [Samples.mediaList, "{}"]
-    )
-    func listsByURN(json: String) async throws {
-        let rig = try CatalogueRig()
-        rig.answer(json)
-        let count = json == "{}" ? 0 : 2
+    private static let lists: [(json: String, count: Int)] = [(Samples.mediaList, 2), ("{}", 0)]
 
-        #expect(
-            try await rig.provider.load { try $0.topicLatestMedias(topicURN: "urn:rts:topic:tv:1").endpoint }.items
-                .count == count
-        )
-        #expect(
-            try await rig.provider.load { try $0.topicMostPopularMedias(topicURN: "urn:rts:topic:tv:1").endpoint }.items
-                .count == count
-        )
-        for unit in ["rts", "srf"] {
-            #expect(
-                try await rig.provider.load { try $0.showLatestMedias(showURN: "urn:\(unit):show:tv:1").endpoint }.items
-                    .count == count
-            )
+    @Test("catalogue IL-COM6 the latest medias of a topic are a list, empty for an unknown topic", arguments: lists)
+    func latestOfTopic(list: (json: String, count: Int)) async throws {
+        let rig = try CatalogueRig()
+        rig.answer(list.json)
+        let page = try await rig.provider.load { try $0.topicLatestMedias(topicURN: "urn:rts:topic:tv:1").endpoint }
+
+        #expect(page.items.count == list.count)
+    }
+
+    @Test("catalogue IL-COM7 the most popular medias of a topic are a list", arguments: lists)
+    func popularOfTopic(list: (json: String, count: Int)) async throws {
+        let rig = try CatalogueRig()
+        rig.answer(list.json)
+        let page = try await rig.provider.load {
+            try $0.topicMostPopularMedias(topicURN: "urn:rts:topic:tv:1").endpoint
         }
+
+        #expect(page.items.count == list.count)
+    }
+
+    @Test("catalogue IL-COM14 the latest medias of a show of each business unit are a list", arguments: ["rts", "srf"])
+    func latestOfShow(unit: String) async throws {
+        let rig = try CatalogueRig()
+        rig.answer(Samples.mediaList)
+        let page = try await rig.provider.load { try $0.showLatestMedias(showURN: "urn:\(unit):show:tv:1").endpoint }
+
+        #expect(page.items.count == 2)
     }
 
     @Test("catalogue IL-COM13 the latest episodes of a show, with and without a last day")
@@ -276,14 +333,30 @@ struct ServiceTests {
         #expect(rig.queries.map { $0["maxPublishedDate"] } == [nil, "2023-05-01"])
     }
 
-    @Test(
-        "catalogue IL-COM15, IL-COM16, IL-COM17: the latest medias of some shows, episodes alone or left out",
-        arguments: [(MediaFilter.none, nil), (.episodesOnly, "episode"), (.episodesExcluded, "clip,segment")]
-            as [(MediaFilter, String?)]
-    )
-    func latestOfShows(filter: MediaFilter, types: String?) async throws {
+    @Test("catalogue IL-COM15 the latest medias of some shows are a list")
+    func latestOfShows() async throws {
+        let (rig, items) = try await latestOfShows(.none, type: "EPISODE")
+
+        #expect(items.count == 1 && rig.queries[0]["types"] == nil)
+        #expect(rig.queries[0]["maxPublishedDate"] == "2023-05-01")
+    }
+
+    @Test("catalogue IL-COM16 the latest episodes of some shows are episodes alone")
+    func latestEpisodesOfShows() async throws {
+        let (rig, items) = try await latestOfShows(.episodesOnly, type: "EPISODE")
+
+        #expect(items.map(\.contentType) == [.episode] && rig.queries[0]["types"] == "episode")
+    }
+
+    @Test("catalogue IL-COM17 the latest clips of some shows have no episode")
+    func latestClipsOfShows() async throws {
+        let (rig, items) = try await latestOfShows(.episodesExcluded, type: "CLIP")
+
+        #expect(items.map(\.contentType) == [.clip] && rig.queries[0]["types"] == "clip,segment")
+    }
+
+    private func latestOfShows(_ filter: MediaFilter, type: String) async throws -> (CatalogueRig, [Media]) {
         let rig = try CatalogueRig()
-        let type = filter == .episodesExcluded ? "CLIP" : "EPISODE"
         rig.answer(#"{"mediaList": [{"type": "\#(type)"}]}"#)
         let page = try await rig.provider.load {
             try $0.showsLatestMedias(
@@ -292,65 +365,94 @@ struct ServiceTests {
                 until: Day(day: 1, month: 5, year: 2023)
             ).endpoint
         }
-
-        #expect(page.items.map(\.contentType) == [filter == .episodesExcluded ? .clip : .episode])
-        #expect(rig.queries[0]["types"] == types && rig.queries[0]["maxPublishedDate"] == "2023-05-01")
+        return (rig, page.items)
     }
 
-    @Test("catalogue IL-COM18, IL-COM19: variants of a media")
-    func variants() throws {
-        let subtitles =
-            #""subtitleInformationList": [{"locale": "fr", "source": "HLS", "type": "SDH"}, {"locale": "fr", "source": "EXTERNAL", "type": "SDH"}]"#
-        let plain = try decoded(Media.self, "{\(subtitles)}")
-        let audio = try decoded(
-            Media.self,
-            "{\(subtitles), \"audioTrackList\": [{\"locale\": \"fr\", \"source\": \"HLS\"}]}"
-        )
+    private let subtitles = """
+        "subtitleInformationList": [
+            {"locale": "fr", "source": "HLS", "type": "SDH"}, {"locale": "fr", "source": "EXTERNAL", "type": "SDH"}
+        ]
+        """
 
-        #expect([.hls, .external, .dash].map { plain.subtitleVariants(source: $0).count } == [1, 1, 0])
-        #expect(
-            plain.recommendedSubtitleVariantSource == .hls && plain.audioVariants == nil
-                && plain.recommendedAudioVariantSource == .none
-        )
-        #expect(plain.subtitleVariants?.allSatisfy { $0.type == .sdh && $0.locale?.identifier == "fr" } == true)
-        #expect(audio.audioVariants?.map(\.source) == [.hls] && audio.audioVariants?.first?.type == VariantType.none)
-        #expect(audio.audioVariants?.first?.locale != nil && audio.recommendedAudioVariantSource == .hls)
+    @Test("catalogue IL-COM18 a media with subtitles of two sources has a variant of each")
+    func subtitleVariants() throws {
+        let media = try decoded(Media.self, "{\(subtitles)}")
+
+        #expect([.hls, .external, .dash].map { media.subtitleVariants(source: $0).count } == [1, 1, 0])
+        #expect(media.recommendedSubtitleVariantSource == .hls)
+        #expect(media.audioVariants == nil && media.recommendedAudioVariantSource == .none)
+        #expect(media.subtitleVariants?.allSatisfy { $0.type == .sdh && $0.locale?.identifier == "fr" } == true)
+    }
+
+    @Test("catalogue IL-COM19 a media with an audio track has a variant of it")
+    func audioVariants() throws {
+        let tracks = #""audioTrackList": [{"locale": "fr", "source": "HLS"}]"#
+        let media = try decoded(Media.self, "{\(subtitles), \(tracks)}")
+
+        #expect(media.audioVariants?.map(\.source) == [.hls] && media.audioVariants?.first?.type == VariantType.none)
+        #expect(media.audioVariants?.first?.locale != nil && media.recommendedAudioVariantSource == .hls)
     }
 
     // MARK: - Editorial pages
 
-    typealias PageCase = @Sendable (Catalogue, Bool) throws -> Endpoint<EditorialPage>
-    static let pages: [Case<(type: EditorialPageType, make: PageCase)>] = [
-        Case("IL-CNT1", (.landing, { try $0.page(.rts, uid: "1", isPublished: $1) })),
-        Case("CNT2 constant", (.landing, { try $0.landingPage(.rts, product: .playVideo, isPublished: $1) })),
-        Case("CNT2 name", (.landing, { try $0.landingPage(.rts, product: "PLAY_VIDEO", isPublished: $1) })),
-        Case("IL-CNT4", (.topic, { try $0.topicPage(.rts, topicURN: "urn:rts:topic:tv:1", isPublished: $1) })),
-        Case(
-            "CNT5 constant",
-            (.show, { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: .playVideo, isPublished: $1) })
-        ),
-        Case(
-            "CNT5 name",
-            (.show, { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: "PLAY_VIDEO", isPublished: $1) })
-        ),
-        Case("IL-CNT7", (.micro, { try $0.page(.rts, uid: "micro", isPublished: $1) })),
-    ]
-
-    @Test(
-        "catalogue IL-CNT1, IL-CNT2, IL-CNT4, IL-CNT5, IL-CNT7: editorial pages, published or not",
-        arguments: pages,
-        [true, false]
-    )
-    func editorialPages(_ entry: Case<(type: EditorialPageType, make: PageCase)>, isPublished: Bool) async throws {
+    private func expectPage(
+        _ type: EditorialPageType,
+        isPublished: Bool,
+        _ location: SourceLocation = #_sourceLocation,
+        _ make: @Sendable (Catalogue) throws -> Endpoint<EditorialPage>
+    ) async throws {
         let rig = try CatalogueRig()
-        rig.answer(#"{"type": "\#(entry.row.type.rawValue)", "description": "About", "isPublished": \#(isPublished)}"#)
-        let page = try await rig.provider.load { try entry.row.make($0, isPublished) }
+        rig.answer(#"{"type": "\#(type.rawValue)", "description": "About", "isPublished": \#(isPublished)}"#)
+        let page = try await rig.provider.load { try make($0) }
 
-        #expect((page.type, page.isPublished, page.summary) == (entry.row.type, isPublished, "About"))
-        #expect(rig.queries[0]["isPublished"] == (isPublished ? nil : "false"))
+        #expect((page.type, page.isPublished, page.summary) == (type, isPublished, "About"), sourceLocation: location)
+        #expect(rig.queries[0]["isPublished"] == (isPublished ? nil : "false"), sourceLocation: location)
     }
 
-    @Test("catalogue IL-CNT3, IL-CNT6: a page of an unknown product is an error")
+    @Test("catalogue IL-CNT1 a page by its identifier is a landing page", arguments: [true, false])
+    func page(isPublished: Bool) async throws {
+        try await expectPage(.landing, isPublished: isPublished) {
+            try $0.page(.rts, uid: "1", isPublished: isPublished)
+        }
+    }
+
+    @Test(
+        "catalogue IL-CNT2 the landing page of a product, by constant and by name",
+        arguments: [Product.playVideo, "PLAY_VIDEO"],
+        [true, false]
+    )
+    func landingPage(product: Product, isPublished: Bool) async throws {
+        try await expectPage(.landing, isPublished: isPublished) {
+            try $0.landingPage(.rts, product: product, isPublished: isPublished)
+        }
+    }
+
+    @Test("catalogue IL-CNT4 the page of a topic is a topic page", arguments: [true, false])
+    func topicPage(isPublished: Bool) async throws {
+        try await expectPage(.topic, isPublished: isPublished) {
+            try $0.topicPage(.rts, topicURN: "urn:rts:topic:tv:1", isPublished: isPublished)
+        }
+    }
+
+    @Test(
+        "catalogue IL-CNT5 the page of a show, by constant and by name of the product",
+        arguments: [Product.playVideo, "PLAY_VIDEO"],
+        [true, false]
+    )
+    func showPage(product: Product, isPublished: Bool) async throws {
+        try await expectPage(.show, isPublished: isPublished) {
+            try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: product, isPublished: isPublished)
+        }
+    }
+
+    @Test("catalogue IL-CNT7 a micro page has a summary", arguments: [true, false])
+    func microPage(isPublished: Bool) async throws {
+        try await expectPage(.micro, isPublished: isPublished) {
+            try $0.page(.rts, uid: "micro", isPublished: isPublished)
+        }
+    }
+
+    @Test("catalogue IL-CNT3 the landing page of an unknown product is an error")
     func unknownProduct() async throws {
         let rig = try CatalogueRig()
         rig.answer("{}", status: 404)
@@ -358,15 +460,29 @@ struct ServiceTests {
         await #expect(throws: LoadingError.self) {
             try await rig.provider.load { try $0.landingPage(.rts, product: "X") }
         }
+    }
+
+    @Test("catalogue IL-CNT6 the page of a show in an unknown product is an error")
+    func showPageOfUnknownProduct() async throws {
+        let rig = try CatalogueRig()
+        rig.answer("{}", status: 404)
+
         await #expect(throws: LoadingError.self) {
             try await rig.provider.load { try $0.showPage(.rts, showURN: "urn:rts:show:tv:1", product: "X") }
         }
     }
 
-    @Test(
-        "catalogue IL-CNT8, IL-CNT9: a section, and its medias, shows, or show with medias",
-        arguments: [true, false]
-    )
+    @Test("catalogue IL-CNT8 a section by its identifier", arguments: [true, false])
+    func section(isPublished: Bool) async throws {
+        let rig = try CatalogueRig()
+        rig.answer(#"{"id": "s", "sectionType": "MediaSection"}"#)
+
+        let section = try await rig.provider.load { try $0.section(.rts, uid: "s", isPublished: isPublished) }
+        #expect(section.uid == "s" && section.type == .medias)
+        #expect(rig.queries.map { $0["isPublished"] } == [isPublished ? nil : "false"])
+    }
+
+    @Test("catalogue IL-CNT9 the medias, the shows, and the show with medias of a section", arguments: [true, false])
     func sections(isPublished: Bool) async throws {
         let rig = try CatalogueRig()
         func answer(_ part: String, _ json: String) {
@@ -375,10 +491,7 @@ struct ServiceTests {
         answer("mediaSection", Samples.mediaList)
         answer("showSection", Samples.showList)
         answer("mediaSectionWithShow", Samples.showAndMedias)
-        answer("section", #"{"id": "s", "sectionType": "MediaSection"}"#)
 
-        let section = try await rig.provider.load { try $0.section(.rts, uid: "s", isPublished: isPublished) }
-        #expect(section.uid == "s" && section.type == .medias)
         #expect(
             try await rig.provider.load { try $0.sectionMedias(.rts, uid: "s", isPublished: isPublished).endpoint }
                 .items.count == 2
@@ -397,42 +510,85 @@ struct ServiceTests {
 
     // MARK: - Business units
 
-    /// Services by their numbers, and the national units that have them.
-    static let units: [Case<(services: [String], units: [BusinessUnit])>] = [
-        Case(
-            "IL-BUS1",
-            (["1", "2", "3", "5", "9", "10", "12", "13", "15", "16", "17", "18", "19"], [.srf, .rts, .rsi, .rtr])
-        ),
-        Case("IL-BUS4", (["6"], [.srf, .rts, .rsi, .rtr])),
-        Case("IL-BUS5", (["7", "8", "40", "43"], [])),
-        Case("IL-BUS6", (["11"], [.srf, .rts, .rsi])),
-        Case("IL-BUS7", (["14", "29"], [.rts])),
-        Case(
-            "IL-BUS8",
-            (["20", "21", "22", "23", "24", "25", "26", "27", "28", "30", "31", "33", "34"], [.srf, .rts, .rsi, .rtr])
-        ),
-        Case("IL-BUS9", (["35"], [.srf, .rts, .rsi, .rtr])),
-        Case("IL-BUS10", (["36"], [.srf, .rts, .rsi, .rtr])),
-        Case("IL-BUS11", (["37"], [.srf, .rts, .rsi, .rtr])),
-        Case("IL-BUS12", (["38", "39"], [.srf, .rts, .rsi, .rtr])),
-    ]
+    private let national: [BusinessUnit] = [.srf, .rts, .rsi, .rtr]
 
-    @Test("catalogue IL-BUS1, IL-BUS4 to IL-BUS12: services that the business units have", arguments: units)
-    func businessUnits(_ entry: Case<(services: [String], units: [BusinessUnit])>) throws {
+    /// Checks that each of the services, by its number, is available for these national units and no other.
+    private func expect(
+        services: [String],
+        for units: [BusinessUnit],
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
         let catalogue = try catalogue()
-        let rows = Self.rows(entry.row.services)
-        #expect(rows.count >= entry.row.services.count)
+        let rows = Self.rows(services)
+        #expect(rows.count >= services.count, sourceLocation: location)
         for row in rows {
-            for unit in [BusinessUnit.srf, .rts, .rsi, .rtr] {
+            for unit in national {
                 let isMade = (try? row.row.call(catalogue, unit)) != nil
-                #expect(isMade == entry.row.units.contains(unit), "\(row.number) \(unit)")
+                #expect(isMade == units.contains(unit), "\(row.number) \(unit)", sourceLocation: location)
             }
         }
     }
 
-    @Test("catalogue IL-BUS2, IL-BUS3: programs of the broadcaster for all, of third parties for two")
-    func programs() throws {
+    @Test("catalogue IL-BUS1 each national unit has the basic services of TV")
+    func businessUnits1() throws {
+        try expect(services: ["1", "2", "3", "5", "9", "10", "12", "13", "15", "16", "17", "18", "19"], for: national)
+    }
+
+    @Test("catalogue IL-BUS4 each national unit has scheduled livestreams")
+    func businessUnits4() throws {
+        try expect(services: ["6"], for: national)
+    }
+
+    @Test("catalogue IL-BUS5 no national unit has editorial picks, the hero stage, the most searched shows or modules")
+    func businessUnits5() throws {
+        try expect(services: ["7", "8", "40", "43"], for: [])
+    }
+
+    @Test("catalogue IL-BUS6 three units have the videos that expire soon")
+    func businessUnits6() throws {
+        try expect(services: ["11"], for: [.srf, .rts, .rsi])
+    }
+
+    @Test("catalogue IL-BUS7 one unit has web-first episodes and the videos of a radio channel")
+    func businessUnits7() throws {
+        try expect(services: ["14", "29"], for: [.rts])
+    }
+
+    @Test("catalogue IL-BUS8 each national unit has the basic services of radio")
+    func businessUnits8() throws {
+        try expect(
+            services: ["20", "21", "22", "23", "24", "25", "26", "27", "28", "30", "31", "33", "34"],
+            for: national
+        )
+    }
+
+    @Test("catalogue IL-BUS9 each national unit has the current song")
+    func businessUnits9() throws {
+        try expect(services: ["35"], for: national)
+    }
+
+    @Test("catalogue IL-BUS10 each national unit has the live center")
+    func businessUnits10() throws {
+        try expect(services: ["36"], for: national)
+    }
+
+    @Test("catalogue IL-BUS11 each national unit has the search for medias")
+    func businessUnits11() throws {
+        try expect(services: ["37"], for: national)
+    }
+
+    @Test("catalogue IL-BUS12 each national unit has the searches for shows")
+    func businessUnits12() throws {
+        try expect(services: ["38", "39"], for: national)
+    }
+
+    @Test("catalogue IL-BUS2 each national unit has the programs of the broadcaster")
+    func programs() {
         #expect(CatalogueService.tvPrograms.units == [.srf, .rts, .rsi, .rtr])
+    }
+
+    @Test("catalogue IL-BUS3 two units have the programs of third parties")
+    func thirdPartyPrograms() {
         #expect(CatalogueService.tvThirdPartyPrograms.units == [.srf, .rtr])
     }
 
@@ -469,31 +625,44 @@ struct ServiceTests {
         #expect(request.queryItems["includes"] == "a,b" && request.queryItems["excludes"] == "c,d")
     }
 
-    @Test("catalogue IL-BUS15, IL-BUS16: shows have topics, and topics subtopics")
-    func topics() throws {
+    @Test("catalogue IL-BUS15 a show has topics")
+    func showTopics() throws {
         #expect(try decoded(Listing<Show>.self, Samples.showList).items[0].topics?.isEmpty == false)
+    }
+
+    @Test("catalogue IL-BUS16 a topic has subtopics")
+    func subtopics() throws {
         #expect(try decoded(Listing<Topic>.self, Samples.topicList).items.contains { $0.subtopics?.isEmpty == false })
     }
 
-    @Test("catalogue IL-SEED22, IL-SEED23: lists by identifier")
-    func seedLists() async throws {
-        let rig = try CatalogueRig()
-        rig.transport.on("all unknown") { $0.queryItems["ids"] == "unknown" }.respond(.status(404))
-        rig.answer(#"{"mediaList": [{"id": "1"}, {"id": "2"}]}"#)
+    @Test("catalogue IL-SEED22 a video by its identifier is a list of one")
+    func seedVideo() async throws {
+        let rig = try seedRig()
 
-        #expect(try await rig.provider.load { try $0.seedVideos(.rts, uids: ["1", "2"]) }.count == 2)
-        #expect(
-            try await rig.provider.load { try $0.seedAudios(.rts, uids: ["1", "2", "unknown"]) }.map(\.uid) == [
-                "1", "2",
-            ]
-        )
         #expect(try await rig.provider.load { try $0.seedVideo(.rts, uid: "1") }?.uid == "1")
+    }
+
+    @Test("catalogue IL-SEED23 lists by identifiers leave out unknown ones, and are an error when all are unknown")
+    func seedLists() async throws {
+        let rig = try seedRig()
+
+        #expect(try await rig.provider.load { try $0.seedVideos(.rts, uids: ["1", "2"]) }.map(\.uid) == ["1", "2"])
+        let audios = try await rig.provider.load { try $0.seedAudios(.rts, uids: ["1", "2", "unknown"]) }
+        #expect(audios.map(\.uid) == ["1", "2"])
         await #expect(throws: LoadingError.self) {
             try await rig.provider.load { try $0.seedVideos(.rts, uids: ["unknown"]) }
         }
         await #expect(throws: LoadingError.self) {
             try await rig.provider.load { try $0.seedAudio(.rts, uid: "unknown") }
         }
+    }
+
+    /// Answers with two medias, and with 404 for an unknown one alone.
+    private func seedRig() throws -> CatalogueRig {
+        let rig = try CatalogueRig()
+        rig.transport.on("all unknown") { $0.queryItems["ids"] == "unknown" }.respond(.status(404))
+        rig.answer(#"{"mediaList": [{"id": "1"}, {"id": "2"}]}"#)
+        return rig
     }
 
     @Test("catalogue IL-SEED24 swissinfo is refused what it does not have")
@@ -623,10 +792,19 @@ struct ServiceTests {
         #expect(sd.queryItems.contains { $0 == ("quality", "sd") })
     }
 
-    @Test("catalogue IL-SET3, IL-SET4, IL-SET5: settings are equal when all of them are")
-    func settingsEquality() {
-        #expect(MediaSearchSettings() == MediaSearchSettings() && filledSettings() == filledSettings())
+    @Test("catalogue IL-SET3 new settings are equal")
+    func newSettings() {
+        #expect(MediaSearchSettings() == MediaSearchSettings())
+    }
+
+    @Test("catalogue IL-SET4 settings with the same values are equal, and so are their query items")
+    func equalSettings() {
+        #expect(filledSettings() == filledSettings())
         #expect(filledSettings().queryItems.elementsEqual(filledSettings().queryItems, by: ==))
+    }
+
+    @Test("catalogue IL-SET5 settings with one other value are different, and so are their query items")
+    func differentSettings() {
         var other = filledSettings()
         other.aggregationsEnabled = true
         #expect(other != filledSettings() && !other.queryItems.elementsEqual(filledSettings().queryItems, by: ==))

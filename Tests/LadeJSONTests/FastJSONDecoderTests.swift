@@ -131,7 +131,7 @@ import Testing
         return Data(bytesNoCopy: bytes, count: size, deallocator: .unmap)
     }
 
-    @Test("issue 12 a text in another encoding that is not JSON does not read the document before it")
+    @Test("a text in another encoding that is not JSON does not read the document before it")
     func readsNoEarlierDocument() throws {
         // Other tests may decode in between, so one attempt could meet another document.
         for _ in 0..<50 {

@@ -16,7 +16,7 @@ struct TutorialTests {
         try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
     }
 
-    @Test("issue 11 each step is shown as it is compiled", .enabled(if: hasSnippets), arguments: 1...5)
+    @Test("the tutorial shows each step as it is compiled", .enabled(if: hasSnippets), arguments: 1...5)
     func agrees(step: Int) throws {
         let program = try text("Snippets/ListStep\(step).swift")
         let start = try #require(program.range(of: "// snippet.step\n")).upperBound

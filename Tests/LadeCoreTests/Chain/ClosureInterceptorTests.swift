@@ -19,7 +19,7 @@ struct ClosureInterceptorTests {
         }
     }
 
-    @Test("issue 13 an interceptor may be a closure that changes the request and the answer")
+    @Test("an interceptor may be a closure that changes the request and the answer")
     func passes() async throws {
         let transport = ScriptedTransport(answering: .text("ok"))
         let interceptor = ClosureInterceptor { request, next in
@@ -35,7 +35,7 @@ struct ClosureInterceptorTests {
         #expect(transport.requests.map { $0.headers["A"] } == ["1"])
     }
 
-    @Test("issue 13 what an interceptor's closure throws is wrapped, and kept as the cause")
+    @Test("what an interceptor's closure throws is wrapped, and kept as the cause")
     func wraps() async throws {
         let error = try await failure { _, _ in throw Fault(code: 7) }
         guard case .interceptionFailed(let cause, let context)? = error else {
@@ -47,7 +47,7 @@ struct ClosureInterceptorTests {
         #expect(context.url == "https://a.test/x")
     }
 
-    @Test("issue 13 a closure's LoadingError stays as it is, and CancellationError is a cancellation")
+    @Test("a closure's LoadingError stays as it is, and CancellationError is a cancellation")
     func keeps() async throws {
         let stored = try await failure { request, _ in throw LoadingError.notStored(ErrorContext(request)) }
         guard case .notStored? = stored else {

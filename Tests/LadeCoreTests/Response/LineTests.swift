@@ -29,7 +29,7 @@ struct LineTests {
         ("ä\u{1F600}\nz", ["ä\u{1F600}", "z"]), ("\r", [""]), ("x\r", ["x"]),
     ]
 
-    @Test("issue 13 lines end with LF, CRLF or CR, wherever the chunks end", arguments: texts)
+    @Test("lines end with LF, CRLF or CR, wherever the chunks end", arguments: texts)
     func splits(text: String, lines: [String]) async throws {
         for size in 1...6 {
             var found: [String] = []
@@ -41,7 +41,7 @@ struct LineTests {
         #expect(whole == lines)
     }
 
-    @Test("issue 13 a line may be as long as the limit, and no longer, with or without an end")
+    @Test("a line may be as long as the limit, and no longer, with or without an end")
     func bounds() async throws {
         for size in 1...5 {
             var found: [String] = []
@@ -55,7 +55,7 @@ struct LineTests {
         }
     }
 
-    @Test("issue 13 octets that are not UTF-8 are replaced")
+    @Test("octets that are not UTF-8 are replaced")
     func repairs() async throws {
         var found: [String] = []
         for try await line in ResponseBody(Data([0x61, 0xFF, 0x0A, 0xC3])).lines { found.append(line) }
@@ -88,7 +88,7 @@ struct LineTests {
         ("data: a:b\n\n", [ServerSentEvent(data: "a:b")]),
     ]
 
-    @Test("issue 13 events are those of the WHATWG specification", arguments: streams)
+    @Test("events are those of the WHATWG specification", arguments: streams)
     func parses(text: String, expected: [ServerSentEvent]) async throws {
         for size in 1...4 { #expect(try await events(text, size: size) == expected) }
     }
@@ -99,14 +99,14 @@ struct LineTests {
         ("retry: 99999999999999999999", 3_600_000),
     ]
 
-    @Test("issue 13 the delay before a reconnection is digits alone, and an hour at most", arguments: retries)
+    @Test("the delay before a reconnection is digits alone, and an hour at most", arguments: retries)
     func delays(line: String, milliseconds: Int64?) throws {
         var parser = ServerSentEventParser(limit: 100)
         _ = try parser.take(line)
         #expect(parser.delay == milliseconds.map { .milliseconds($0) })
     }
 
-    @Test("issue 13 an event is no larger than the limit, however many lines it has")
+    @Test("an event is no larger than the limit, however many lines it has")
     func boundsEvents() async throws {
         let endless = String(repeating: "data: 1234\n", count: 100) + "\n"
         await #expect(throws: LoadingError.self) {

@@ -21,12 +21,12 @@ struct StatusSetTests {
         (StatusSet.successful.union(.successful), "200–299"),
     ]
 
-    @Test("issue 13 a status set holds ranges and single codes, and shows them in order", arguments: rows)
+    @Test("a status set holds ranges and single codes, and shows them in order", arguments: rows)
     func shows(set: StatusSet, text: String) {
         #expect(set.description == text)
     }
 
-    @Test("issue 13 a status set contains the codes at its borders and none beside them")
+    @Test("a status set contains the codes at its borders and none beside them")
     func contains() {
         let set: StatusSet = [.successful, 404, .codes(500...503)]
         let inside = (0...1_000).filter { set.contains($0) }

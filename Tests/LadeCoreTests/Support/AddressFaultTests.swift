@@ -4,7 +4,7 @@ import Testing
 @Suite("Addresses that cannot be parsed", .timeLimit(.minutes(1)))
 struct AddressFaultTests {
     @Test(
-        "issue 13 the error names the position of the first character that an address cannot have",
+        "the error names the position of the first character that an address cannot have",
         arguments: [
             ("http://h/a b", "character 11 is a space, which is written as %20"),
             ("http://h/a%2", "the percent sign at character 11 is not followed by two hexadecimal digits"),
@@ -28,7 +28,7 @@ struct AddressFaultTests {
         }
     }
 
-    @Test("issue 13 no sentence ends with two full stops")
+    @Test("no sentence ends with two full stops")
     func endsOnce() {
         struct Fault: Error, CustomStringConvertible { var description: String { "The disk is full." } }
         #expect(LoadingError.decoding(Fault(), ErrorContext()).description.hasSuffix("decoded: The disk is full."))

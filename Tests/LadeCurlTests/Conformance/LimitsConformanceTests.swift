@@ -17,12 +17,12 @@ struct LimitsConformanceTests {
         try await conform("TR-82")
     }
 
-    @Test("finding FQ-24 transport TR-83 never has more connections than it may", .timeLimit(.minutes(5)))
+    @Test("transport TR-83 finding FQ-24 never has more connections than it may", .timeLimit(.minutes(5)))
     func tr83() async throws {
         try await conform("TR-83")
     }
 
-    @Test("finding FQ-24 transport TR-84 reports what an exchange cost", .timeLimit(.minutes(5)))
+    @Test("transport TR-84 finding FQ-24 reports what an exchange cost", .timeLimit(.minutes(5)))
     func tr84() async throws {
         try await conform("TR-84")
     }

@@ -19,7 +19,7 @@ struct JSONValueCodingTests {
         "é":"a\n\u00e4","é":null,"empty":[{},[],""],"flags":[true,false]}
         """#
 
-    @Test("issue 12 a value in a struct holds exactly what the document does, under any strategy for names")
+    @Test("a value in a struct holds exactly what the document does, under any strategy for names")
     func decodesExactly() throws {
         let content = try JSONValue(parsing: Data(Self.exact.utf8))
         let document = Data("{\"name\":\"n\",\"content\":\(Self.exact),\"rest\":{\"a_b\":\(Self.exact)}}".utf8)
@@ -34,7 +34,7 @@ struct JSONValueCodingTests {
         #expect(try decoder.decode([JSONValue?].self, from: Data("[null,1]".utf8)) == [nil, .integer(1)])
     }
 
-    @Test("issue 12 an encoded value has the digits and the names that it was parsed from")
+    @Test("an encoded value has the digits and the names that it was parsed from")
     func encodesExactly() throws {
         var encoder = FastJSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -59,7 +59,7 @@ struct JSONValueCodingTests {
         }
     }
 
-    @Test("issue 12 a value goes through other coders, with numbers rounded to the nearest Double")
+    @Test("a value goes through other coders, with numbers rounded to the nearest Double")
     func otherCoders() throws {
         let text = #"{"a":[0,-5,1.5,18446744073709551615,true,null,"s",{"b":{}},[]]}"#
         let value = try JSONValue(parsing: Data(text.utf8))
@@ -74,7 +74,7 @@ struct JSONValueCodingTests {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode([JSONValue].self, from: Data("[[1,]x]".utf8)) }
     }
 
-    @Test("issue 12 a text in a value that is not valid is an error with line, column and path")
+    @Test("a text in a value that is not valid is an error with line, column and path")
     func faults() throws {
         let document = Data("{\"name\":\"n\",\n\"content\":{\"a\":[1,\"\\ud800\"]}}".utf8)
 
@@ -90,7 +90,7 @@ struct JSONValueCodingTests {
         #expect(fault.reason == .loneSurrogate)
     }
 
-    @Test("issue 12 any value survives encoding and decoding", arguments: 1...50)
+    @Test("any value survives encoding and decoding", arguments: 1...50)
     func roundTrips(seed: UInt64) throws {
         var random = Seeded(seed)
         func value(_ depth: Int) -> JSONValue {

@@ -182,7 +182,7 @@ struct AuthorisationInterceptorTests {
     }
 
     @Test(
-        "issue 13 credentials may go to this machine in plain HTTP",
+        "credentials may go to this machine in plain HTTP",
         arguments: [
             ("http://localhost:8080/", true), ("http://127.0.0.1/", true), ("http://[::1]:1/", true),
             ("http://api.localhost/", true), ("http://127.evil.example/", false), ("http://10.0.0.1/", false),
@@ -211,7 +211,7 @@ struct AuthorisationInterceptorTests {
         func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request { throw error }
     }
 
-    @Test("issue 13 what an authoriser throws is the cause of the call's error, and nothing is sent")
+    @Test("what an authoriser throws is the cause of the call's error, and nothing is sent")
     func keepsCauses() async throws {
         let request = try Request("https://a.test/")
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request, Throwing(error: Fault())) }
@@ -230,7 +230,7 @@ struct AuthorisationInterceptorTests {
         #expect(transport.received.isEmpty)
     }
 
-    @Test("issue 13 what a source of tokens throws is the cause of the call's error")
+    @Test("what a source of tokens throws is the cause of the call's error")
     func keepsCausesOfSources() async throws {
         let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { _, _ in throw Fault() }
         let request = try Request("https://a.test/")

@@ -18,7 +18,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
 
     init() throws { url = try #require(URL(string: "https://api.example.com/v1/shows")) }
 
-    @Test("issue 13 as many calls wait for a service as are allowed, and a further one fails immediately")
+    @Test("as many calls wait for a service as are allowed, and a further one fails immediately")
     func boundsQueues() async throws {
         var limits = RateLimits(default: .held)
         limits.waitingLimit = 2
@@ -42,7 +42,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         for task in waiting { task.cancel() }
     }
 
-    @Test("issue 13 a slot that is released without being finished is handed back")
+    @Test("a slot that is released without being finished is handed back")
     func handsBackReleasedSlots() async throws {
         let limiter = try limiter(RateLimits())
         try limiter.setConcurrency(1, for: url)

@@ -96,7 +96,7 @@ struct RetryPolicyTests {
     }
 
     @Test(
-        "issue 13 a hook decides which attempts are sent again",
+        "a hook decides which attempts are sent again",
         arguments: [
             (404, Method.get, true, "retry"), (503, .get, false, "the program's hook refuses it"),
             (503, .post, true, "retry"), (503, .post, false, "POST is not idempotent"), (503, .get, true, "retry"),
@@ -110,7 +110,7 @@ struct RetryPolicyTests {
         #expect((decision.action == .retry(after: .zero) ? "retry" : decision.rule.description) == outcome)
     }
 
-    @Test("issue 13 a hook cannot pass the limit, a spent body, a cancellation or a server that is not trusted")
+    @Test("a hook cannot pass the limit, a spent body, a cancellation or a server that is not trusted")
     func limitsHook() throws {
         var policy = RetryPolicy()
         policy.hook = RetryHook(shouldRetry: { _, _ in true }, delay: { _, _ in .seconds(1) })
@@ -125,7 +125,7 @@ struct RetryPolicyTests {
         }
     }
 
-    @Test("issue 13 a hook sets the delay, and Retry-After stays its floor")
+    @Test("a hook sets the delay, and Retry-After stays its floor")
     func delaysByHook() throws {
         var policy = RetryPolicy()
         policy.hook = RetryHook(delay: { attempt, delay in delay * 2 + .seconds(attempt.number) })

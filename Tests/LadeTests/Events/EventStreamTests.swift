@@ -23,7 +23,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("issue 13 a stream of events is opened anew with Last-Event-ID, after 3 s, when it ends or breaks")
+    @Test("a stream of events is opened anew with Last-Event-ID, after 3 s, when it ends or breaks")
     func reconnects() async throws {
         let rig = Rig()
         rig.transport.on(.get, "/feed")
@@ -47,7 +47,7 @@ struct EventStreamTests {
         #expect(rig.time.now == Instant(nanoseconds: 6_000_000_000))
     }
 
-    @Test("issue 13 the server sets the delay, and it doubles while connections bring no event")
+    @Test("the server sets the delay, and it doubles while connections bring no event")
     func delays() async throws {
         let rig = Rig()
         rig.transport.on(.get, "/feed")
@@ -61,7 +61,7 @@ struct EventStreamTests {
         #expect(rig.time.now == Instant(nanoseconds: 2_000_000_000))
     }
 
-    @Test("issue 13 a 204 ends the stream")
+    @Test("a 204 ends the stream")
     func ends() async throws {
         let rig = Rig()
         rig.transport.on(.get, "/feed").respond(.text("data: a\n\n", headers: headers)).then(.status(204))
@@ -71,7 +71,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "issue 13 another status, another media type or none ends the stream with an error",
+        "another status, another media type or none ends the stream with an error",
         arguments: ["404", "500", "206", "text/plain", "none"]
     )
     func fails(kind: String) async throws {
@@ -98,7 +98,7 @@ struct EventStreamTests {
         #expect(rig.transport.requests.count == 1)
     }
 
-    @Test("issue 13 cancelling the task ends the wait for the next connection")
+    @Test("cancelling the task ends the wait for the next connection")
     func cancels() async throws {
         let rig = Rig()
         rig.transport.on(.get, "/feed").respond(.text("data: a\n\n", headers: headers)).then(.status(204))

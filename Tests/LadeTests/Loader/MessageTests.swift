@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sentences of errors", .timeLimit(.minutes(1)))
 struct MessageTests {
-    @Test("issue 13 a 401 names the authoriser whose credentials it refuses, and one without credentials does not")
+    @Test("a 401 names the authoriser whose credentials it refuses, and one without credentials does not")
     func namesTheRefused() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(401))
@@ -21,7 +21,7 @@ struct MessageTests {
         #expect(missing?.description == head + ".")
     }
 
-    @Test("issue 13 a 401 after a replay names the authoriser, too")
+    @Test("a 401 after a replay names the authoriser, too")
     func namesTheRefusedAgain() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(401))
@@ -35,7 +35,7 @@ struct MessageTests {
         #expect(rig.transport.requests.count == 2)
     }
 
-    @Test("issue 13 a stream that ends because its loader was released says so, and one that is cancelled does not")
+    @Test("a stream that ends because its loader was released says so, and one that is cancelled does not")
     func namesTheRelease() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.steps([.bytes(Data("one".utf8)), .stall]))

@@ -15,7 +15,7 @@ struct LoggingObserverTests {
         }
     }
 
-    @Test("issue 13 a call is one line: method, address, status, bytes, duration, attempts")
+    @Test("a call is one line: method, address, status, bytes, duration, attempts")
     func succeeds() async throws {
         let rig = rig()
         rig.transport.on(.get, "/thing?page=1").respond(.status(503).after(.milliseconds(40)))
@@ -29,7 +29,7 @@ struct LoggingObserverTests {
         #expect(lines.all[0].hasSuffix(" bytes, 120 ms, 2 attempts"))
     }
 
-    @Test("issue 13 a call that fails says why, once, in its line")
+    @Test("a call that fails says why, once, in its line")
     func fails() async throws {
         let rig = rig()
         rig.transport.onAnyRequest().respond(.status(404))
@@ -42,7 +42,7 @@ struct LoggingObserverTests {
         )
     }
 
-    @Test("issue 13 a cancelled call is no error, and a broken stream is one line after its end")
+    @Test("a cancelled call is no error, and a broken stream is one line after its end")
     func endings() async throws {
         let rig = rig()
         rig.transport.on(.get, "/stalls").respond(.stalls)
@@ -69,7 +69,7 @@ struct LoggingObserverTests {
         #expect(lines.all[1].hasSuffix(": The connection was lost after 2 bytes of the body"))
     }
 
-    @Test("issue 13 five lines for a call are a setting")
+    @Test("five lines for a call are a setting")
     func events() async throws {
         let rig = rig(.events)
         rig.transport.onAnyRequest().respond(.text("hello"))

@@ -17,7 +17,7 @@ struct FiveTasksTests {
     }
 
     @Test(
-        "issue 13 each of the five tasks is shown as it is compiled, in no more lines than Get and Alamofire need",
+        "each of the five tasks is shown as it is compiled, in no more lines than Get and Alamofire need",
         .enabled(if: hasSnippets),
         arguments: [
             ("TaskGetJSON", "## JSON into a struct"), ("TaskPostJSON", "## Send JSON, decode the answer"),

@@ -61,7 +61,7 @@ struct DefaultsTests {
     }
 
     @Test(
-        "issue 13 the tables of defaults have the values of the code",
+        "the tables of defaults have the values of the code",
         arguments: ["README.md", "Sources/Lade/Lade.docc/Defaults.md"]
     )
     func agrees(path: String) throws {

@@ -79,7 +79,7 @@ struct UploadTests {
         #expect(journal.all.last?.fraction == 1)
     }
 
-    @Test("issue 13 progress is reported at most ten times a second, and always at the end")
+    @Test("progress is reported at most ten times a second, and always at the end")
     func reportsSeldom() async throws {
         let journal = Journal<TransferProgress>()
         let body = RequestBody.bytes(Data(repeating: 7, count: 10 << 20))
@@ -89,7 +89,7 @@ struct UploadTests {
         #expect(journal.all.map(\.completed) == [65_536, 10 << 20])
     }
 
-    @Test("issue 13 a form, a body and a download take URLs of files, and refuse others")
+    @Test("a form, a body and a download take URLs of files, and refuse others")
     func fileURLs() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("hello"))
