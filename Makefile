@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 export PREFIX DESTDIR SWIFTFLAGS FILTER TARGETS ROUNDS SCENARIOS RUNS SEED FLAGS
 
-GOALS := demo example test bench lint format docs install fuzz hostile sanitize
+GOALS := demo example test optimised bench lint format docs install fuzz hostile sanitize
 
 help:
 	@echo 'make demo       the lade command against servers on this machine'
@@ -12,6 +12,7 @@ help:
 	@echo 'make docs       the documentation, one site in .build/docs'
 	@echo 'make install    the command, its man page and completions   PREFIX=/usr/local'
 	@echo 'make bench      comparison with libcurl in C and others     ROUNDS=5 SCENARIOS=small64,stream'
+	@echo 'make optimised  the tests of the libraries in the release configuration   TARGETS=LadeTests'
 	@echo 'make sanitize   the tests under the Thread and Address Sanitizers   TARGETS=LadeCurlTests'
 	@echo 'make fuzz       the parsers, with random inputs             RUNS=1000000 FILTER=regex'
 	@echo 'make hostile    the transport, with servers that damage their answers  RUNS=5000 SEED=number'
