@@ -180,6 +180,54 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.map { $0.headers["If-Range"] } == [nil, nil])
     }
 
+    /// A body that was decoded, and that fails after its first bytes.
+    private final class DecodedBody: ResponseBodySource {
+        private let count = Locked(0)
+
+        func next() async throws(LoadingError) -> Data? {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 1 else {
+                throw .connectionLost(.body(received: 5), isSafeToRepeat: false, ErrorContext())
+            }
+            return Data("hello".utf8)
+        }
+
+        func cancel() {}
+
+        var trailers: Headers { Headers() }
+
+        var metrics: Metrics {
+            var metrics = Metrics()
+            metrics.contentEncoding = "gzip"
+            return metrics
+        }
+    }
+
+    @Test("starts again after a body that was decoded, whose bytes are at no offset of the server")
+    func decodedBody() async throws {
+        let asked = Locked<[Request]>([])
+        let transport = ClosureTransport { request, _ throws(LoadingError) in
+            let number = asked.withLock { asked in
+                asked.append(request)
+                return asked.count
+            }
+            let body = number == 1 ? ResponseBody(streaming: DecodedBody()) : ResponseBody(Data("hello world".utf8))
+            return Response(status: 200, headers: Self.tagged, body: body, request: request)
+        }
+        var settings = Service.Settings.still
+        settings.retries.limit = 2
+        settings.retries.backoff = .none
+        let loader = Service(settings, transport: transport).anonymous.makeLoader()
+
+        let reading = await read(try Request("https://svc.example.com/thing"), by: loader)
+
+        #expect(reading.text == "hello world" && reading.heads == [200, 200])
+        #expect(asked.withLock { $0.map { $0.headers["Range"] } } == [nil, nil])
+    }
+
     @Test("requests the rest undecoded, unless the answer was left coded")
     func codings() async throws {
         for isCoded in [false, true] {
@@ -240,6 +288,22 @@ struct ResumableLoadTests {
         }
     }
 
+    @Test("sends nothing again for a reader that has bytes which nothing continues")
+    func nothingContinues() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.text("hello world").breaking(after: 5)).then(.text("hello world"))
+
+        let reading = await read(try rig.request(), by: rig.loader, mayBeginAnew: false)
+
+        #expect(reading.text == "hello" && reading.heads == [200])
+        #expect(reading.error != nil)
+        #expect(rig.transport.requests.count == 1)
+        let rules = rig.events.events.compactMap { event in
+            if case .retryRefused(let record) = event { record.rule } else { nil }
+        }
+        #expect(rules == ["the server named no version to resume"])
+    }
+
     // MARK: - Limits
 
     @Test("has one deadline in total, and no delay that would end after it")
@@ -259,6 +323,9 @@ struct ResumableLoadTests {
         }
         #expect(report.limit == .seconds(10))
         #expect(report.elapsed == .seconds(6))
+        // The second delay would end after the deadline, so it is not scheduled and costs nothing.
+        #expect(rig.events.events.count { if case .retryScheduled = $0 { true } else { false } } == 1)
+        #expect(rig.events.events.count { if case .retryRefused = $0 { true } else { false } } == 1)
     }
 
     @Test("withdraws from the service's budget, and refunds when the body is whole")

@@ -82,6 +82,21 @@ struct ResumePointTests {
     }
 
     @Test(
+        "a 416 completes a body of the length that is there and was announced, and of no other",
+        arguments: [
+            (5, nil, "bytes */5", true), (5, 5, "bytes */5", true), (5, 11, "bytes */5", false),
+            (5, nil, "bytes */11", false), (5, 5, "bytes 0-4/5", false), (0, nil, "bytes */0", false),
+        ] as [(Int64, Int64?, String, Bool)]
+    )
+    func completeParts(offset: Int64, length: Int64?, range: String, isComplete: Bool) throws {
+        let point = ResumePoint(validator: "\"1\"", offset: offset, length: length)
+
+        let continuation = point.continuation(by: try response(416, ["Content-Range": range]))
+
+        #expect(continuation == (isComplete ? .complete : .misfit("the server has no such range")))
+    }
+
+    @Test(
         "knows strong validators (RFC 9110 §8.8)",
         arguments: [
             (["ETag": "\"1\""], "\"1\""), (["ETag": "\"\""], "\"\""),

@@ -1,0 +1,395 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeTesting
+import SharedDoubles
+import Testing
+
+@testable import Lade
+
+@Suite("Options of downloads", .timeLimit(.minutes(1)))
+struct DownloadOptionTests {
+    private let rig = Rig()
+
+    /// A service that sends again without a delay.
+    private func sendingAgain() -> Rig {
+        Rig {
+            $0.retries.limit = 9
+            $0.retries.backoff = .none
+        }
+    }
+
+    /// Downloads to `file` in the folder; the error when that fails.
+    private func download(
+        _ options: Download.Options,
+        in folder: DownloadFolder,
+        _ request: Request? = nil
+    ) async throws -> Result<Download, LoadingError> {
+        let request = try request ?? rig.request()
+        do throws(LoadingError) {
+            return .success(try await rig.loader.download(request, to: folder.path + "file", options: options))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func rest(_ text: String, _ range: String, _ headers: Headers = [:]) -> ScriptedAnswer {
+        var fields = headers
+        fields.set("ETag", "\"1\"")
+        fields.set("Content-Range", "bytes \(range)")
+        return .bytes(Data(text.utf8), status: 206, headers: fields)
+    }
+
+    @Test(
+        "accepts a body of exactly the limit, and keeps no byte of a larger one",
+        arguments: [(5, true), (4, true), (5, false), (4, false)]
+    )
+    func limits(limit: Int64, isAnnounced: Bool) async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(isAnnounced ? .text("hello") : .steps([.bytes(Data("hel".utf8)), .bytes(Data("lo".utf8))]))
+        var options = Download.Options()
+        options.lengthLimit = limit
+
+        let result = try await download(options, in: folder)
+
+        switch result {
+        case .success: #expect(limit == 5 && folder.text("file") == "hello")
+        case .failure(.bodyTooLarge(let told, let announced, _)):
+            #expect(limit == 4 && told == 4 && announced == (isAnnounced ? 5 : nil))
+            #expect(folder.names.isEmpty)
+        case .failure(let error): Issue.record("\(error)")
+        }
+    }
+
+    @Test("the limit counts the bytes of an earlier download too", arguments: [11, 10] as [Int64])
+    func limitsTheWhole(limit: Int64) async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(rest(" world", "5-10/11"))
+        let kept = Locked<[Int64]>([])
+        var options = Download.Options()
+        options.kept = { count in kept.withLock { $0.append(count) } }
+        _ = try await download(options, in: folder)
+        #expect(kept.withLock(\.self) == [5])
+        options.lengthLimit = limit
+
+        let result = try await download(options, in: folder)
+
+        switch result {
+        case .success(let download): #expect(limit == 11 && download.length == 11 && download.resumedLength == 5)
+        case .failure(.bodyTooLarge(_, let announced, _)): #expect(limit == 10 && announced == 11)
+        case .failure(let error): Issue.record("\(error)")
+        }
+        #expect(folder.names == (limit == 11 ? ["file"] : []))
+        #expect(kept.withLock(\.self) == [5])
+    }
+
+    @Test("does not resume an earlier download when it may not")
+    func doesNotResume() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(.text("hello world", headers: ["ETag": "\"1\""]))
+        var options = Download.Options()
+        options.resumes = false
+        _ = try await download(options, in: folder)
+
+        let result = try await download(options, in: folder).get()
+
+        #expect(result.resumedLength == 0 && result.length == 11)
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, nil])
+        #expect(folder.text("file") == "hello world")
+    }
+
+    @Test("asks for a digest in the words of the request, where it has some")
+    func digestPreference() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("x"))
+        var request = try rig.request()
+        request.headers.set("Want-Repr-Digest", "sha-256=1")
+
+        _ = try await download(.init(), in: folder, request).get()
+
+        #expect(rig.transport.requests[0].headers.all("Want-Repr-Digest") == ["sha-256=1"])
+    }
+
+    @Test(
+        "RFC 9530 §2: a Content-Digest of the rest is not one of the file, a Repr-Digest is",
+        arguments: [true, false]
+    )
+    func digestOfTheRest(isOfTheFile: Bool) async throws {
+        let folder = try DownloadFolder()
+        let wrong = "sha-256=:\(Data(SHA256.hash(" world".utf8)).base64EncodedString()):"
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(rest(" world", "5-10/11", [isOfTheFile ? "Repr-Digest" : "Content-Digest": wrong]))
+        _ = try await download(.init(), in: folder)
+
+        let result = try await download(.init(), in: folder)
+
+        #expect((try? result.get())?.checkedDigest == nil)
+        #expect(folder.names == (isOfTheFile ? [] : ["file"]))
+    }
+
+    @Test("RFC 9110 §15.3.4: only the body of a 200 is of the version that its validator names", arguments: [200, 203])
+    func validatorOfTransformed(status: Int) async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(
+                .bytes(Data("hello world".utf8), status: Status(status), headers: ["ETag": "\"1\""]).breaking(after: 5)
+            )
+
+        let result = try await download(.init(), in: folder)
+
+        #expect((try? result.get()) == nil)
+        #expect(folder.names.isEmpty == (status == 203))
+    }
+
+    @Test("a partial answer to a request for the whole is not a file")
+    func unaskedPart() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(rest("hello", "0-4/11"))
+
+        let result = try await download(.init(), in: folder)
+
+        guard case .failure(.unacceptableStatus(206, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("keeps nothing of a truncated body in a coding that the request chose")
+    func codedPart() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\"", "Content-Encoding": "gzip"]).breaking(after: 5))
+        var request = try rig.request()
+        request.headers.set("Accept-Encoding", "gzip")
+
+        let result = try await download(.init(), in: folder, request)
+
+        #expect((try? result.get()) == nil)
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("the digest of a download that starts again is that of the new bytes, and none of them counts as resumed")
+    func digestAfterRestart() async throws {
+        let folder = try DownloadFolder()
+        let again = sendingAgain()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+        let digest = "sha-256=:\(Data(SHA256.hash("HELLO WORLD".utf8)).base64EncodedString()):"
+        again.transport.onAnyRequest()
+            .respond(rest(" world", "5-10/11").breaking(after: 2))
+            .then(.text("HELLO WORLD", headers: ["ETag": "\"2\"", "Repr-Digest": digest]))
+        _ = try await download(.init(), in: folder)
+
+        let result = try await again.loader.download(again.request(), to: folder.path + "file")
+
+        #expect(again.transport.requests.map { $0.headers["Range"] } == ["bytes=5-", "bytes=7-"])
+        #expect(result.resumedLength == 0 && result.length == 11 && result.checkedDigest == "Repr-Digest")
+        #expect(folder.text("file") == "HELLO WORLD")
+    }
+
+    @Test("a rest that does not fit costs an attempt, and its exchange is ended before the next")
+    func misfits() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(rest("hello", "0-4/11").stalling(after: 1))
+            .then(.computed { [rig] _, _ in .text("\(rig.transport.cancellations) ended") })
+        _ = try await download(.init(), in: folder)
+
+        _ = try await download(.init(), in: folder).get()
+
+        #expect(folder.text("file") == "1 ended")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", nil])
+        #expect(rig.transport.received.map(\.call.attempt) == [1, 1, 2])
+    }
+
+    @Test("hands over at most 4 KiB of the message with a refused status")
+    func message() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.status(200, String(repeating: "x", count: 10_000)))
+        let lengths = Locked<[Int]>([])
+        var options = Download.Options()
+        options.acceptableStatuses = 201
+        options.refused = { _, bytes in lengths.withLock { $0.append(bytes.count) } }
+
+        let result = try await download(options, in: folder)
+
+        guard case .failure(.unacceptableStatus(200, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(lengths.withLock(\.self) == [4_096])
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("reports progress at most ten times a second, the last report too")
+    func throttles() async throws {
+        let folder = try DownloadFolder()
+        let chunks = (0..<5).flatMap { number -> [ScriptedAnswer.Step] in
+            [.bytes(Data("\(number)".utf8)), .wait(.milliseconds(number == 3 ? 99 : 50))]
+        }
+        rig.transport.onAnyRequest().respond(.steps(chunks))
+        let reports = Locked<[Int64]>([])
+
+        _ = try await rig.time.runAutomatically { () async throws(LoadingError) in
+            try await rig.loader.download(Request("https://svc.example.com/thing"), to: folder.path + "file") {
+                progress in
+                reports.withLock { $0.append(progress.completed) }
+            }
+        }
+
+        // At 0, 100 and 249 ms; the bytes between come with the next report, the last with the end.
+        #expect(reports.withLock(\.self) == [1, 3, 5])
+    }
+
+    // MARK: - Files that another program began
+
+    private var continuing: Download.Options {
+        var options = Download.Options()
+        options.continuesFile = true
+        return options
+    }
+
+    @Test("completes a file of unknown version, from then on as the version that the server named")
+    func completes() async throws {
+        let folder = try DownloadFolder()
+        try folder.write("hello", to: "file")
+        rig.transport.onAnyRequest()
+            .respond(rest(" wo", "5-7/11").breaking(after: 2))
+            .then(rest("orld", "7-10/11"))
+
+        #expect((try? await download(continuing, in: folder).get()) == nil)
+        #expect(folder.text("file") == "hello")
+        let result = try await download(continuing, in: folder).get()
+
+        #expect(result.length == 11 && result.resumedLength == 7)
+        #expect(folder.names == ["file"] && folder.text("file") == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == ["bytes=5-", "bytes=7-"])
+        #expect(rig.transport.requests.map { $0.headers["If-Range"] } == [nil, "\"1\""])
+    }
+
+    @Test(
+        "leaves a file alone whose rest the server does not send, unless it may be overwritten",
+        arguments: [true, false]
+    )
+    func wholeInsteadOfRest(mayOverwrite: Bool) async throws {
+        let folder = try DownloadFolder()
+        try folder.write("mine", to: "file")
+        rig.transport.onAnyRequest().respond(.text("hello world"))
+        var options = continuing
+        options.mayOverwrite = mayOverwrite
+
+        let result = try await download(options, in: folder)
+
+        #expect(folder.names == ["file"])
+        #expect(folder.text("file") == (mayOverwrite ? "hello world" : "mine"))
+        guard !mayOverwrite else { return }
+        guard case .failure(.file(let fault, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(fault.reason == "the server does not send the rest of the file")
+    }
+
+    @Test("replaces an empty file, which any version continues")
+    func emptyFile() async throws {
+        let folder = try DownloadFolder()
+        try folder.write("", to: "file")
+        rig.transport.onAnyRequest().respond(.text("hello"))
+
+        _ = try await download(continuing, in: folder).get()
+
+        #expect(folder.names == ["file"] && folder.text("file") == "hello")
+    }
+
+    @Test("resumes the version that the server named for a file of unknown version within the call too")
+    func resumesUnknownVersion() async throws {
+        let folder = try DownloadFolder()
+        let again = sendingAgain()
+        try folder.write("hello", to: "file")
+        again.transport.onAnyRequest()
+            .respond(rest(" world", "5-10/11").breaking(after: 2)).then(rest("orld", "7-10/11"))
+
+        let result = try await again.loader.download(again.request(), to: folder.path + "file", options: continuing)
+
+        #expect(result.length == 11 && folder.text("file") == "hello world")
+        #expect(again.transport.requests.map { $0.headers["If-Range"] } == [nil, "\"1\""])
+    }
+
+    @Test("may replace the file that it continues, and none of another name that appears meanwhile")
+    func otherName() async throws {
+        let folder = try DownloadFolder()
+        try folder.write("hello", to: "thing")
+        rig.transport.onAnyRequest()
+            .respond(rest(" world", "5-10/11", ["Content-Disposition": "attachment; filename=\"other\""]))
+        var options = continuing
+        options.onPiece = { _, _ in try? folder.write("mine", to: "other") }
+
+        await #expect(throws: LoadingError.self) {
+            try await rig.loader.download(rig.request("/thing"), into: folder.path, options: options)
+        }
+
+        #expect(folder.text("other") == "mine" && folder.text("thing") == "hello")
+    }
+
+    @Test("continues nothing but a regular file")
+    func folderAsFile() async throws {
+        let folder = try DownloadFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "file", withIntermediateDirectories: false)
+
+        let result = try await download(continuing, in: folder)
+
+        guard case .failure(.file(let fault, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(fault.reason == "it is no regular file")
+        #expect(rig.transport.requests.isEmpty && folder.names == ["file"])
+    }
+
+    // MARK: - Notes
+
+    @Test(
+        "trusts no note that is incomplete or behind a link",
+        arguments: ["", "url", "url\n\"1\"", "url\n\"1\"\n", "url\n\"1\"\n2", "url\n\"1\"\n-2\n", "url\n\"1\"\n2\n\n"]
+    )
+    func brokenNotes(note: String) throws {
+        let folder = try DownloadFolder()
+        try folder.write("hello", to: ".file.lade-part")
+        try folder.write(note, to: ".file.lade-note")
+
+        let part = try PartFile(for: "file", in: folder.path)
+        defer { part.release() }
+
+        #expect(part.origin == nil && part.length == 0 && part.resumePoint == nil)
+        #expect(folder.text(".file.lade-part") == "")
+    }
+
+    @Test("trusts a whole note, and none behind a link", arguments: [false, true])
+    func linkedNote(isLink: Bool) throws {
+        let folder = try DownloadFolder()
+        try folder.write("a hello", to: ".file.lade-part")
+        try folder.write("url\n\"1\"\n2\n", to: isLink ? "planted" : ".file.lade-note")
+        if isLink {
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.path + ".file.lade-note",
+                withDestinationPath: folder.path + "planted"
+            )
+        }
+
+        let part = try PartFile(for: "file", in: folder.path)
+        defer { part.release() }
+
+        let origin = PartFile.Origin(url: "url", validator: "\"1\"", prologueLength: 2)
+        #expect(part.origin == (isLink ? nil : origin))
+        #expect(part.resumePoint == (isLink ? nil : ResumePoint(validator: "\"1\"", offset: 5)))
+    }
+}
