@@ -32,6 +32,125 @@ struct PrefetchTests {
     }
 
     @Test(
+        "finding FL-2 each page has the number of items before it, when the guess was right about the address alone",
+        arguments: [0, 4]
+    )
+    func itemsBefore(prefetch: Int) async throws {
+        let ends = [0, 3, 5, 8, 9]
+        let loader = PagedSource { asked in
+            let page = asked["page"] ?? 0
+            return .json(PagedSource.body(page < 4 ? ends[page]..<ends[page + 1] : 9..<9))
+        }.loader
+        let endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
+        var pages: [LoadedPage<LoadedValue<Numbers>>] = []
+
+        for try await page in loader.pages(of: endpoint, prefetch: prefetch) { pages.append(page) }
+
+        #expect(pages.map(\.page.number) == [0, 1, 2, 3, 4])
+        #expect(pages.map(\.page.itemsBefore) == ends)
+        #expect(pages.map { $0.next?.itemsBefore } == [3, 5, 8, 9, nil])
+    }
+
+    @Test("pages PA-12 cancels the pages that were requested on a wrong assumption")
+    func cancelsWrongPages() async throws {
+        let short = Signal()
+        let source = PagedSource { asked in
+            switch asked["offset"] ?? 0 {
+            case 0: .json(PagedSource.body(0..<10))
+            case 10: .json(PagedSource.body(10..<17)).after(short)
+            case 17: .json(PagedSource.body(17..<17))
+            default: .stalls
+            }
+        }
+        let pages = source.loader.pages(of: try .numbers(.rule(.offset(query: "offset"))), prefetch: 2)
+        let isOver = Signal()
+        let walk = Task {
+            var iterator = pages.makeAsyncIterator()
+            var items: [Int] = []
+            while let page = try await iterator.next() { items += page.value.items }
+            // The iteration is not left before, so that nothing but the dropping of the page cancels its load.
+            try await isOver.wait()
+            _ = try await iterator.next()
+            return items
+        }
+        // The pages from 10 and from 20 are in flight; the next begins with 17.
+        _ = try await source.transport.request(at: 2)
+
+        short.raise()
+
+        try await source.transport.cancellations(atLeast: 1)
+        isOver.raise()
+        #expect(try await walk.value == Array(0..<17))
+    }
+
+    @Test("pages PA-12 fetches ahead to the last page of the announced total, however short that page is")
+    func lastPage() async throws {
+        let second = Signal()
+        let source = PagedSource { asked in
+            let page = asked["page"] ?? 0
+            let answer = ScriptedAnswer.json(PagedSource.body(page * 10..<min(page * 10 + 10, 25), total: 25))
+            return page == 1 ? answer.after(second) : answer
+        }
+        var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
+        endpoint.total = .body(["total"])
+        let pages = source.loader.pages(of: endpoint, prefetch: 5)
+        let walk = Task { try await pages.collected() }
+
+        // The page after the second is requested although the second is not there.
+        _ = try await source.transport.request(at: 2)
+        second.raise()
+
+        #expect(try await walk.value == Array(0..<25))
+        #expect(source.transport.requests.count == 3)
+    }
+
+    @Test("loads at most 64 pages ahead, whatever is asked for")
+    func boundsPrefetch() async throws {
+        let later = Signal()
+        let source = PagedSource { asked in
+            let page = asked["page"] ?? 0
+            let answer = ScriptedAnswer.json(PagedSource.body(page..<page + 1, total: 200))
+            return page == 0 ? answer : answer.after(later)
+        }
+        var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
+        endpoint.total = .body(["total"])
+        let pages = source.loader.pages(of: endpoint, prefetch: 1_000)
+        let walk = Task { try await pages.collected() }
+        // The first page, the second that is waited for, and 64 more.
+        _ = try await source.transport.request(at: 65)
+
+        later.raise()
+
+        #expect(try await walk.value == Array(0..<200))
+        #expect(source.transport.maximumInFlight == 65)
+    }
+
+    @Test("a feed that was cancelled loads nothing more, and has no page for a task that goes on", arguments: [0, 3])
+    func cancelledFeed(prefetch: Int) async throws {
+        let request = try Request("https://api.example.com/list")
+        let walk = PageWalk(
+            original: request,
+            size: 0,
+            sizer: nil,
+            rules: [.pageNumber(query: "page", first: 0)],
+            total: nil,
+            otherOrigins: .refused
+        )
+        let loads = Locked(0)
+        var source = PageSource<Int>(walk: walk, start: walk.first) { @concurrent (page) async throws(LoadingError) in
+            loads.withLock { $0 += 1 }
+            return PagePiece(content: page.number, byteCount: 0)
+        }
+        source.prefetch = prefetch
+        let feed = PageFeed(source)
+
+        feed.cancel()
+
+        #expect(try await feed.next()?.piece.content == nil)
+        #expect(loads.withLock(\.self) == 0)
+    }
+
+    @Test(
         "finding FL-1 does not trap when an answer says how many items it has",
         arguments: [Int.min, -1, .max - 1, .max]
     )

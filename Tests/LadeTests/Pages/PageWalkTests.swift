@@ -1,0 +1,188 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Testing
+
+@testable import Lade
+
+/// The decision about the next page, without a network.
+@Suite("Which page comes next", .timeLimit(.minutes(1)))
+struct PageWalkTests {
+    private func walk(
+        _ rules: [PageRule],
+        from address: String = "https://api.example.com/list?page=1",
+        total: PageTotal? = nil,
+        otherOrigins: OtherOrigins = .withoutCredentials,
+        change: (inout Request) -> Void = { _ in }
+    ) throws -> PageWalk {
+        var request = try Request(address)
+        change(&request)
+        return PageWalk(
+            original: request,
+            size: 0,
+            sizer: nil,
+            rules: rules,
+            total: total,
+            otherOrigins: otherOrigins
+        )
+    }
+
+    private func facts(
+        _ walk: PageWalk,
+        _ headers: Headers = [:],
+        _ scalars: [JSONScalar?] = [],
+        items: Int? = 2
+    ) -> PageWalk.Facts {
+        let response = Response(status: 200, headers: headers, request: walk.first.request)
+        return PageWalk.Facts(response: response, scalars: scalars, itemCount: items)
+    }
+
+    /// The address of the page after the first; nil after the last.
+    private func next(_ walk: PageWalk, _ facts: PageWalk.Facts) throws -> String? {
+        try walk.next(after: walk.first, facts)?.request.url.absoluteString
+    }
+
+    @Test(
+        "RFC 8288 §3.2: a link with an anchor is about another resource",
+        arguments: [
+            (#"</a>; rel=next; anchor="/other""#, nil),
+            (#"</a>; rel=next; anchor="/other", </b>; rel=next"#, "https://api.example.com/b"),
+        ]
+    )
+    func anchors(field: String, expected: String?) throws {
+        let walk = try walk([.link(relation: "next")])
+
+        #expect(try next(walk, facts(walk, ["Link": field])) == expected)
+    }
+
+    @Test("an empty target or cursor names no page, and leaves the decision to the next rule")
+    func emptyTargets() throws {
+        let bodies = try walk([.body(["next"]), .body(["more"])])
+        let cursors = try walk([.headerCursor("X-Cursor", query: "after"), .link(relation: "next")])
+
+        #expect(try next(bodies, facts(bodies, [:], [.string(""), .string("/b")])) == "https://api.example.com/b")
+        #expect(try next(bodies, facts(bodies, [:], [.string(""), nil])) == nil)
+        #expect(
+            try next(cursors, facts(cursors, ["X-Cursor": "", "Link": "</c>; rel=next"])) == "https://api.example.com/c"
+        )
+        #expect(try next(cursors, facts(cursors, ["X-Cursor": ""])) == nil)
+    }
+
+    @Test(
+        "the list ends where as many items came as there are, and not at a total that is none",
+        arguments: [("1", false), ("2", false), ("3", true), ("-1", true), ("many", true), ("", true)]
+    )
+    func totals(field: String, goesOn: Bool) throws {
+        let walk = try walk([.link(relation: "next")], total: .header("X-Total"))
+
+        let next = try next(walk, facts(walk, ["Link": "</b>; rel=next", "X-Total": field]))
+
+        #expect((next != nil) == goesOn)
+    }
+
+    @Test("a page without items is the last, and one whose items were not counted is not", arguments: [0, nil, 1])
+    func emptyPages(items: Int?) throws {
+        let walk = try walk([.link(relation: "next")])
+
+        #expect((try next(walk, facts(walk, ["Link": "</b>; rel=next"], items: items)) == nil) == (items == 0))
+    }
+
+    @Test("another origin gets fields of content negotiation only, from wherever the server is, and keeps its secrets")
+    func otherOrigin() throws {
+        let walk = try walk([.link(relation: "next")]) { request in
+            request.headers = [
+                "Authorization": "Bearer token-canary", "Host": "api.example.com", "X-Own": "mine",
+                "Accept": "application/json", "Accept-Language": "de",
+            ]
+            request.destination = .host("127.0.0.1", port: 1)
+        }
+
+        let page = try walk.next(after: walk.first, facts(walk, ["Link": "<https://other.example/b>; rel=next"]))
+        let same = try walk.next(after: walk.first, facts(walk, ["Link": "</b>; rel=next"]))
+
+        let request = try #require(page?.request)
+        #expect(Set(request.headers.map(\.name)) == ["Accept", "Accept-Language"])
+        #expect(request.destination == nil)
+        #expect(Redaction(request).maskingValues("token-canary") != "token-canary")
+        #expect(same?.request.headers.count == 5 && same?.request.destination != nil)
+    }
+
+    @Test("a request of the app's own for another origin gets no credentials, and keeps its other fields")
+    func vetsOwnRequests() throws {
+        let walk = try walk([]) { $0.headers.set("Authorization", "Bearer token-canary") }
+        var request = try Request("https://other.example/b")
+        request.headers = ["Authorization": "Bearer t", "Cookie": "a=b", "Host": "api.example.com", "X-Own": "mine"]
+        request.destination = .unixSocket(path: "/run/a")
+
+        let vetted = try walk.vetted(request)
+
+        #expect(vetted.headers.map(\.name) == ["X-Own"])
+        #expect(vetted.destination == nil)
+        #expect(Redaction(vetted).maskingValues("token-canary") != "token-canary")
+    }
+
+    @Test("the next request hides the secrets that the one before was given on its way")
+    func keepsSecretsOfTheAnswered() throws {
+        let walk = try walk([.link(relation: "next")])
+        var answered = walk.first.request
+        answered.headers.set("Authorization", "Bearer later-canary")
+        let url = try #require(URL(string: "https://api.example.com/b"))
+
+        let next = try walk.moved(to: url, from: answered)
+
+        #expect(next.headers["Authorization"] == nil)
+        #expect(Redaction(next).maskingValues("later-canary") != "later-canary")
+    }
+
+    @Test(
+        "a page on another origin is refused, or its path is used at the first one",
+        arguments: [
+            ("https://other.example:444/b?c=d#e", "https://api.example.com:8443/b?c=d#e"),
+            ("http://other.example/b", "https://api.example.com:8443/b"),
+            ("https://api.example.com/b", "https://api.example.com:8443/b"),
+        ]
+    )
+    func replacesOrigins(target: String, expected: String) throws {
+        let home = "https://api.example.com:8443/list"
+        let field = "<\(target)>; rel=next"
+        let refused = try walk([.link(relation: "next")], from: home, otherOrigins: .refused)
+        let replaced = try walk([.link(relation: "next")], from: home, otherOrigins: .replacedByFirst) {
+            $0.headers.set("Authorization", "Bearer token")
+        }
+
+        #expect(throws: PageFailure.Cause.self) { try next(refused, facts(refused, ["Link": field])) }
+        let page = try replaced.next(after: replaced.first, facts(replaced, ["Link": field]))
+        #expect(page?.request.url.absoluteString == expected)
+        // The request goes to the first origin, which its credentials are for.
+        #expect(page?.request.headers["Authorization"] == "Bearer token")
+    }
+
+    @Test("the first of counted pages has its number, unless other rules follow")
+    func firstNumber() throws {
+        let number = PageRule.pageNumber(query: "p", first: 1)
+
+        let counted = try walk([number], from: "https://api.example.com/list")
+        let mixed = try walk([number, .link(relation: "next")], from: "https://api.example.com/list")
+
+        #expect(counted.first.request.url.query() == "p=1")
+        #expect(mixed.first.request.url.query() == nil)
+        #expect(try next(counted, facts(counted)) == "https://api.example.com/list?p=2")
+    }
+
+    @Test(
+        "reads back no marks that none has written",
+        arguments: [
+            (1, 0, true), (1, 512, true), (1, 513, false), (2, 1, true), (0, 1, false), (-1, 1, false),
+        ]
+    )
+    func storedMarks(stride: Int, count: Int, isValid: Bool) throws {
+        let keys = String(repeating: "0123456789abcdef", count: count)
+        let text = #"{"every":\#(stride),"keys":"\#(keys)"}"#
+
+        let marks = try? JSONDecoder().decode(PageMarks.self, from: Data(text.utf8))
+
+        #expect((marks?.keys.count == count) == isValid)
+    }
+}
