@@ -156,6 +156,41 @@ struct AuthorisationInterceptorTests {
         gate.raise()
     }
 
+    /// An authoriser during whose work the call is cancelled, and which returns all the same.
+    private struct Heedless: Authoriser {
+        var identifier: String { "heedless" }
+
+        func claims(_ request: Request) -> Bool { true }
+
+        func authorise(_ request: Request, in context: AuthorisationContext) async throws(LoadingError) -> Request {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return request
+        }
+
+        func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool { false }
+    }
+
+    @Test("service D-10 a call that is cancelled while an authoriser ignores it is not sent")
+    func doesNotSendIgnored() async throws {
+        let passed = Locked(0)
+        let below = ClosureInterceptor { request, next in
+            passed.withLock { $0 += 1 }
+            return try await next(request)
+        }
+        transport.onAnyRequest().respond(.status(200))
+        let chain = Chain([AuthorisationInterceptor(authorisers: [Heedless()]), below], transport: transport)
+        let request = try Request("https://a.test/")
+
+        let result = await Task { try await chain.send(request, call: Call()) }.result
+
+        #expect(passed.withLock { $0 } == 0)
+        guard case .failure(let error as LoadingError) = result else {
+            Issue.record("the call was not cancelled")
+            return
+        }
+        #expect(error.isCancellation)
+    }
+
     @Test("service D-22 an authoriser can be shared by several chains")
     func isShared() async throws {
         transport.onAnyRequest().respond(.status(200))
@@ -332,6 +367,8 @@ struct ReadyAuthorisersTests {
             ("/private/%25252e%25252e/public", false), ("/private/%c0%ae%c0%ae/public", false),
             ("/private/..%00/public", false), ("/private/..%20/public", false), ("/private/x/../../public", false),
             ("/private/..%3b/public", false), ("/private/..%09;/public", false),
+            // Encoded four times, and five times, which hides something.
+            ("/private/%25252541", true), ("/private/%2525252541", false),
             ("/public", false), ("/privateer", false),
         ]
     )

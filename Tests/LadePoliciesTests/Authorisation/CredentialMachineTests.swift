@@ -141,4 +141,29 @@ struct CredentialMachineTests {
         machine.succeed("late", end: .never, refresh: 1, now: at(1), date: date)
         #expect(label(machine.request(at: at(1))) == "wait")
     }
+
+    @Test("a late refusal of old credentials does not make those usable again that were invalidated", arguments: 0...3)
+    func lateRefusal(version: Int) {
+        var machine = holding()
+        machine.replace(with: "b", end: .never, now: at(0), date: date)
+        machine.invalidate()
+
+        machine.refuse(version)
+
+        #expect(label(machine.request(at: at(1))) == "wait start 1")
+        machine.succeed("c", end: .never, refresh: 1, now: at(1), date: date)
+        // A version that does not exist yet cannot be refused.
+        #expect(label(machine.request(at: at(2))) == "use c v3")
+    }
+
+    @Test("credentials that the app removes are not kept")
+    func removes() {
+        var machine = holding()
+        #expect(machine.held?.value == "a")
+
+        machine.replace(with: nil, end: .never, now: at(1), date: date)
+
+        #expect(machine.held == nil)
+        #expect(label(machine.request(at: at(1))) == "wait start 1")
+    }
 }

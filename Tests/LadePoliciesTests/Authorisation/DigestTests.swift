@@ -131,6 +131,26 @@ struct DigestTests {
         #expect(fields[1]?.contains(#"uri="/dir/index.html?q=1""#) == true)
     }
 
+    @Test("a refusal of an old nonce is answered with the present one, which it does not affect")
+    func refusalOfOldNonce() async throws {
+        func refusal(_ nonce: String, _ more: String = "") throws -> Response {
+            let field = #"Digest realm="r", nonce="\#(nonce)", qop="auth""# + more
+            return Response(status: 401, headers: ["WWW-Authenticate": field], request: try Request("https://a.test/"))
+        }
+        let authoriser = try make()
+        let context = AuthorisationContext(call: Call(random: SeededRandom(seed: 1)), transport: transport)
+        let bare = try Request("https://a.test/")
+        #expect(authoriser.wasRefused(bare, by: try refusal("one"), in: context))
+        let first = try await authoriser.authorise(bare, in: context)
+        let second = try await authoriser.authorise(bare, in: context)
+
+        #expect(authoriser.wasRefused(first, by: try refusal("two", ", stale=true"), in: context))
+        #expect(authoriser.wasRefused(second, by: try refusal("one"), in: context))
+
+        let third = try await authoriser.authorise(bare, in: context)
+        #expect(third.headers["Authorization"]?.contains(#"nonce="two""#) == true)
+    }
+
     @Test("a stale nonce is answered again, a wrong password is not")
     func tellsStaleFromWrong() async throws {
         let challenge = #"Digest realm="r", nonce="n\#("")", qop="auth""#

@@ -65,6 +65,25 @@ struct OAuth2Tests {
     }
 
     @Test(
+        "takes a life of zero, or a negative one, for one that the server does not say",
+        arguments: ["0", "-1", "\"0\""]
+    )
+    func lifeOfZero(seconds: String) async throws {
+        transport.on(.post, "/token").respond(tokens(1, seconds: seconds))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+
+        for _ in 0..<2 {
+            _ = try await send(authoriser)
+            time.advance(by: .seconds(100_000))
+        }
+
+        let sent = transport.requests.filter { $0.method == .get }
+        #expect(sent.map { $0.headers["Authorization"] } == ["Bearer a1", "Bearer a1"])
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test(
         "service D-27 keeps the refresh token when no new one comes, uses the new one when it does, and notifies the app"
     )
     func rotates() async throws {

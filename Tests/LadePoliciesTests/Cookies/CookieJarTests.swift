@@ -205,6 +205,7 @@ struct CookieJarTests {
         let rights = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
         #expect(rights?.intValue == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["cookies.json"])
+        #expect(try !String(contentsOfFile: path, encoding: .utf8).contains("session"))
         let again = try CookieJar(file: path)
         #expect(again.cookies.map(\.name) == ["kept"])
         #expect(try await visit("https://a.test/", again) == "kept=1")
@@ -214,6 +215,82 @@ struct CookieJarTests {
         again.removeAll()
         try await again.save()
         #expect(try CookieJar(file: path).cookies.isEmpty)
+    }
+
+    @Test("policies PL-51 a jar that has not changed since it was saved is not written again")
+    func savesChanges() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "lade-jar-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let jar = try CookieJar(file: path)
+        _ = try await visit("https://a.test/", jar, setting: "a=1; Max-Age=100")
+        try await jar.save()
+        try FileManager.default.removeItem(atPath: path)
+
+        try await jar.save()
+        #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try await visit("https://a.test/", jar, setting: "a=2; Max-Age=100")
+        try await jar.save()
+
+        #expect(try CookieJar(file: path).cookies.map { $0.value.reveal() } == ["2"])
+    }
+
+    @Test("policies PL-51 an answer from a cache sets no cookies, a refusal does", arguments: [true, false])
+    func setsFromNetwork(isCached: Bool) async throws {
+        let jar = CookieJar()
+        let fields = ["Set-Cookie": "a=1"] as Headers
+        let below = ClosureInterceptor { request, _ in
+            guard isCached else {
+                var context = ErrorContext(request)
+                context.headers = fields
+                throw LoadingError.unacceptableStatus(403, context)
+            }
+            var response = Response(status: 200, headers: fields, request: request)
+            response.source = .cache
+            return response
+        }
+        let chain = Chain([CookieInterceptor(jar: jar), below], transport: ScriptedTransport())
+
+        _ = try? await chain.send(Request("https://a.test/"), call: Call(time: time))
+
+        #expect(jar.cookies.map(\.name) == (isCached ? [] : ["a"]))
+    }
+
+    @Test("policies PL-51 removes cookies that have ended before any other")
+    func removesEnded() async throws {
+        var limits = CookieJar.Limits()
+        limits.perDomain = 2
+        let jar = CookieJar(limits: limits)
+        for cookie in ["old=1", "ended=1; Max-Age=5"] {
+            _ = try await visit("https://a.test/\(cookie.first ?? "x")/", jar, setting: cookie)
+            time.advance(by: .seconds(1))
+        }
+        time.advance(by: .seconds(5))
+
+        _ = try await visit("https://a.test/", jar, setting: "new=1")
+
+        #expect(Set(jar.cookies.map(\.name)) == ["old", "new"])
+    }
+
+    @Test("policies PL-51 sends cookies as far as the field has room, to the last byte", arguments: [7, 8, 9])
+    func fieldLimit(bytes: Int) async throws {
+        var limits = CookieJar.Limits()
+        limits.fieldBytes = bytes
+        let jar = CookieJar(limits: limits)
+        _ = try await visit("https://a.test/", jar, setting: "a=1", "b=2")
+
+        #expect(try await visit("https://a.test/", jar) == (bytes >= 8 ? "a=1; b=2" : "a=1"))
+    }
+
+    @Test(
+        "policies PL-51 without a path a cookie is for the folder of its address (RFC 6265bis §5.1.4)",
+        arguments: [("", "/"), ("/", "/"), ("/a", "/"), ("/a/", "/a"), ("/a/b", "/a"), ("/a/b/c?d=/e/", "/a/b")]
+    )
+    func defaultPaths(path: String, expected: String) async throws {
+        let jar = CookieJar()
+
+        _ = try await visit("https://a.test" + path, jar, setting: "n=v")
+
+        #expect(jar.cookies.map(\.path) == [expected])
     }
 
     @Test("policies PL-51 a file that is not a jar is an error; one that cannot be written does not fail the call")

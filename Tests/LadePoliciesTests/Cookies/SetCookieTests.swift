@@ -32,6 +32,16 @@ struct SetCookieTests {
         #expect(SetCookie(text) == nil)
     }
 
+    @Test("policies PL-51 stores 4096 bytes of name and value, and takes attributes of 1024 bytes", arguments: [0, 1])
+    func largest(more: Int) {
+        let value = String(repeating: "x", count: 4_094 + more)
+        let path = "/" + String(repeating: "y", count: 1_023 + more)
+
+        #expect(SetCookie("ab=" + value)?.value.reveal() == (more == 0 ? value : nil))
+        // A longer attribute is as if it were not there.
+        #expect(SetCookie("a=b; Path=/z; Path=" + path)?.path == (more == 0 ? path : "/z"))
+    }
+
     @Test("policies PL-51 reads attributes in any case, the last of each, and no unknown ones")
     func readsAttributes() {
         let cookie = SetCookie(

@@ -251,6 +251,21 @@ struct HostsInterceptorTests {
         #expect(transport.requests.allSatisfy { $0.destination == nil })
     }
 
+    @Test("a host of its own gets its name and port, and neither credentials nor the name of the other")
+    func ownHost() async throws {
+        transport.onAnyRequest().respond(.status(200))
+        let address = HostAddress("mirror.test", port: 8443, isHostOfItsOwn: true)
+        let hosts = HostsInterceptor(directory: HostDirectory(["svc.example.com": [address]]))
+        let headers =
+            ["Authorization": "Bearer t", "Cookie": "a=b", "Host": "svc.example.com", "X-Own": "1"] as Headers
+
+        _ = try await send(Request("https://svc.example.com/thing", headers: headers), hosts)
+
+        let sent = transport.requests[0]
+        #expect(sent.url.absoluteString == "https://mirror.test:8443/thing" && sent.destination == nil)
+        #expect(sent.headers.map(\.name) == ["X-Own"])
+    }
+
     @Test("a destination of the caller's own is left alone")
     func leavesDestination() async throws {
         transport.onAnyRequest().respond(.status(200))

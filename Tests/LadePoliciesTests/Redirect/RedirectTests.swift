@@ -307,6 +307,41 @@ struct RedirectTests {
         #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer for-a", "Bearer for-b"])
     }
 
+    @Test("RFC 9110 §15.4: fields that describe a body go with it, and no others")
+    func removesContentFields() async throws {
+        transport.on(.post, "/0").respond(redirect(303, to: "/1"))
+        transport.on(.get, "/1").respond(.text("there"))
+        var request = try Request(.post, "https://a.test/0", body: .text("body"))
+        let names = [
+            "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", "Content-Digest",
+            "Content-Disposition", "Content-Range", "Repr-Digest", "Digest", "Last-Modified", "Expect", "Trailer",
+        ]
+        for name in names + ["Accept", "X-Own"] { request.headers.set(name, "a") }
+
+        _ = try await send(request)
+
+        #expect(transport.requests[0].headers.map(\.name) == names + ["Accept", "X-Own"])
+        #expect(transport.requests[1].headers.map(\.name) == ["Accept", "X-Own"])
+    }
+
+    @Test("hides the credentials that an authoriser added when the server repeats them in its target")
+    func hidesAddedCredentials() async throws {
+        transport.on(.get, "/0").respond(redirect(302, to: "/1?t=authoriser-canary"))
+        transport.onAnyRequest().respond(.text("there"))
+        let authorising = ClosureInterceptor { request, next in
+            var request = request
+            request.headers.set("Authorization", "Bearer authoriser-canary")
+            return try await next(request)
+        }
+
+        let response = try await send(Request("https://a.test/0"), below: [authorising])
+
+        #expect(response.request.url.query() == "t=authoriser-canary")
+        let followed = events.events.filter { if case .redirectFollowed = $0 { true } else { false } }
+        #expect(followed.count == 1)
+        #expect(!"\(followed)".contains("canary"))
+    }
+
     @Test("drops the streamed body of a redirect: a short one is read, a long one is cancelled")
     func dropsBodies() async throws {
         transport.on(.get, "/short").respond(redirect(302, to: "/long"))

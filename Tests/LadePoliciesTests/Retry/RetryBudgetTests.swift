@@ -36,4 +36,15 @@ struct RetryBudgetTests {
         #expect(budget.keyCount <= 100)
         #expect(budget.left(for: ServiceKey("service 9999")) == 495)
     }
+
+    @Test("policies PL-14 forgets the budgets first that were not used for the longest time")
+    func forgetsUnused() {
+        var settings = RetryBudget.Settings()
+        settings.keyLimit = 4
+        let budget = RetryBudget(settings)
+        for name in ["a", "b", "c", "d", "a", "e"] { #expect(budget.withdraw(for: ServiceKey(name))) }
+
+        // A budget that was forgotten is full again.
+        #expect(["a", "b", "c", "d", "e"].map { budget.left(for: ServiceKey($0)) } == [490, 500, 500, 500, 495])
+    }
 }

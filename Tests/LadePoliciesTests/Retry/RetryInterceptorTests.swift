@@ -250,6 +250,42 @@ struct RetryInterceptorTests {
         #expect(records == [490, 485])
     }
 
+    @Test(
+        "policies PL-14 refunds what retries took when the service answers in the end, whatever it answers",
+        arguments: [
+            ([503, 503, 404], 500), ([503, 404], 500), ([503, 200], 500), ([404], 500),
+            // A service that never answers keeps what its retries took.
+            ([503, 503, 503], 490),
+        ]
+    )
+    func refundsFinalAnswers(statuses: [Int], left: Int) async throws {
+        let rule = transport.onAnyRequest()
+        for (number, status) in statuses.enumerated() {
+            if number == 0 { rule.respond(.status(Status(status))) } else { rule.then(.status(Status(status))) }
+        }
+
+        let response = try await send(request)
+
+        #expect(response.status.code == statuses.last)
+        #expect(transport.requests.count == statuses.count)
+        #expect(budget.left(for: ServiceKey(request)) == left)
+    }
+
+    @Test(
+        "policies PL-14 gives one token for an answer at the first try, and none for a failure",
+        arguments: [200, 500]
+    )
+    func creditsFirstTries(status: Int) async throws {
+        #expect(budget.withdraw(for: ServiceKey(request)))
+        transport.onAnyRequest().respond(.status(Status(status)))
+        var request = request
+        request.retryLimit = 0
+
+        _ = try await send(request)
+
+        #expect(budget.left(for: ServiceKey(request)) == (status == 200 ? 496 : 495))
+    }
+
     @Test("policies PL-11 service D-05 does not send a body again that was touched and cannot be")
     func leavesSpentBodiesAlone() async throws {
         transport.onAnyRequest().respond(.status(503)).then(.status(200))

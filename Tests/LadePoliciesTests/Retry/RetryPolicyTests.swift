@@ -35,6 +35,22 @@ struct RetryPolicyTests {
         #expect(try action(.answer(413, pause: nil)).rule == .finalStatus(413))
     }
 
+    @Test(
+        "policies PL-13 a delay may end with the deadline and with the allowed pause, and not later",
+        arguments: [2, 3, 4]
+    )
+    func delaysAtTheirLimits(seconds: Int) throws {
+        let pause = Duration.seconds(seconds)
+        var policy = RetryPolicy()
+        policy.pauseLimit = .seconds(3)
+
+        let allowed = try action(.answer(503, pause: pause), policy: policy)
+        let inTime = try action(.answer(503, pause: pause)) { $0.remaining = .seconds(3) }
+
+        #expect(allowed.action == (seconds <= 3 ? .retry(after: pause) : .refusePause(pause)))
+        #expect(inTime.action == (seconds <= 3 ? .retry(after: pause) : .exceedDeadline(pause)))
+    }
+
     private static let context = ErrorContext()
 
     @Test(

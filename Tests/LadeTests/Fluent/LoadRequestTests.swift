@@ -218,6 +218,19 @@ struct LoadRequestTests: FluentSuite {
         #expect(outcome.data == Data("page".utf8))
     }
 
+    @Test("hands over an answer whose status the request itself refuses, with the error", arguments: [404, 299])
+    func refusedByRequest(code: Int) async throws {
+        let rig = rig(.status(Status(code), "page"))
+        var asked = try rig.request("/thing")
+        asked.acceptableStatuses = 200
+
+        let outcome = await rig.loader.request(asked, on: .anywhere).outcome()
+
+        #expect(status(outcome.error) == code)
+        #expect(outcome.response?.status.code == code)
+        #expect(outcome.data == Data("page".utf8))
+    }
+
     // MARK: - Handlers
 
     /// What handlers are told of a request that cannot be sent, for its loader is gone.

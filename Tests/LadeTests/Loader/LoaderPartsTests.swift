@@ -83,6 +83,21 @@ struct LoaderPartsTests {
         #expect(error?.isCancellation == true)
     }
 
+    @Test("a streamed body that its reader cancels is no request of the loader any more, though it is kept")
+    func cancelledBody() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("hello").stalling(after: 2))
+        var request = try rig.request()
+        request.delivery = .streamed
+        let response = try await rig.loader.load(request)
+        #expect(rig.loader.currentRequests.count == 1)
+
+        response.body.cancel()
+
+        #expect(rig.loader.currentRequests.isEmpty)
+        withExtendedLifetime(response) {}
+    }
+
     @Test("a download that is cancelled while the answer with its rest goes up the chain is cancelled")
     func cancelledBetweenAnswers() async throws {
         let held = Locked<Loader?>(nil)
