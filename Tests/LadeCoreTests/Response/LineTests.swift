@@ -106,6 +106,14 @@ struct LineTests {
         #expect(parser.delay == milliseconds.map { .milliseconds($0) })
     }
 
+    @Test("a byte order mark is left out before the first line and belongs to every other line")
+    func byteOrderMarks() throws {
+        var parser = ServerSentEventParser(limit: 100)
+        for line in ["\u{FEFF}data: a", "\u{FEFF}data: b", "data: c"] { #expect(try parser.take(line) == nil) }
+
+        #expect(try parser.take("")?.data == "a\nc")
+    }
+
     @Test("an event is no larger than the limit, however many lines it has")
     func boundsEvents() async throws {
         let endless = String(repeating: "data: 1234\n", count: 100) + "\n"

@@ -9,6 +9,7 @@ struct StatusSetTests {
         (StatusSet(arrayLiteral: 404, .successful), "200–299, 404"),
         (StatusSet(arrayLiteral: 200, 201, .codes(202...204)), "200–204"),
         (StatusSet(arrayLiteral: .codes(200..<250), .codes(240..<300)), "200–299"),
+        (StatusSet(arrayLiteral: .codes(200..<300), .codes(240..<250), 299), "200–299"),
         (StatusSet.none, "none"),
         (StatusSet(arrayLiteral: .none, 304), "304"),
         (StatusSet(503..<503), "none"),

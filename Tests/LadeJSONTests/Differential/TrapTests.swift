@@ -195,7 +195,7 @@ struct TrapTests {
 
     private static let all = names + containers + scalars + documents + dates
 
-    @Test("issue 12 gives the expected result, which is Foundation's", arguments: all)
+    @Test("gives the expected result, which is Foundation's", arguments: all)
     func givesTheSame(_ trap: Trap) {
         let (foundation, fast) = DifferentialTests.Setting.all[trap.setting].decoders
         let document = Data(trap.document)
@@ -206,7 +206,7 @@ struct TrapTests {
         #expect(found == expected || Difference.known(trap.subject.name, document, expected, found) != nil)
     }
 
-    @Test("issue 12 each trap has a name of its own")
+    @Test("each trap has a name of its own")
     func haveNames() {
         #expect(Set(Self.all.map(\.testDescription)).count == Self.all.count)
     }

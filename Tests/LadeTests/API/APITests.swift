@@ -65,6 +65,7 @@ struct APITests {
         arguments: [
             ("shows/\("a/b")/x", "/v1/shows/a%2Fb/x"),
             ("shows/\("?#[ä")", "/v1/shows/%3F%23%5B%C3%A4"),
+            ("shows/\("\u{1}\u{F}\u{10}")", "/v1/shows/%01%0F%10"),
             ("a b/c%20d/100%", "/v1/a%20b/c%20d/100%25"),
             ("/shows", "/v1/shows"),
             ("shows/", "/v1/shows/"),
@@ -102,6 +103,25 @@ struct APITests {
 
         #expect(endpoint.request.url.query(percentEncoded: true) == "key=s%26c&page=2&q=%C3%A4%20b")
         #expect(!endpoint.description.contains("s%26c"))
+    }
+
+    @Test("joins the path by one slash, however many end its address", arguments: ["", "/", "///"])
+    func slashes(end: String) throws {
+        let api = try API("http://example.test/v1" + end)
+
+        #expect(try api.get("shows").request.url.absoluteString == "http://example.test/v1/shows")
+    }
+
+    @Test("names its secret query items to each request, which are then shown nowhere")
+    func secretQueries() throws {
+        var api = api
+        api.query = ["channel-of-mine": "canary"]
+        api.secretQueryNames = ["channel-of-mine"]
+
+        let request = try api.get("shows").request
+
+        #expect(request.secretQueryNames == ["channel-of-mine"])
+        #expect(!request.description.contains("canary") && !"\(ErrorContext(request))".contains("canary"))
     }
 
     @Test("gives its headers, statuses and decoder to each endpoint; the endpoint has the last word")

@@ -61,6 +61,46 @@ struct EventStreamTests {
         #expect(rig.time.now == Instant(nanoseconds: 2_000_000_000))
     }
 
+    @Test("a delay is 100 ms at least, and doubling makes it a minute at most", arguments: [0, 40_000])
+    func delayBounds(retry: Int) async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed")
+            .respond(.text("retry: \(retry)\ndata: a\n\n", headers: headers))
+            .then(.text("", headers: headers)).then(.text("", headers: headers))
+            .then(.text("data: b\n\n", headers: headers))
+
+        #expect(try await events(rig, 2).map(\.data) == ["a", "b"])
+
+        // 100, 100 and 200 ms; 40, 40 and 60 s.
+        #expect(rig.time.now == Instant(nanoseconds: retry == 0 ? 400_000_000 : 140_000_000_000))
+    }
+
+    @Test("an empty identifier of the server is in the place of the caller's, and is not sent")
+    func forgetsIdentifiers() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed")
+            .respond(.text("id\ndata: a\n\n", headers: headers)).then(.text("data: b\n\n", headers: headers))
+
+        let found = try await events(rig, 2) { $0.headers.set("Last-Event-ID", "5") }
+
+        #expect(found.map(\.lastEventID) == ["", ""])
+        #expect(rig.transport.requests.map { $0.headers["Last-Event-ID"] } == ["5", nil])
+    }
+
+    @Test("only the limit of silence that the caller sets ends a silent connection")
+    func silence() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed").respond(.text("data: a\n\n", headers: headers))
+        var request = try rig.request("/feed")
+        request.timeouts.idle = .seconds(60)
+
+        for limit in [nil, Duration.seconds(5)] {
+            for try await _ in rig.loader.events(from: request, silence: limit) { break }
+        }
+
+        #expect(rig.transport.requests.map(\.timeouts.idle) == [nil, .seconds(5)])
+    }
+
     @Test("a 204 ends the stream")
     func ends() async throws {
         let rig = Rig()

@@ -165,6 +165,22 @@ struct CanaryTests {
     }
 
     @Test(
+        "redaction finds a secret as it is, percent-encoded, and decoded",
+        arguments: [
+            ("can ary/1", "x can ary/1 y"), ("can ary/1", "x can%20ary%2F1 y"), ("can%20ary%2F1", "x can ary/1 y"),
+            ("can%20ary%2F1", "x can%20ary%2F1 y"),
+        ]
+    )
+    func findsForms(secret: String, text: String) {
+        let rule = Redaction(names: [], values: [secret])
+
+        let shown = rule.text(text)
+
+        #expect(!shown.contains("ary") && shown.hasPrefix("x ") && shown.hasSuffix(" y"))
+        #expect(rule.maskingValues(text) == shown)
+    }
+
+    @Test(
         "redaction keeps texts without secrets unchanged, and may be applied twice",
         arguments: [
             ("https://a.test/?page=2&token=x&size=3", "https://a.test/?page=2&token=<redacted>&size=3"),

@@ -29,6 +29,39 @@ struct LoggingObserverTests {
         #expect(lines.all[0].hasSuffix(" bytes, 120 ms, 2 attempts"))
     }
 
+    @Test("the bytes of a call are those of all its attempts")
+    func countsBytes() async throws {
+        let rig = rig()
+        rig.transport.on(.get, "/one").respond(.text("hello"))
+        rig.transport.on(.get, "/two").respond(.status(503, "unavailable")).then(.text("hello"))
+        for path in ["/one", "/two"] {
+            let (loader, request) = (rig.loader, try rig.request(path))
+            _ = try await rig.time.runAutomatically { () async throws(LoadingError) in
+                try await loader.load(request)
+            }
+        }
+
+        let bytes = lines.all.compactMap { $0.split(separator: ", ").first { $0.hasSuffix(" bytes") }?.dropLast(6) }
+            .compactMap { Int($0) }
+        #expect(bytes.count == 2 && bytes[0] > 0)
+        #expect(bytes[1] > bytes[0] + 11)
+    }
+
+    @Test("a call that has had its line gets no other")
+    func endsOnce() throws {
+        let observer = LoggingObserver { [lines] in lines.add($0) }
+        let call = Call()
+        let url = try #require(URL(string: "https://svc.example.com/thing"))
+        let story: [Event] = [
+            .callStarted(method: .get, url: url.redacted()), .callFinished(status: 204), .callFinished(status: 204),
+            .exchangeFinished(Metrics()),
+        ]
+
+        for event in story { observer.record(event, of: call) }
+
+        #expect(lines.all.count == 1)
+    }
+
     @Test("a call that fails says why, once, in its line")
     func fails() async throws {
         let rig = rig()
