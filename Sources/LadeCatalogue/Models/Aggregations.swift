@@ -46,8 +46,8 @@ public struct DateBucket: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case count
         case day = "date"
+        case count
     }
 }
 
@@ -62,8 +62,8 @@ public struct DownloadAvailableBucket: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case count
         case isDownloadAvailable = "downloadAvailable"
+        case count
     }
 }
 
@@ -78,8 +78,8 @@ public struct DurationBucket: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case count
         case minutes = "duration"
+        case count
     }
 }
 
@@ -126,8 +126,8 @@ public struct PlayableAbroadBucket: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case count
         case isPlayableAbroad = "playableAbroad"
+        case count
     }
 }
 
@@ -157,8 +157,8 @@ public struct SubtitlesAvailableBucket: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case count
         case areSubtitlesAvailable = "subtitlesAvailable"
+        case count
     }
 }
 

@@ -41,10 +41,11 @@ public struct Channel: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, transmission, title, lead, imageTitle, imageCopyright
         case uid = "id"
+        case urn, vendor, transmission, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright
         case rawImageURL = "imageUrlRaw"
         case timetableURL = "timeTableUrl"
         case currentProgram = "now"
@@ -131,23 +132,28 @@ public struct Program: TimeBound, KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, imageTitle, imageCopyright, subtitle, url, show, genre, seasonNumber, episodeNumber
-        case productionYear, productionCountry, youthProtectionColor, originalTitle, presenter
-        case hasSignLanguage, isDolbyDigital
+        case title, lead
         case summary = "description"
+        case imageTitle, imageCopyright, subtitle
         case startDate = "startTime"
         case endDate = "endTime"
         case imageURL = "imageUrl"
         case imageIsFallback = "imageIsFallbackUrl"
+        case url, show
         case subprograms = "subProgramList"
         case mediaURN = "mediaUrn"
+        case genre, seasonNumber, episodeNumber
         case numberOfEpisodes = "episodesTotal"
+        case productionYear, productionCountry, youthProtectionColor, originalTitle
         case crewMembers = "creditList"
+        case presenter
         case isRebroadcast = "isRepetition"
         case rebroadcastDescription = "repetitionDescription"
         case hasSubtitles = "subtitlesAvailable"
         case hasAlternateAudio = "hasTwoLanguages"
+        case hasSignLanguage
         case hasAudioDescription = "hasVisualDescription"
+        case isDolbyDigital
     }
 
     /// The identity made from channel, titles and times within a ``ProgramComposition``; empty elsewhere.
@@ -172,8 +178,8 @@ public struct CrewMember: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case role
         case name = "realName"
+        case role
         case characterName = "name"
     }
 }
@@ -197,8 +203,9 @@ public struct Presenter: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case name, url, imageTitle, imageCopyright
+        case name, url
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright
     }
 
     /// The image, for making addresses in different sizes.

@@ -91,15 +91,17 @@ public struct Chapter: Subdivision {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, mediaType, title, lead, imageTitle, imageCopyright, date, duration
-        case youthProtectionColor, displayable, aspectRatio, fullLengthMarkIn, fullLengthMarkOut, spriteSheet
         case uid = "id"
+        case urn, vendor, mediaType, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright
         case contentType = "type"
+        case date, duration
         case startDate = "validFrom"
         case endDate = "validTo"
         case isPlayableAbroad = "playableAbroad"
+        case youthProtectionColor
         case originalBlockingReason = "blockReason"
         case source = "assignedBy"
         case accessibilityTitle = "mediaDescription"
@@ -108,15 +110,18 @@ public struct Chapter: Subdivision {
         case relatedContents = "relatedContentList"
         case socialCounts = "socialCountList"
         case fullLengthURN = "fullLengthUrn"
+        case displayable
         case event = "eventData"
         case analyticsLabels = "analyticsMetadata"
         case comScoreAnalyticsLabels = "analyticsData"
         case subtitles = "subtitleList"
+        case aspectRatio, fullLengthMarkIn, fullLengthMarkOut
         case resources = "resourceList"
         case track = "segmentList"
         case preTrailerStartDate = "preTrailerStart"
         case postTrailerEndDate = "postTrailerStop"
         case resourceReferenceDate = "dvrReferenceDate"
+        case spriteSheet
     }
 
     /// The image, for making addresses in different sizes.

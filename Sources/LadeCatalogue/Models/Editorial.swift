@@ -29,9 +29,10 @@ public struct EditorialPage: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case vendor, type, title, isPublished
         case uid = "id"
+        case vendor, type, title
         case summary = "description"
+        case isPublished
         case topicURN = "topicUrn"
         case sections = "sectionList"
     }
@@ -67,13 +68,15 @@ public struct EditorialSection: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case vendor, isPublished, mediaType
         case uid = "id"
+        case vendor
         case type = "sectionType"
+        case isPublished
         case isPersonalized = "hasPersonalizedContent"
         case startDate = "start"
         case endDate = "end"
         case presentation = "representation"
+        case mediaType
     }
 
     /// The key for comparing values.
@@ -91,8 +94,8 @@ public struct EditorialPresentation: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case properties
         case type = "name"
+        case properties
     }
 
     /// The focal point of the image; from `properties.imageFocalPoint`.
@@ -134,9 +137,11 @@ public struct EditorialPresentation: CatalogueModel {
         init() {}
 
         enum CodingKeys: String, JSONKey {
-            case imageFocalPoint, title, label, hasDetailPage, link
+            case imageFocalPoint, title
             case summary = "description"
+            case label
             case imageURL = "imageUrl"
+            case hasDetailPage, link
             case isRandomized = "pickRandomElement"
         }
     }
@@ -153,7 +158,7 @@ public struct EditorialLink: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case target
         case type = "targetType"
+        case target
     }
 }

@@ -39,13 +39,15 @@ public struct Episode: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead, imageTitle, imageCopyright, socialCount, seasonNumber
         case uid = "id"
+        case title, lead
         case summary = "description"
+        case imageTitle, imageCopyright
         case date = "publishedDate"
         case imageURL = "imageUrl"
         case fullLengthURN = "fullLengthUrn"
         case medias = "mediaList"
+        case socialCount, seasonNumber
         case episodeNumber = "number"
     }
 
@@ -97,8 +99,8 @@ public struct RelatedContent: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case url, title, lead
         case uid = "id"
+        case url, title, lead
         case summary = "description"
     }
 

@@ -75,15 +75,17 @@ public struct Media: MediaMetadata, KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, mediaType, title, lead, imageTitle, imageCopyright, imageFocalPoint, date, duration
-        case presentation, youthProtectionColor, channel, episode, show
         case uid = "id"
+        case urn, vendor, mediaType, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright, imageFocalPoint
         case contentType = "type"
+        case date, duration
         case startDate = "validFrom"
         case endDate = "validTo"
         case isPlayableAbroad = "playableAbroad"
+        case presentation, youthProtectionColor
         case originalBlockingReason = "blockReason"
         case source = "assignedBy"
         case accessibilityTitle = "mediaDescription"
@@ -93,6 +95,7 @@ public struct Media: MediaMetadata, KeyedModel {
         case socialCounts = "socialCountList"
         case audioVariants = "audioTrackList"
         case subtitleVariants = "subtitleInformationList"
+        case channel, episode, show
     }
 
     /// The image, for making addresses in different sizes.

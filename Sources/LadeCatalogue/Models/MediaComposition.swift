@@ -23,9 +23,9 @@ public struct MediaComposition: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case channel, episode, show
         case chapterURN = "chapterUrn"
         case segmentURN = "segmentUrn"
+        case channel, episode, show
         case chapters = "chapterList"
         case analyticsLabels = "analyticsMetadata"
         case comScoreAnalyticsLabels = "analyticsData"

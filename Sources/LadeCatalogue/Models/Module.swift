@@ -55,17 +55,20 @@ public struct Module: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, title, lead, seoName, headerBackgroundColor, textColor, linkColor
         case uid = "id"
+        case urn, vendor, title, lead
         case summary = "description"
         case moduleType = "moduleConfigType"
         case startDate = "publishStartTimestamp"
         case endDate = "publishEndTimestamp"
+        case seoName
         case backgroundImageURL = "bgImageUrl"
         case logoImageURL = "logoImageUrl"
         case keyVisualImageURL = "keyVisualImageUrl"
+        case headerBackgroundColor
         case headerTextColor = "headerTitleColor"
         case backgroundColor = "bgColor"
+        case textColor, linkColor
         case websiteTitle = "microSiteTitle"
         case websiteURL = "microSiteUrl"
         case sections = "sectionList"
@@ -102,8 +105,8 @@ public struct ModuleSection: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, lead
         case uid = "id"
+        case title, lead
         case summary = "description"
         case startDate = "publishStartTimestamp"
         case endDate = "publishEndTimestamp"

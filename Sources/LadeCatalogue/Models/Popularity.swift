@@ -9,8 +9,8 @@ public struct SocialCount: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case value
         case type = "key"
+        case value
     }
 }
 
@@ -33,8 +33,8 @@ public struct SocialCountOverview: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, mediaType
         case uid = "id"
+        case urn, vendor, mediaType
         case socialCounts = "socialCountList"
     }
 
@@ -61,8 +61,8 @@ public struct ShowStatisticsOverview: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, transmission
         case uid = "id"
+        case urn, vendor, transmission
         case searchResultsViewCount = "searchResultClicked"
     }
 

@@ -47,11 +47,11 @@ public struct Resource: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case url, quality, presentation, mimeType, mediaContainer, audioCodec, videoCodec, tokenType
-        case streamOffset
+        case url, quality, presentation, mimeType
         case streamingMethod = "streaming"
         case isLive = "live"
         case isDVR = "dvr"
+        case mediaContainer, audioCodec, videoCodec, tokenType, streamOffset
         case drms = "drmList"
         case subtitleVariants = "subtitleInformationList"
         case audioVariants = "audioTrackList"

@@ -45,11 +45,11 @@ public struct SearchResultMedia: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, mediaType, title, lead, imageTitle, imageCopyright, date, duration, presentation
-        case episode, show
         case uid = "id"
+        case urn, vendor, mediaType, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright, date, duration, presentation, episode, show
         case channelUid = "channelId"
     }
 
@@ -76,8 +76,8 @@ public struct SearchResultMedia: KeyedModel {
         init() {}
 
         enum CodingKeys: String, JSONKey {
-            case title
             case uid = "id"
+            case title
         }
     }
 }
@@ -111,10 +111,11 @@ public struct SearchResultShow: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, transmission, title, lead, imageTitle, imageCopyright
         case uid = "id"
+        case urn, vendor, transmission, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright
     }
 
     /// The image, for making addresses in different sizes.

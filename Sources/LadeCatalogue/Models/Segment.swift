@@ -77,15 +77,17 @@ public struct Segment: Subdivision {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, mediaType, title, lead, imageTitle, imageCopyright, date, duration
-        case youthProtectionColor, displayable, markIn, markOut
         case uid = "id"
+        case urn, vendor, mediaType, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright
         case contentType = "type"
+        case date, duration
         case startDate = "validFrom"
         case endDate = "validTo"
         case isPlayableAbroad = "playableAbroad"
+        case youthProtectionColor
         case originalBlockingReason = "blockReason"
         case source = "assignedBy"
         case accessibilityTitle = "mediaDescription"
@@ -94,10 +96,12 @@ public struct Segment: Subdivision {
         case relatedContents = "relatedContentList"
         case socialCounts = "socialCountList"
         case fullLengthURN = "fullLengthUrn"
+        case displayable
         case event = "eventData"
         case analyticsLabels = "analyticsMetadata"
         case comScoreAnalyticsLabels = "analyticsData"
         case subtitles = "subtitleList"
+        case markIn, markOut
     }
 
     /// The date at position 0 of the chapter, copied from the chapter.

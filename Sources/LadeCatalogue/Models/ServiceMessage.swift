@@ -21,9 +21,10 @@ public struct ServiceMessage: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case text, url
         case uid = "id"
+        case text
         case modificationDate = "modifyDate"
+        case url
     }
 
     /// The key for comparing values.

@@ -63,10 +63,10 @@ public struct Show: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, transmission, title, lead, broadcastInformation, imageTitle, imageCopyright
-        case numberOfEpisodes
         case uid = "id"
+        case urn, vendor, transmission, title, lead
         case summary = "description"
+        case broadcastInformation, imageTitle, imageCopyright
         case homepageURL = "homepageUrl"
         case podcastSubscriptionURL = "podcastSubscriptionUrl"
         case podcastStandardDefinitionURL = "podcastFeedSdUrl"
@@ -78,6 +78,7 @@ public struct Show: KeyedModel {
         case bannerImageURL = "bannerImageUrl"
         case posterImageURL = "posterImageUrl"
         case podcastImageURL = "podcastImageUrl"
+        case numberOfEpisodes
         case topics = "topicList"
         case shouldFallbackToPosterImage = "posterImageIsFallbackUrl"
         case shouldFallbackToPodcastImage = "podcastImageIsFallbackUrl"
@@ -110,8 +111,8 @@ public struct BroadcastInformation: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case startDate, endDate, url
         case message = "hintText"
+        case startDate, endDate, url
     }
 }
 

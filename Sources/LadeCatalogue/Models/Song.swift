@@ -23,8 +23,9 @@ public struct Song: CatalogueModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case title, date, duration, artist
+        case title, date, duration
         case isPlaying = "isPlayingNow"
+        case artist
         case album = "cd"
     }
 }

@@ -35,10 +35,11 @@ public struct Topic: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, transmission, title, lead, imageTitle, imageCopyright
         case uid = "id"
+        case urn, vendor, transmission, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright
         case subtopics = "subTopicList"
     }
 
@@ -77,10 +78,11 @@ public struct Subtopic: KeyedModel {
     public init() {}
 
     enum CodingKeys: String, JSONKey {
-        case urn, vendor, transmission, title, lead, imageTitle, imageCopyright
         case uid = "id"
+        case urn, vendor, transmission, title, lead
         case summary = "description"
         case imageURL = "imageUrl"
+        case imageTitle, imageCopyright
     }
 
     /// The image, for making addresses in different sizes.
