@@ -43,6 +43,8 @@ public struct ChangeSet<Item: Sendable>: Sendable {
     ///   - new: The list after.
     ///   - identity: The identity by which items are matched.
     ///   - hasSameContent: Whether two versions of one item look the same.
+    // Inlinable so that it is specialised for the caller's types; otherwise each comparison is an indirect call.
+    @inlinable
     public init<ID: Hashable>(
         from old: [Item],
         to new: [Item],
@@ -79,7 +81,7 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         }
         self.insertions = insertions
         deletions = oldMiddle.filter { !isMatched[$0 - start] }
-        let staying = Self.longestIncreasing(origins.map(\.from))
+        let staying = IncreasingSubsequence.longest(in: origins.map(\.from))
         moves = origins.indices.filter { !staying[$0] }.map { Move(from: origins[$0].from, to: origins[$0].to) }
 
         var modifications = (0..<start).filter { !hasSameContent(old[$0], new[$0]) }
@@ -90,14 +92,16 @@ public struct ChangeSet<Item: Sendable>: Sendable {
     }
 
     /// How many items at the beginning are the same.
-    private static func commonPrefix<ID: Hashable>(_ old: [Item], _ new: [Item], _ identity: (Item) -> ID) -> Int {
+    @inlinable
+    static func commonPrefix<ID: Hashable>(_ old: [Item], _ new: [Item], _ identity: (Item) -> ID) -> Int {
         var count = 0
         while count < min(old.count, new.count), identity(old[count]) == identity(new[count]) { count += 1 }
         return count
     }
 
     /// How many items at the end are the same, not counting those at the beginning.
-    private static func commonSuffix<ID: Hashable>(
+    @inlinable
+    static func commonSuffix<ID: Hashable>(
         _ old: [Item],
         _ new: [Item],
         _ identity: (Item) -> ID,
@@ -109,9 +113,21 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         { count += 1 }
         return count
     }
+}
 
+extension ChangeSet where Item: Identifiable & Equatable {
+    /// Compares two lists of items that have an identity; equal items have the same content.
+    @inlinable
+    public init(from old: [Item], to new: [Item]) {
+        self.init(from: old, to: new, identity: { $0.id }, hasSameContent: ==)
+    }
+}
+
+@usableFromInline
+enum IncreasingSubsequence {
     /// Whether each position belongs to a longest increasing subsequence, the items of which need not move.
-    private static func longestIncreasing(_ values: [Int]) -> [Bool] {
+    @usableFromInline
+    static func longest(in values: [Int]) -> [Bool] {
         // tails[n] is the position at which the increasing subsequence of length n + 1 with the least end has its end.
         var tails: [Int] = []
         var previous = [Int](repeating: -1, count: values.count)
@@ -132,12 +148,5 @@ public struct ChangeSet<Item: Sendable>: Sendable {
             position = previous[position]
         }
         return result
-    }
-}
-
-extension ChangeSet where Item: Identifiable & Equatable {
-    /// Compares two lists of items that have an identity; equal items have the same content.
-    public init(from old: [Item], to new: [Item]) {
-        self.init(from: old, to: new, identity: \.id, hasSameContent: ==)
     }
 }
