@@ -341,8 +341,13 @@ public struct JSONReader: ~Copyable {
                 if word.kind == .object { position += core.pointee.word(position).width }
                 let end = position + core.pointee.word(position).width
                 if index < end {
-                    let text = JSONText(base: core.pointee.base, words: core.pointee.words, index: name)
-                    path.append(word.kind == .object ? MemberKey(text.string() ?? "") : ElementKey(count))
+                    // Only a name is a text; the word of an element can be anything.
+                    if word.kind == .object {
+                        let text = JSONText(base: core.pointee.base, words: core.pointee.words, index: name)
+                        path.append(MemberKey(text.string() ?? ""))
+                    } else {
+                        path.append(ElementKey(count))
+                    }
                     next = position
                     break
                 }

@@ -120,10 +120,12 @@ extension Scope {
     private func findElsewhere(_ name: UnsafeBufferPointer<UInt8>) -> Int {
         if let members = state.pointee.members { return members[String(decoding: name, as: UTF8.self)] ?? -1 }
         if core.pointee.keyMode == .snakeCase { return findSnakeCase(name) }
-        if word.count > 48 { return findInDictionary(name) }
+        if !state.pointee.isSummarised, word.count > 48 { return findInDictionary(name) }
         let place = NameSummary.place(name)
         // After several missing names, a summary of the existing names saves time.
-        if !state.pointee.isSummarised, state.pointee.absences >= Self.fewAbsences { summarise() }
+        if !state.pointee.isSummarised, state.pointee.absences >= Self.fewAbsences {
+            summarise(from: state.pointee.cursor, isExact: true)
+        }
         if !state.pointee.isSummarised || state.pointee.summary.contains(place) {
             let isNew = !state.pointee.passed.contains(place)
             let first = isNew ? state.pointee.cursor : state.pointee.index &+ 1
@@ -165,13 +167,18 @@ extension Scope {
         return nil
     }
 
-    private func summarise() {
-        state.pointee.summary = NameSummary()
-        forEachName { name, _ in
-            let place = place(of: core.pointee.word(name), isExact: core.pointee.keyMode == .plain)
-            _ = state.pointee.summary.insert(place)
-            return true
+    /// Adds the names from the cursor on to those before it.
+    private func summarise(from cursor: Int, isExact: Bool) {
+        let core = core
+        var summary = state.pointee.passed
+        var position = cursor
+        let end = state.pointee.end
+        while position < end {
+            _ = summary.insert(place(of: core.pointee.word(position), isExact: isExact))
+            let value = position &+ 1
+            position = value &+ core.pointee.word(value).width
         }
+        state.pointee.summary = summary
         state.pointee.isSummarised = true
     }
 
@@ -203,7 +210,7 @@ extension Scope {
         }
         if !state.pointee.isSummarised {
             guard word.count <= 64 else { return findInDictionary(name) }
-            summarise()
+            summarise(from: cursor, isExact: false)
         }
         guard Self.isASCII(name) else { return findInDictionary(name) }
         guard state.pointee.summary.contains(place) else { return -1 }

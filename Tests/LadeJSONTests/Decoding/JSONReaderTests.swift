@@ -79,7 +79,7 @@ struct JSONReaderTests {
         #"{"id":1,"parts":[{"small":1,"名前":"x"},{"small":256,"名前":"x"}]}"#, #"{"id":1,"parts":[{"small":1}]}"#,
         #"{"id":1,"parts":[null]}"#, #"{"id":1,"parts":{}}"#, #"{"id":1,"tint":"blue"}"#, #"{"id":1,"tint":3}"#,
         #"{"id":1,"next":[null,{"small":-1,"名前":""}]}"#, #"{"id":1,"ratio":"x"}"#, #"{"id":1,"isNew":null,"title":[]}"#,
-        #"{"id":1,"title":"\ud800"}"#, #"{"id":1,"\ud800":2}"#, #"{"id":1,"id":x}"#,
+        #"{"id":1,"title":"\ud800"}"#, #"{"id":1,"\ud800":2}"#, #"{"id":1,"id":x}"#, #"{"id":1,"parts":[-3,-3]}"#,
     ]
 
     /// The kind and the path of an error, or the value.
@@ -259,6 +259,21 @@ struct JSONReaderTests {
                 }
             }
         }
+    }
+
+    @Test(
+        "issue 12 names the element that is of another type, whatever it is",
+        arguments: ["-3", "3", "true", "0.5", "[]"]
+    )
+    func pathsOfElements(element: String) {
+        let error = #expect(throws: DecodingError.self) {
+            try FastJSONDecoder().decode([Part].self, from: Data("[\(element),\(element)]".utf8))
+        }
+        guard case .typeMismatch(_, let context) = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+        #expect(context.codingPath.map(\.intValue) == [0])
     }
 
     @Test("reads the value of each text, however often and of however many types", arguments: 1...10)

@@ -55,6 +55,13 @@ struct TrapTests {
         }
     }
 
+    /// Has one key that is not ASCII, in its last bytes.
+    private struct Degrees: Decodable {
+        enum CodingKeys: String, CodingKey { case degrees = "degrees \u{212A}" }
+
+        var degrees: Int?
+    }
+
     private static func some(_ value: Int) -> String { "Optional(\(value))" }
     private static func text(_ text: String) -> String { Outcome.describe(text) }
     private static let (iso8601, snakeCase, closures) = (1, 2, 3)
@@ -68,6 +75,7 @@ struct TrapTests {
         Trap("a name in another normalisation", Strange.self, "{\"e\u{301}\":1}", "accent:" + some(1)),
         Trap("the same name in two normalisations", Strange.self, "{\"e\u{301}\":1,\"é\":2}", "accent:" + some(1)),
         Trap("an ASCII name that equals one that is not", Strange.self, #"{"K":1}"#, "kelvin:" + some(1)),
+        Trap("a longer one that equals one that is not", Degrees.self, #"{"degrees K":1}"#, "degrees:" + some(1)),
         Trap(
             "a name that is not UTF-8",
             Member.self,
