@@ -42,7 +42,11 @@ struct ContentRange: Sendable, Hashable {
 extension Response {
     /// The length of the arriving body by `Content-Length`; nil where the field does not apply to it.
     var bodyLength: Int64? {
-        guard request.method != .head, !headers.contains("Content-Encoding") else { return nil }
+        // With 304 the field has the length of the representation that is not sent, and 204 has no body (RFC 9110 §8.6,
+        // §15.3.5).
+        guard request.method != .head, ![204, 304].contains(status), !headers.contains("Content-Encoding") else {
+            return nil
+        }
         return headers["Content-Length"].flatMap { ContentRange.position($0[...]) }
     }
 }

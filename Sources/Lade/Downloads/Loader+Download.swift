@@ -121,7 +121,7 @@ extension Loader {
                 case .decoding, .bodyTooLarge: true
                 default: false
                 }
-            if isWrong || part.origin == nil || part.length == 0 {
+            if isWrong || part.origin == nil || part.bodyLength == 0 {
                 part.remove()
             } else {
                 options.kept?(part.bodyLength)
@@ -169,15 +169,11 @@ private struct DownloadRun {
         case .anew(let response): try await begin(response, &load, loader)
         case .rest(let response), .complete(let response): try resume(response, load.length, loader)
         }
-        while let piece = try await load.next(mayBeginAnew: true) {
-            switch piece {
-            case .anew(let response): try await begin(response, &load, loader)
-            case .bytes(let chunk):
-                try check(part.bodyLength + Int64(chunk.count), announced: nil)
-                try part.append(chunk)
-                options.onPiece?(part.bodyLength, load.length)
-                throttle?.take(TransferProgress(completed: part.bodyLength, total: load.length))
-            }
+        do throws(LoadingError) {
+            try await copy(&load, loader)
+        } catch {
+            if let length = load.soundLength { try part.shorten(to: length) }
+            throw error
         }
         throttle?.finish()
         let digest = try check(load.response)
@@ -192,6 +188,19 @@ private struct DownloadRun {
             checkedDigest: digest,
             response: load.response
         )
+    }
+
+    private mutating func copy(_ load: inout ResumableLoad, _ loader: Loader) async throws(LoadingError) {
+        while let piece = try await load.next(mayBeginAnew: true) {
+            switch piece {
+            case .anew(let response): try await begin(response, &load, loader)
+            case .bytes(let chunk):
+                try check(part.bodyLength + Int64(chunk.count), announced: nil)
+                try part.append(chunk)
+                options.onPiece?(part.bodyLength, load.length)
+                throttle?.take(TransferProgress(completed: part.bodyLength, total: load.length))
+            }
+        }
     }
 
     private var setsCodings: Bool { request.headers.contains("Accept-Encoding") }
@@ -213,7 +222,7 @@ private struct DownloadRun {
         // A partial answer that was not requested is not a file.
         let isPart = response.status == 206 && !request.headers.contains("Range")
         guard options.acceptableStatuses?.contains(response.status) ?? true, !isPart else {
-            if let refused = options.refused { refused(response, await load.message()) }
+            if let refused = options.refused, !isPart { refused(response, await load.message()) }
             throw .unacceptableStatus(response.status, ErrorContext(response))
         }
         try takeName(response)
@@ -289,6 +298,11 @@ private struct DownloadTarget {
 
     func checkName(_ name: String, _ options: Download.Options) throws(LoadingError) {
         var status = stat()
+        let isFolder = name.isEmpty || stat(folder + name, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        guard !isFolder else {
+            let fault = FileFault(path: folder + name, operation: .write, reason: "it names no file")
+            throw .file(fault, ErrorContext())
+        }
         guard !options.mayOverwrite, !(options.continuesFile && name == self.name), lstat(folder + name, &status) == 0
         else { return }
         throw PartFile.exists(folder + name)

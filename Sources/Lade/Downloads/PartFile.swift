@@ -114,6 +114,13 @@ struct PartFile {
         hash = SHA256()
     }
 
+    /// Removes the bytes of the body after the first `bodyLength`; nothing can be appended afterwards.
+    mutating func shorten(to bodyLength: Int64) throws(LoadingError) {
+        guard bodyLength < self.bodyLength else { return }
+        guard ftruncate(descriptor, off_t(prologueLength + bodyLength)) == 0 else { throw Self.fault(path, .write) }
+        length = prologueLength + bodyLength
+    }
+
     /// Starts the empty part: records the version before the first byte is written.
     mutating func begin(_ origin: Origin?, _ prologue: Data) throws(LoadingError) {
         if self.origin != origin {
@@ -128,8 +135,20 @@ struct PartFile {
 
     /// Appends bytes of the body.
     mutating func append(_ chunk: Data) throws(LoadingError) {
+        // Writing after the end of a truncated file would leave a hole.
+        try checkUnchanged(andNamed: false)
         try write(chunk)
         hash.update(chunk)
+    }
+
+    /// Removes all bytes and throws when another program has changed the file or, if asked for, its name.
+    private mutating func checkUnchanged(andNamed isNameChecked: Bool) throws(LoadingError) {
+        var status = stat()
+        let isWhole = fstat(descriptor, &status) == 0 && Int64(status.st_size) == length
+        if isWhole, !isNameChecked || FileIdentity(descriptor) == FileIdentity(path: path) { return }
+        try restart()
+        let reason = "another program has changed it meanwhile"
+        throw .file(FileFault(path: path, operation: .write, reason: reason), ErrorContext())
     }
 
     private mutating func write(_ bytes: Data) throws(LoadingError) {
@@ -144,8 +163,12 @@ struct PartFile {
     }
 
     /// Gives the complete file its name.
-    func finish(as final: String, mayOverwrite: Bool) throws(LoadingError) {
+    ///
+    /// - Throws: `LoadingError.file` when it cannot have the name, or when another program has changed or replaced the
+    ///   part, whose bytes are then removed.
+    mutating func finish(as final: String, mayOverwrite: Bool) throws(LoadingError) {
         guard fsync(descriptor) == 0 else { throw Self.fault(path, .write) }
+        try checkUnchanged(andNamed: true)
         if mayOverwrite {
             guard rename(path, final) == 0 else { throw Self.fault(final, .write) }
         } else if link(path, final) == 0 {

@@ -50,6 +50,10 @@ package struct ResumableLoad {
     private var rangeEnd: Int64?
     /// The announced length of the answer that is being read, if it is a whole one.
     private var announced: Int64?
+    /// The number of bytes that arrived before the answer that is being read.
+    private var receivedBefore: Int64 = 0
+    /// The number of bytes that may be kept after the answer that was read last proved malformed; nil otherwise.
+    package private(set) var soundLength: Int64?
     /// The last answer.
     package private(set) var response: Response
 
@@ -143,30 +147,48 @@ package struct ResumableLoad {
                 refund()
                 return nil
             } catch {
+                // Bytes of an answer that breaks the protocol may belong elsewhere.
+                if case .malformedResponse = error { soundLength = receivedBefore }
                 if let response = try await goOn(after: told(error), mayBeginAnew) { return .anew(response) }
             }
         }
     }
 
     /// The beginning of the body, at most 4 KiB, as the server's message about a failure; the load ends with it.
+    ///
+    /// A server that sends it slowly is waited for no longer than ``messagePatience``.
     package mutating func message() async -> Data {
-        var bytes = Data()
-        while bytes.count < Self.messageLimit {
-            // The status is the failure; a truncated message is returned as far as it arrived.
-            guard let chunk = try? await iterator.next(isolation: #isolation) else { break }
-            bytes.append(chunk.prefix(Self.messageLimit - bytes.count))
+        let (body, time) = (body, call.time)
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                // Cancelled when the message is there; cancelling the body again does nothing.
+                try? await time.sleep(for: Self.messagePatience)
+                body.cancel()
+            }
+            var bytes = Data()
+            while bytes.count < Self.messageLimit {
+                // The status is the failure; a truncated message is returned as far as it arrived.
+                guard let chunk = try? await iterator.next(isolation: #isolation) else { break }
+                bytes.append(chunk.prefix(Self.messageLimit - bytes.count))
+            }
+            body.cancel()
+            group.cancelAll()
+            return bytes
         }
-        body.cancel()
-        return bytes
     }
 
     private static let messageLimit = 4 << 10
+
+    /// The longest time for which the rest of a message is waited for.
+    static var messagePatience: Duration { .seconds(5) }
 
     // MARK: - The current answer
 
     private mutating func start(_ response: Response) {
         call.attempt = max(call.attempt, response.attempts)
         received = 0
+        receivedBefore = 0
+        soundLength = nil
         rangeEnd = nil
         isCoded = response.headers.contains("Content-Encoding")
         announced = response.bodyLength
@@ -175,7 +197,12 @@ package struct ResumableLoad {
         if response.status == 200, !request.headers.contains("Range"),
             let validator = response.strongValidator(now: call.time.date)
         {
-            point = ResumePoint(validator: validator, offset: 0, length: announced)
+            point = ResumePoint(
+                validator: validator,
+                offset: 0,
+                length: announced,
+                coding: response.headers["Content-Encoding"]
+            )
         }
         read(response)
     }
@@ -187,6 +214,7 @@ package struct ResumableLoad {
         if point?.validator.isEmpty == true { point?.validator = response.strongValidator(now: call.time.date) ?? "" }
         // A range ends before the length of the whole, so the sum can be represented.
         rangeEnd = range.last + 1
+        receivedBefore = received
         read(response)
     }
 

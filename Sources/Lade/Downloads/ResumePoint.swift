@@ -28,6 +28,8 @@ struct ResumePoint: Sendable, Hashable {
     var offset: Int64
     /// The length of the whole body, if known.
     var length: Int64?
+    /// The content coding of the existing bytes; nil when they have none.
+    var coding: String?
 
     /// The request for the rest.
     func asking(_ request: Request) -> Request {
@@ -63,6 +65,13 @@ struct ResumePoint: Sendable, Hashable {
         return response.headers[name] == nil || response.headers[name] == validator
     }
 
+    /// Whether the answer does not name another content coding; an answer to `If-Range` may leave it out (RFC 9110
+    /// §15.3.7).
+    private func isSameCoding(_ response: Response) -> Bool {
+        guard let answered = response.headers["Content-Encoding"]?.lowercased() else { return true }
+        return answered == coding?.lowercased() ?? "identity"
+    }
+
     private func judge(_ response: Response) -> Continuation {
         guard let range = response.headers["Content-Range"].flatMap(ContentRange.init), range.first == offset else {
             return .misfit("the server sent another range than requested")
@@ -74,6 +83,8 @@ struct ResumePoint: Sendable, Hashable {
         if let count = response.headers["Content-Length"], Int64(count) != range.last - range.first + 1 {
             return .misfit("the length of the answer does not match its range")
         }
+        // Offsets of coded and uncoded bytes differ, also where a server gives both the same entity tag.
+        guard isSameCoding(response) else { return .misfit("the range has another content coding") }
         // A server that ignores If-Range sends a range of any version.
         guard isSameVersion(response) else { return .misfit("the range is of another version") }
         return .rest(range)

@@ -67,7 +67,9 @@ extension CommandError {
         case .notStored: (.usage, "Allow the server to be asked.")
         case .unacceptableStatus(401, let context) where context.detail != nil:
             (Status(401).exitCode, "Check the credentials, or get new ones.")
-        case .unacceptableStatus(let status, _): (status.exitCode, advice(on: status))
+        case .unacceptableStatus(let status, _):
+            // A status of success is refused where it does not fit the request, such as a part that was not asked for.
+            (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
         case .decoding: (.decoding, "Look at the answer with “lade get”.")
         case .transport: (.network, "Say --verbose to see the whole story.")
         }
@@ -86,6 +88,8 @@ extension CommandError {
 
     private static func advice(on status: Status) -> String {
         switch status.code {
+        case 206: "It is a part that was not asked for; report it to the server's operator."
+        case 304: "It has not changed; ask without If-None-Match and If-Modified-Since to get it."
         case 300..<400: "The answer points elsewhere: see its Location with -i."
         case 401: "Sign in: -u USER, or an Authorization header."
         case 403: "Ask for permission, or sign in as a user who has it."

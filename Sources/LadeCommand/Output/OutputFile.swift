@@ -22,9 +22,10 @@ enum OutputFile {
 
     /// Checks the path before any request is sent.
     ///
-    /// - Throws: A local error when the file exists and must not be overwritten, when the path is a folder, or when it
-    ///   is a pipe that no other program reads, which would block forever.
+    /// - Throws: A usage error for an empty path; a local error when the file exists and must not be overwritten, when
+    ///   the path is a folder, or when it is a pipe that no other program reads, which would block forever.
     init(_ path: String, mayOverwrite: Bool) throws(CommandError) {
+        guard !path.isEmpty else { throw .usage("--output without a name", advice: "Name a file, or - for the pipe.") }
         var status = stat()
         guard stat(path, &status) == 0 || lstat(path, &status) == 0 else {
             self = .regular

@@ -52,6 +52,8 @@ struct CommandErrorTests {
         (.requestBodyFailed(SystemError(number: 5), context), .localFile),
         (.file(FileFault(path: "p", operation: .read, reason: "r"), context), .localFile),
         (.unacceptableStatus(304, context), .redirection),
+        (.unacceptableStatus(206, context), .network),
+        (.unacceptableStatus(101, context), .network),
         (.unacceptableStatus(401, context), .clientError),
         (.unacceptableStatus(503, context), .serverError),
         (.unacceptableStatus(999, context), .serverError),

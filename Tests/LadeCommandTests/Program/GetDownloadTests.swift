@@ -49,6 +49,35 @@ struct GetDownloadTests: GetSuite {
         #expect(folder.names == [])
     }
 
+    @Test(
+        "command CM-06 a part that was not asked for is no file, and no success",
+        arguments: [["-o", "out"], ["-O"]]
+    )
+    func unaskedPart(_ options: [String]) async throws {
+        let server = try server { _ in
+            .text("hello", status: 206, [ServerField("Content-Range", "bytes 0-4/11"), ServerField("ETag", "\"1\"")])
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let process = try LadeProcess(["get"] + options + [server.address("/out")], in: folder.path)
+        let outcome = try await process.outcome()
+        #expect(outcome.status == 7)
+        #expect(outcome.talkLines.suffix(2).first?.contains("206") == true)
+        #expect(folder.names == [])
+    }
+
+    @Test("command CM-06 refuses an output without a name before anything is sent")
+    func noName() async throws {
+        let server = try server { _ in .text("hello") }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let outcome = try await LadeProcess.run("get", "-o", "", server.address(), in: folder.path)
+        #expect(outcome.status == 1)
+        #expect(outcome.talkLines.count == 2)
+        #expect(server.requestCount == 0)
+        #expect(folder.names == [])
+    }
+
     @Test("command CM-06 overwrites nothing without --force, and does not even ask the server")
     func overwriting() async throws {
         let server = try server { _ in .text("new") }

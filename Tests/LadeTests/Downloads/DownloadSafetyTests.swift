@@ -31,7 +31,10 @@ final class DownloadFolder: Sendable {
         (try? Data(contentsOf: URL(filePath: path + name))).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: URL(filePath: path + name)) }
+    /// Writes a new file, which replaces an existing one.
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: path + name), options: .atomic)
+    }
 
     func mode(_ name: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path + name)[.posixPermissions] as? Int
@@ -286,6 +289,7 @@ struct DownloadSafetyTests {
         var second = try PartFile(for: "file", in: folder.path) { [first] in
             turns += 1
             guard turns == 1 else { return }
+            var first = first
             #expect(throws: Never.self) { try first.finish(as: folder.path + "file", mayOverwrite: false) }
             first.release()
         }
@@ -346,6 +350,133 @@ struct DownloadSafetyTests {
         #expect(try await first.length == 6)
         #expect(rig.transport.requests.count == 1)
         #expect(folder.names == ["file"] && folder.text("file") == "onetwo")
+    }
+
+    @Test("keeps no byte of an answer that is longer than its range, and every byte before it")
+    func overlongRange() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(half())
+            .then(
+                .chunks(
+                    ["WOR", "LD!", " of wrong bytes"],
+                    status: 206,
+                    headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"]
+                )
+            )
+            .then(rest(" world", "5-10/11"))
+        let kept = Journal<Int64>()
+        var options = Download.Options()
+        options.kept = { kept.add($0) }
+        var errors: [LoadingError?] = []
+
+        for _ in 0..<2 {
+            errors.append(
+                await failure { () throws(LoadingError) in
+                    try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+                }
+            )
+        }
+        #expect(folder.text(".file.lade-part") == "hello")
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+
+        guard case .malformedResponse(let fault, _) = errors[1] else {
+            Issue.record("\(errors)")
+            return
+        }
+        #expect(fault.rule == .contentLength)
+        #expect(kept.all == [5, 5])
+        #expect(download.resumedLength == 5)
+        #expect(folder.names == ["file"] && folder.text("file") == "hello world")
+    }
+
+    @Test("keeps no byte of a malformed answer")
+    func malformedBody() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5, with: fault))
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+
+        guard case .malformedResponse = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test(
+        "gives no name to a part that another program has changed, and begins again",
+        arguments: ["truncated", "grown", "replaced", "removed"]
+    )
+    func changedMeanwhile(how: String) async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        let part = folder.path + ".file.lade-part"
+        let signal = Signal()
+        rig.transport.onAnyRequest()
+            .respond(
+                .steps(
+                    [.bytes(Data("hello".utf8)), .signal(signal), .bytes(Data(" world".utf8))],
+                    headers: ["ETag": "\"1\""]
+                )
+            )
+            .then(.text("hello world", headers: ["ETag": "\"1\""]))
+        let begun = Journal<Int64>()
+        var options = Download.Options()
+        options.onPiece = { received, _ in begun.add(received) }
+        async let download = rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        _ = try await begun.next()
+
+        switch how {
+        case "truncated": #expect(truncate(part, 0) == 0)
+        case "grown": #expect(truncate(part, 100) == 0)
+        case "replaced": try folder.write("hello world", to: ".file.lade-part")
+        default: #expect(unlink(part) == 0)
+        }
+        signal.raise()
+
+        do {
+            _ = try await download
+            Issue.record("It has the name")
+        } catch LoadingError.file(let fault, _) {
+            #expect(fault.path == part && fault.reason == "another program has changed it meanwhile")
+        }
+        #expect(folder.names == [])
+        let again = try await rig.loader.download(rig.request(), to: folder.path + "file")
+        #expect(again.resumedLength == 0 && folder.text("file") == "hello world")
+    }
+
+    @Test(
+        "refuses a path that names no file, before anything is sent",
+        arguments: ["", ".", "..", "folder", "folder/"]
+    )
+    func noFile(name: String) async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "folder", withIntermediateDirectories: false)
+        rig.transport.onAnyRequest().respond(.text("hello"))
+
+        for mayOverwrite in [false, true] {
+            var options = Download.Options()
+            options.mayOverwrite = mayOverwrite
+            let error = await failure { () throws(LoadingError) in
+                try await rig.loader.download(rig.request(), to: folder.path + name, options: options)
+            }
+
+            guard case .file(let fault, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(fault.path == folder.path + name && fault.operation == .write)
+        }
+        #expect(rig.transport.requests.isEmpty)
+        #expect(folder.names == ["folder"])
     }
 
     #if os(Linux)

@@ -363,4 +363,36 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.count == 1)
         #expect(rig.loader.currentRequests.isEmpty)
     }
+
+    // MARK: - Heads and messages
+
+    @Test(
+        "expects no body of 204 and 304, whatever length they announce (RFC 9110 §8.6)",
+        arguments: [204, 304] as [Status]
+    )
+    func noBody(status: Status) async throws {
+        let rig = rig(retries: 0) { $0.acceptableStatuses = .all }
+        rig.transport.onAnyRequest().respond(.steps([], status: status, headers: ["Content-Length": "5"]))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(reading.heads == [status] && reading.text == "" && reading.error == nil)
+    }
+
+    @Test("waits five seconds for the message of a refusal that arrives slowly")
+    func slowMessage() async throws {
+        let rig = rig(retries: 0) { $0.acceptableStatuses = .all }
+        let steps = [ScriptedAnswer.Step.bytes(Data("so".utf8)), .wait(.seconds(4)), .bytes(Data("rry".utf8)), .stall]
+        rig.transport.onAnyRequest().respond(.steps(steps, status: 404))
+        let start = rig.time.now
+
+        let message = try await rig.time.runAutomatically {
+            var load = ResumableLoad(try rig.request(), by: rig.loader)
+            _ = try await load.head()
+            return await load.message()
+        }
+
+        #expect(String(decoding: message, as: UTF8.self) == "sorry")
+        #expect(start.duration(to: rig.time.now) == .seconds(5))
+    }
 }

@@ -51,6 +51,7 @@ struct ResumePointTests {
             ["Content-Range": "bytes 5-10/11", "ETag": "\"2\""], ["Content-Range": "bytes 5-10/11", "ETag": "W/\"1\""],
             ["Content-Range": "bytes 5-10/11", "Content-Length": "5"],
             ["Content-Type": "multipart/byteranges; boundary=x"],
+            ["Content-Range": "bytes 5-10/11", "ETag": "\"1\"", "Content-Encoding": "gzip"],
         ] as [Headers]
     )
     func misfits(_ headers: Headers) throws {
@@ -59,6 +60,24 @@ struct ResumePointTests {
         guard case .misfit = point.continuation(by: try response(206, headers)) else {
             Issue.record("taken: \(headers)")
             return
+        }
+    }
+
+    @Test("accepts a range of the content coding of its bytes only (RFC 9110 §8.4, §15.3.7)")
+    func otherCoding() throws {
+        let range = ["Content-Range": "bytes 5-10/11"] as Headers
+        let table: [(bytes: String?, answer: String?, fits: Bool)] = [
+            (nil, nil, true), (nil, "identity", true), (nil, "gzip", false), ("gzip", "GZIP", true),
+            // An answer to If-Range may leave the field out.
+            ("gzip", nil, true), ("gzip", "br", false), ("gzip", "identity", false),
+        ]
+        for row in table {
+            let point = ResumePoint(validator: "\"1\"", offset: 5, length: 11, coding: row.bytes)
+            var headers = range
+            if let coding = row.answer { headers.add("Content-Encoding", coding) }
+
+            let isRest = if case .rest = point.continuation(by: try response(206, headers)) { true } else { false }
+            #expect(isRest == row.fits, "\(row)")
         }
     }
 
