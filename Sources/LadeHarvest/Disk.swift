@@ -36,7 +36,9 @@ final class Disk {
 
     /// Creates an empty file, replacing an existing one.
     convenience init(creating path: String, _ calls: any DiskCalls, mode: mode_t) throws(HarvestError) {
-        let descriptor = calls.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_TRUNC, mode)
+        // Something else under that name, such as a link that was planted there, is removed and not written to.
+        unlink(path)
+        let descriptor = calls.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw Self.failure(path, errno, .write) }
         self.init(path, descriptor, calls, owned: true)
     }
@@ -75,6 +77,13 @@ final class Disk {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int64(status.st_size)
+    }
+
+    /// Whether the file has this size, and its name.
+    ///
+    /// Another program may have truncated, replaced or removed it.
+    func isUnchanged(size: Int64) -> Bool {
+        self.size == size && FileIdentity(descriptor) == FileIdentity(path: path)
     }
 
     func write(_ bytes: Data) throws(HarvestError) {
@@ -142,13 +151,22 @@ final class Disk {
         }
     }
 
-    static func contents(of path: String, _ calls: any DiskCalls) throws(HarvestError) -> Data? {
-        let descriptor = calls.open(path, O_RDONLY | O_CLOEXEC, 0)
+    /// The bytes of a file of at most `limit` bytes; nil if there is no file.
+    static func contents(of path: String, limit: Int64, _ calls: any DiskCalls) throws(HarvestError) -> Data? {
+        // Opening a pipe without a writer would wait for one.
+        let descriptor = calls.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw failure(path, errno, .read)
         }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure(path, errno, .read) }
+        let isFile = status.st_mode & S_IFMT == S_IFREG
+        guard isFile, status.st_size <= limit else {
+            let reason = isFile ? "it is larger than \(limit) bytes" : "it is no regular file"
+            throw .file(FileFault(path: path, operation: .read, reason: reason))
+        }
         var contents = Data()
         var piece = [UInt8](repeating: 0, count: 16 << 10)
         while true {
@@ -162,6 +180,9 @@ final class Disk {
             }
         }
     }
+
+    /// Removes a file, if there is one.
+    static func remove(_ path: String) { unlink(path) }
 
     /// Renames a file, and makes that safe from a loss of power.
     static func rename(_ path: String, to target: String, _ calls: any DiskCalls) throws(HarvestError) {

@@ -126,7 +126,9 @@ public struct Harvest: Sendable {
         public var duplicates: Int
         /// The total number of items according to the last answer; nil if it does not say.
         public var total: Int?
-        /// How many items of that total never arrived, if the harvest is complete and items have an identity.
+        /// How many items of that total never arrived, if the harvest is complete.
+        ///
+        /// Without an identity, items that came twice count twice.
         public var missing: Int?
     }
 
@@ -227,6 +229,7 @@ public struct Harvest: Sendable {
                 delivery = try await feed.next()
             } catch {
                 try ledger.save()
+                ledger.withdraw()
                 throw .page(error)
             }
             guard let delivery else {

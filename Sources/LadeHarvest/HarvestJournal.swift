@@ -42,6 +42,9 @@ struct HarvestJournal: Codable, Equatable, Sendable {
         return counts.allSatisfy { (0...Int.max / 4).contains($0) } && (itemsBefore ?? 0) >= 0 && (total ?? 0) >= 0
     }
 
+    /// Whether nothing was received yet, so that nothing is lost when the harvest begins with other arguments.
+    var isUntouched: Bool { pages == 0 && bytes == 0 && skippedItems == 0 && !isComplete }
+
     func differences(from now: [String: String]) -> [HarvestError.Difference] {
         Set(arguments.keys).union(now.keys).sorted().compactMap { name in
             arguments[name] == now[name]
@@ -57,9 +60,15 @@ struct JournalFile {
     let path: String
     let calls: any DiskCalls
 
+    /// Whether the journal, if there is one, is the file at `path` under another name.
+    func isSameFile(as path: String) -> Bool {
+        guard let identity = FileIdentity(path: self.path) else { return false }
+        return identity == FileIdentity(path: path)
+    }
+
     /// The journal; nil if there is none.
     func read() throws(HarvestError) -> HarvestJournal? {
-        guard let bytes = try Disk.contents(of: path, calls) else { return nil }
+        guard let bytes = try Disk.contents(of: path, limit: Self.sizeLimit, calls) else { return nil }
         let journal: HarvestJournal
         do {
             journal = try JSONDecoder().decode(HarvestJournal.self, from: bytes)
@@ -73,6 +82,12 @@ struct JournalFile {
         return journal
     }
 
+    /// Far more than the addresses and the marks of a journal take.
+    private static let sizeLimit: Int64 = 16 << 20
+
+    /// Where the new journal is before it replaces the old one.
+    var temporaryPath: String { path + ".new" }
+
     /// Replaces the journal: a new file is synchronised to the disk, then renamed over the old one.
     func write(_ journal: HarvestJournal) throws(HarvestError) {
         let encoder = JSONEncoder()
@@ -83,11 +98,15 @@ struct JournalFile {
         } catch {
             throw .invalidJournal(path: path, reason: "it cannot be written: \(error)")
         }
-        let temporary = path + ".new"
-        // Addresses of pages may contain tokens, so only the owner can read it.
-        let file = try Disk(creating: temporary, calls, mode: 0o600)
-        try file.write(bytes)
-        try file.synchronise()
-        try Disk.rename(temporary, to: path, calls)
+        do throws(HarvestError) {
+            // Addresses of pages may contain tokens, so only the owner can read it.
+            let file = try Disk(creating: temporaryPath, calls, mode: 0o600)
+            try file.write(bytes)
+            try file.synchronise()
+            try Disk.rename(temporaryPath, to: path, calls)
+        } catch {
+            Disk.remove(temporaryPath)
+            throw error
+        }
     }
 }

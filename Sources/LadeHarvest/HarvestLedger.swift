@@ -28,6 +28,8 @@ final class HarvestLedger {
     private var checksum: CRC64
     private var lastSaved: Instant
     private var hasUnsaved = false
+    /// Whether this run created the output and its journal.
+    private var isNew = false
     /// The checksums of all identities so far.
     private var seen: Set<UInt64> = []
 
@@ -48,9 +50,17 @@ final class HarvestLedger {
             sink = .writer(write)
         case .file(let path, let journalPath):
             let journalFile = JournalFile(path: journalPath ?? path + ".journal", calls: harvest.calls)
+            let existed = FileIdentity(path: path) != nil
+            let isOutput = HarvestError.file(
+                FileFault(path: journalFile.path, operation: .write, reason: "it is the output as well")
+            )
+            guard ![journalFile.path, journalFile.temporaryPath].contains(path) else { throw isOutput }
             // The lock comes first: before it is held, another harvest may change output and journal.
             let disk = try Disk(locking: path, harvest.calls)
-            let stored = restart ? nil : try journalFile.read()
+            guard !journalFile.isSameFile(as: path) else { throw isOutput }
+            var stored = restart ? nil : try journalFile.read()
+            if stored?.isUntouched == true, disk.size == 0 { stored = nil }
+            isNew = !existed && stored == nil
             if let stored {
                 let differences = stored.differences(from: arguments)
                 guard differences.isEmpty else {
@@ -213,6 +223,8 @@ final class HarvestLedger {
                 throw .file(FileFault(path: "the output", operation: .write, reason: "\(error)"))
             }
         case .file(let disk, _), .descriptor(let disk):
+            // Writing after the end of a truncated file would leave a hole.
+            if case .file = sink { try check(disk) }
             do throws(HarvestError) {
                 try disk.write(lines)
             } catch {
@@ -221,6 +233,12 @@ final class HarvestLedger {
             }
         }
         lines.withUnsafeBytes { checksum.update($0) }
+    }
+
+    /// Throws when another program has changed the output since the last page.
+    private func check(_ disk: Disk) throws(HarvestError) {
+        guard !disk.isUnchanged(size: journal.bytes) else { return }
+        throw .outputChanged(path: disk.path, reason: "another program has changed or replaced it meanwhile")
     }
 
     /// Saves the whole pages before one that could not be written, if possible.
@@ -234,6 +252,7 @@ final class HarvestLedger {
     /// Synchronises the output, then records it in the journal.
     func save() throws(HarvestError) {
         guard hasUnsaved || journal.isComplete, case .file(let disk, let file) = sink else { return }
+        try check(disk)
         try disk.synchronise()
         try file.write(journal)
         hasUnsaved = false
@@ -241,6 +260,13 @@ final class HarvestLedger {
     }
 
     // MARK: - Ending
+
+    /// Removes the output and its journal when this run created them and received nothing.
+    func withdraw() {
+        guard isNew, journal.isUntouched, case .file(let disk, let file) = sink else { return }
+        Disk.remove(file.path)
+        Disk.remove(disk.path)
+    }
 
     func end(_ ending: Harvest.Summary.Ending) throws(HarvestError) -> Harvest.Summary {
         journal.isComplete = ending == .complete
@@ -251,7 +277,6 @@ final class HarvestLedger {
 
     func summary(_ ending: Harvest.Summary.Ending) -> Harvest.Summary {
         let unique = harvest.duplicates == .kept ? journal.items - journal.duplicates : journal.items
-        let canTell = ending == .complete && harvest.identity != nil
         return Harvest.Summary(
             ending: ending,
             pages: journal.pages,
@@ -260,7 +285,7 @@ final class HarvestLedger {
             resumedPages: resumedPages,
             duplicates: journal.duplicates,
             total: journal.total,
-            missing: canTell ? journal.total.map { max(0, $0 - unique) } : nil
+            missing: ending == .complete ? journal.total.map { max(0, $0 - unique) } : nil
         )
     }
 }

@@ -314,6 +314,7 @@ struct HarvestDiskTests {
                 default: Issue.record("call \(failing): \(error)")
                 }
                 #expect(HarvestSample.lines(0..<15).hasPrefix(folder.text("out")) || folder.text("out") == "nothing")
+                #expect(!folder.names.contains("out.journal.new"), "call \(failing)")
             }
 
             let again = try await HarvestSample.harvest()

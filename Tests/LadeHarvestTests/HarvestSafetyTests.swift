@@ -5,6 +5,14 @@ import Testing
 
 @testable import LadeHarvest
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @Suite("Harvests that lose nothing", .timeLimit(.minutes(5)))
 struct HarvestSafetyTests {
     @Test("finding FH-7 continues after a kill before the first save of the journal", arguments: [0, 1, 4])
@@ -84,5 +92,199 @@ struct HarvestSafetyTests {
 
         #expect(summary.pages == 5)
         #expect(turns.taken == 5 && turns.missed == 0)
+    }
+
+    @Test(
+        "says so when another program changes the output meanwhile, and records nothing of it",
+        arguments: ["truncated", "grown", "replaced", "removed"]
+    )
+    func changedMeanwhile(how: String) async throws {
+        let folder = try HarvestSample.Folder()
+        let output = folder.file("out")
+        let source = HarvestSample.source { page in
+            guard page == 3 else { return false }
+            switch how {
+            case "truncated": _ = truncate(output, 1)
+            case "grown": _ = truncate(output, 10_000)
+            case "replaced": try? "mine".write(toFile: output, atomically: true, encoding: .utf8)
+            default: unlink(output)
+            }
+            return false
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest(saveInterval: how == "grown" ? .zero : .seconds(100))
+                .run(with: source.loader, to: .file(output))
+        }
+
+        guard case .outputChanged(output, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.text("out.journal").contains("\"isComplete\" : false"))
+        if how == "replaced" { #expect(folder.text("out") == "mine") }
+    }
+
+    // MARK: - Nothing received
+
+    @Test("leaves no file behind when not even the first page came, and takes other arguments then")
+    func nothingCame() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.request = try Request("https://api.example.com/lost")
+
+        await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source { _ in true }.loader, to: .file(folder.file("out")))
+        }
+
+        #expect(folder.names == [])
+        harvest.request = try Request("https://api.example.com/list")
+        let summary = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        #expect(summary.items == 15)
+    }
+
+    @Test("keeps an empty file that was there before when not even the first page came")
+    func emptyOutput() async throws {
+        let folder = try HarvestSample.Folder()
+        try "".write(toFile: folder.file("out"), atomically: false, encoding: .utf8)
+
+        await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest()
+                .run(with: HarvestSample.source { _ in true }.loader, to: .file(folder.file("out")))
+        }
+
+        #expect(folder.names == ["out", "out.journal"])
+    }
+
+    @Test("begins with other arguments where a killed run had received nothing, and nowhere else", arguments: [0, 1])
+    func otherArguments(killedAt page: Int) async throws {
+        let folder = try HarvestSample.Folder()
+        let copy = try HarvestSample.Folder()
+        let source = HarvestSample.source { number in
+            guard number == page else { return false }
+            for name in ["out", "out.journal"] {
+                try? FileManager.default.copyItem(atPath: folder.file(name), toPath: copy.file(name))
+            }
+            return false
+        }
+        var harvest = try HarvestSample.harvest()
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        harvest.request.headers.set("Accept-Language", "rm")
+
+        let result = await Result<Harvest.Summary, any Error> {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(copy.file("out")))
+        }
+
+        if page == 0 {
+            #expect(try result.get().items == 15)
+            #expect(copy.text("out") == HarvestSample.lines(0..<15))
+        } else {
+            guard case .failure(let error as HarvestError) = result, case .argumentsDiffer = error else {
+                Issue.record("\(result)")
+                return
+            }
+        }
+    }
+
+    // MARK: - Journals in unusual places
+
+    @Test(
+        "refuses a journal that is the output as well, which stays as it is",
+        arguments: [("out", "out"), ("out", "./out"), ("out", "link"), ("j.new", "j")],
+        [false, true]
+    )
+    func journalIsOutput(names: (output: String, journal: String), restart: Bool) async throws {
+        let folder = try HarvestSample.Folder()
+        try "mine".write(toFile: folder.file(names.output), atomically: false, encoding: .utf8)
+        #expect(symlink("out", folder.file("link")) == 0)
+        let source = HarvestSample.source()
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(
+                with: source.loader,
+                to: .file(folder.file(names.output), journal: folder.file(names.journal)),
+                restart: restart
+            )
+        }
+
+        guard case .file(let fault) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == folder.file(names.journal) && fault.reason == "it is the output as well")
+        #expect(folder.text(names.output) == "mine")
+        #expect(source.transport.requests.isEmpty)
+    }
+
+    @Test("refuses a journal that is a pipe or has no end", arguments: ["pipe", "endless", "large"])
+    func strangeJournal(kind: String) async throws {
+        let folder = try HarvestSample.Folder()
+        let journal = folder.file("out.journal")
+        switch kind {
+        case "pipe": #expect(mkfifo(journal, 0o600) == 0)
+        case "endless": #expect(symlink("/dev/zero", journal) == 0)
+        default:
+            #expect(FileManager.default.createFile(atPath: journal, contents: nil) && truncate(journal, 1 << 40) == 0)
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .file(let fault) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == journal && fault.operation == .read)
+    }
+
+    @Test("writes its journal through no link and into no pipe that was planted", arguments: ["link", "pipe"])
+    func plantedTemporary(kind: String) async throws {
+        let folder = try HarvestSample.Folder()
+        let planted = folder.file("out.journal.new")
+        try "untouched".write(toFile: folder.file("victim"), atomically: false, encoding: .utf8)
+        #expect((kind == "link" ? symlink("victim", planted) : mkfifo(planted, 0o600)) == 0)
+
+        let summary = try await HarvestSample.harvest()
+            .run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+        #expect(summary.ending == .complete)
+        #expect(folder.text("victim") == "untouched")
+        #expect(folder.names == ["out", "out.journal", "victim"])
+        let kindOfJournal = try FileManager.default.attributesOfItem(atPath: folder.file("out.journal"))[.type]
+        #expect(kindOfJournal as? FileAttributeType == .typeRegular)
+    }
+
+    // MARK: - Pages that never end
+
+    @Test("notices a loop whose addresses differ in their fragments only")
+    func fragments() async throws {
+        let folder = try HarvestSample.Folder()
+        let count = Locked(0)
+        let source = PagedSource { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .json(#"{"items":[\#(number)],"next":"/list#\#(number)"}"#)
+        }
+        var harvest = try HarvestSample.harvest()
+        harvest.pageLimit = 10
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        }
+
+        guard case .page(let failure) = error, case .loop = failure.cause else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(source.transport.requests.count == 1)
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

@@ -19,6 +19,8 @@ enum HarvestSample {
 
         func file(_ name: String) -> String { path + "/" + name }
 
+        var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+
         func text(_ name: String) -> String {
             (try? String(contentsOfFile: file(name), encoding: .utf8)) ?? "nothing"
         }

@@ -41,7 +41,8 @@ package struct PageMarks: Equatable, Sendable {
             text.withUTF8 { crc.update(UnsafeRawBufferPointer($0)) }
         }
         add(request.method.rawValue)
-        add(request.url.absoluteString)
+        // The fragment is not sent.
+        add(String(request.url.absoluteString.prefix { $0 != "#" }))
         if case .bytes(let bytes) = request.body?.content { bytes.withUnsafeBytes { crc.update($0) } }
         return crc.value
     }

@@ -79,6 +79,10 @@ struct PagingSettings: Sendable {
     ]
 
     func validate() throws(CommandError) {
+        if path?.isEmpty == true || journalPath?.isEmpty == true {
+            let option = path?.isEmpty == true ? "--out" : "--state"
+            throw .usage("\(option) without a name", advice: "Name a file.")
+        }
         if path == nil, journalPath != nil || restarts {
             let option = restarts ? "--restart" : "--state"
             throw .usage("\(option) without --out", advice: "Only a file can be resumed: name one with --out.")
