@@ -129,7 +129,8 @@ public struct EventStream: AsyncSequence, Sendable {
             asked.acceptableStatuses = [200, 204]
             if !asked.headers.contains("Accept") { asked.headers.add("Accept", "text/event-stream") }
             if !asked.headers.contains("Cache-Control") { asked.headers.add("Cache-Control", "no-store") }
-            if lastEventID.isEmpty {
+            // An identifier may have characters that no field value has; it is the server's, so the stream goes on without.
+            if lastEventID.isEmpty || !lastEventID.utf8.allSatisfy(\.isFieldContent) {
                 asked.headers.remove("Last-Event-ID")
             } else {
                 asked.headers.set("Last-Event-ID", lastEventID)

@@ -101,6 +101,23 @@ struct EventStreamTests {
         #expect(rig.transport.requests.map(\.timeouts.idle) == [nil, .seconds(5)])
     }
 
+    @Test(
+        "an identifier that no field value can have is not sent back, and the stream goes on",
+        arguments: ["a\u{1}b", "\u{7F}", "\u{1B}[2J"]
+    )
+    func strangeIdentifier(id: String) async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed")
+            .respond(.text("id: 7\ndata: a\n\nid: \(id)\ndata: b\n\n", headers: headers))
+            .then(.text("data: c\n\nid: é\n\n", headers: headers)).then(.text("data: d\n\n", headers: headers))
+
+        let found = try await events(rig, 4)
+
+        #expect(found.map(\.data) == ["a", "b", "c", "d"])
+        #expect(found.map(\.lastEventID) == ["7", id, id, "é"])
+        #expect(rig.transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, nil, "é"])
+    }
+
     @Test("a 204 ends the stream")
     func ends() async throws {
         let rig = Rig()
