@@ -174,6 +174,8 @@ struct OAuth2Tests {
         arguments: [
             (200, "no json s3cret"), (200, #"{"token": "s3cret"}"#), (200, #"{"access_token": "", "x": "s3cret"}"#),
             (200, #"{"access_token": {"s3cret": 1}}"#), (500, "s3cret"), (302, ""),
+            (200, #"{"access_token": "s3cret\r\nX-Admin: 1"}"#), (200, #"{"access_token": "s3cret\u0000"}"#),
+            (200, #"{"access_token": "s3crét"}"#), (200, #"{"access_token": "s3cret", "token_type": "a\nb"}"#),
             (401, #"{"error": "invalid_client"}"#),
         ]
     )

@@ -64,6 +64,12 @@ enum TokenAnswer {
         if let code = fields.error, !status.isSuccessful {
             self = .refused(code: code.escapedForDisplay(limit: 60))
         } else if status.isSuccessful, let token = fields.accessToken, !token.isEmpty {
+            // Tokens are visible ASCII (RFC 6749 §A.12), and the type becomes the scheme of a field.
+            let isSendable = token.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+            guard isSendable, fields.tokenType?.utf8.allSatisfy(\.isTokenCharacter) ?? true else {
+                self = .unusable(reason: "its answer with status \(status) has a token that no field can have")
+                return
+            }
             self = .tokens(Self.tokens(token, fields))
         } else {
             self = .unusable(reason: "its answer with status \(status) has no token")
