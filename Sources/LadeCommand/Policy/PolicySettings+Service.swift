@@ -19,6 +19,7 @@ extension PolicySettings {
         var limits = RateLimits(default: rate)
         if let pauseLimit {
             limits.pauseLimit = pauseLimit
+            limits.quotaLimit = min(limits.quotaLimit, pauseLimit)
             settings.retries.pauseLimit = pauseLimit
         }
         settings.hosts = HostDirectory(hosts)

@@ -100,7 +100,8 @@ struct PolicySettings: Sendable {
             "max-wait",
             .policy,
             "The longest delay a server may ask for (60s)",
-            details: "A call whose server asks for more ends with exit code 10.",
+            details: "A call whose server asks for more ends with exit code 10. An announced quota "
+                + "holds calls no longer than that.",
             isCommon: false
         ) { $0.pauseLimit = $1 },
         .value(

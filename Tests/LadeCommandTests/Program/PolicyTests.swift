@@ -163,6 +163,26 @@ struct PolicyTests {
         #expect(try await LadeProcess.run("get", server.address()).status == 4)
     }
 
+    @Test("--max-wait bounds how long an announced quota holds a list")
+    func quota() async throws {
+        let transport = ScriptedTransport()
+        transport.on(.get, "/list?p=1").respond(
+            .json("[1]").adding("Link", "</list?p=2>; rel=next")
+                .adding("RateLimit-Remaining", "0").adding("RateLimit-Reset", "3000")
+        )
+        transport.on(.get, "/list?p=2").respond(.json("[2]"))
+        let times = Locked<[Instant]>([])
+
+        let code = try await run(["pages", "http://h/list?p=1", "--max-wait", "2s"], on: transport) {
+            $0.attemptInterceptors = [Clock(times: times)]
+        }.code
+
+        #expect(code == .success)
+        let starts = times.withLock(\.self)
+        #expect(starts.count == 2)
+        #expect(zip(starts, starts.dropFirst()).allSatisfy { $0.duration(to: $1) <= .seconds(10) })
+    }
+
     @Test("keeps to --rate")
     func rate() async throws {
         let transport = ScriptedTransport()
