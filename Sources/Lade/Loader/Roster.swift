@@ -7,12 +7,17 @@ struct Roster<Member> {
         fileprivate let number: UInt64
     }
 
+    private struct Entry {
+        let number: UInt64
+        let member: Member
+    }
+
     private var joined: UInt64 = 0
-    private var seats: [(number: UInt64, member: Member)?] = []
+    private var seats: [Entry?] = []
     private var free: [Int] = []
 
     /// The members in the order in which they joined, so that a run in virtual time is reproducible.
-    var inOrder: [Member] { seats.compactMap(\.self).sorted { $0.number < $1.number }.map(\.member) }
+    var inOrder: [Member] { seats.compactMap { $0 }.sorted { $0.number < $1.number }.map { $0.member } }
 
     /// The number of slots, used and free: the largest number of members at one time.
     var seatCount: Int { seats.count }
@@ -21,18 +26,18 @@ struct Roster<Member> {
     mutating func join(_ member: Member) -> Seat {
         joined += 1
         guard let index = free.popLast() else {
-            seats.append((joined, member))
+            seats.append(Entry(number: joined, member: member))
             return Seat(index: seats.count - 1, number: joined)
         }
-        seats[index] = (joined, member)
+        seats[index] = Entry(number: joined, member: member)
         return Seat(index: index, number: joined)
     }
 
     /// Removes and returns a member; nil when it has left before.
     mutating func leave(_ seat: Seat) -> Member? {
-        guard let (number, member) = seats[seat.index], number == seat.number else { return nil }
+        guard let entry = seats[seat.index], entry.number == seat.number else { return nil }
         seats[seat.index] = nil
         free.append(seat.index)
-        return member
+        return entry.member
     }
 }

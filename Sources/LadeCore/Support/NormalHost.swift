@@ -82,14 +82,21 @@ package struct NormalHost: Sendable, Hashable {
     /// Whether bytes are a name, or an address in four decimal parts, that needs no change except for letter case and a
     /// dot at its end.
     package static func isPlain(_ host: some Collection<UInt8>) -> Bool {
+        host.withContiguousStorageIfAvailable(isPlain) ?? Array(host).withUnsafeBufferPointer(isPlain)
+    }
+
+    // Not generic, because every request parses its host.
+    private static func isPlain(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
+        let count = host.count
         var label = 0
-        var count = 0
+        var index = 0
         var isNumber = true
         var dots = 0
         var part = 0
         var areDecimal = true
-        for byte in host {
-            count += 1
+        while index < count {
+            let byte = host[index]
+            index += 1
             if byte == UInt8(ascii: ".") {
                 guard label > 0 else { return false }
                 areDecimal = areDecimal && isNumber && part < 256

@@ -118,38 +118,60 @@ package struct Redaction: Sendable {
     /// between `://` and `@`.
     private func scrubbed(_ text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
-        result.reserveCapacity(text.count)
-        var rest = text[...]
+        // The bytes before this position are in the result, or were secrets.
+        var copied = 0
+        var position = 0
         var isInQuery = false
-        while let byte = rest.first {
-            if rest.starts(with: "://".utf8) {
-                result += rest.prefix(3)
-                rest = rest.dropFirst(3)
-                let authority = rest.prefix { !$0.endsAuthority }
-                if let at = authority.lastIndex(of: UInt8(ascii: "@")) { rest = rest[(at + 1)...] }
-                isInQuery = false
-                continue
-            }
-            result.append(byte)
-            rest.removeFirst()
+        // By index, because slices and searches are many times slower in builds without optimisation.
+        while position < text.count {
+            let byte = text[position]
+            position += 1
             switch byte {
             case UInt8(ascii: "?"), UInt8(ascii: "#"): isInQuery = true
             case UInt8(ascii: "&"), UInt8(ascii: ";"): break
+            case UInt8(ascii: ":") where Self.isAuthority(at: position, in: text):
+                position += 2
+                isInQuery = false
+                guard let at = Self.endOfUserInformation(at: position, in: text) else { continue }
+                result += text[copied..<position]
+                position = at + 1
+                copied = position
             case _ where byte.endsAddress: isInQuery = false
             default: continue
             }
             guard isInQuery else { continue }
-            let written = rest.prefix { !$0.endsItem && $0 != UInt8(ascii: "=") }
-            guard rest.dropFirst(written.count).first == UInt8(ascii: "="), !written.isEmpty else { continue }
-            let name = String(decoding: written, as: UTF8.self).percentDecodedBytes
+            var nameEnd = position
+            while nameEnd < text.count, !text[nameEnd].endsItem, text[nameEnd] != UInt8(ascii: "=") { nameEnd += 1 }
+            guard nameEnd > position, nameEnd < text.count, text[nameEnd] == UInt8(ascii: "=") else { continue }
+            let name = String(decoding: text[position..<nameEnd], as: UTF8.self).percentDecodedBytes
             guard isSecret(String(decoding: name, as: UTF8.self)) else { continue }
-            rest = rest[(written.endIndex + 1)...]
-            result += written + "=\(Self.mark)".utf8
-            // The text may have been redacted already.
-            rest =
-                rest.starts(with: Self.mark.utf8) ? rest.dropFirst(Self.mark.utf8.count) : rest.drop { !$0.endsValue }
+            result += text[copied...nameEnd] + Self.mark.utf8
+            position = nameEnd + 1
+            if text[position...].starts(with: Self.mark.utf8) {
+                // The text has been redacted already.
+                position += Self.mark.utf8.count
+            } else {
+                while position < text.count, !text[position].endsValue { position += 1 }
+            }
+            copied = position
         }
-        return result
+        return copied == 0 ? text : result + text[copied...]
+    }
+
+    /// Whether the bytes at a position that follows a colon begin an authority.
+    private static func isAuthority(at position: Int, in text: [UInt8]) -> Bool {
+        position + 1 < text.count && text[position] == UInt8(ascii: "/") && text[position + 1] == UInt8(ascii: "/")
+    }
+
+    /// The position of the last `@` of the authority that begins at a position.
+    private static func endOfUserInformation(at start: Int, in text: [UInt8]) -> Int? {
+        var at: Int?
+        var position = start
+        while position < text.count, !text[position].endsAuthority {
+            if text[position] == UInt8(ascii: "@") { at = position }
+            position += 1
+        }
+        return at
     }
 
     // MARK: - Values
