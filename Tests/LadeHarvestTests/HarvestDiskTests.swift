@@ -329,7 +329,10 @@ struct HarvestDiskTests {
 
     @Test(
         "finding FQ-9 refuses, by its name, each argument that changes what is written",
-        arguments: ["url", "method", "items", "next", "size", "duplicates", "identity", "body", "total", "accept"]
+        arguments: [
+            "url", "method", "items", "next", "size", "duplicates", "identity", "body", "total", "accept",
+            "accept-language",
+        ]
     )
     func arguments(name: String) async throws {
         let folder = try HarvestSample.Folder()
@@ -350,6 +353,7 @@ struct HarvestDiskTests {
         case "identity": changed.identity = ["id"]
         case "body": changed.request.body = .text("a")
         case "total": changed.total = .body(["total"])
+        case "accept-language": changed.request.headers.set("Accept-Language", "de")
         default: changed.request.headers.set("Accept", "application/xml")
         }
 
@@ -362,6 +366,66 @@ struct HarvestDiskTests {
             return
         }
         #expect(differences.map(\.argument) == [name])
+        #expect(folder.text("out") == HarvestSample.lines(0..<3) && folder.text("out.journal") == journal)
+    }
+
+    @Test("finding FQ-9 refuses another body, identity and total, with both values")
+    func changedValues() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.request.method = .post
+        harvest.request.body = .text("a")
+        harvest.identity = ["id"]
+        harvest.total = .body(["total"])
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        harvest.request.body = .text("b")
+        harvest.identity = ["x"]
+        harvest.total = .header("X-Total")
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .argumentsDiffer(_, let differences) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(differences.map(\.argument) == ["body", "identity", "total"])
+        #expect(differences.allSatisfy { $0.before != nil && $0.now != nil && $0.before != $0.now })
+    }
+
+    @Test("the journal is for its owner alone, because addresses of pages may contain tokens")
+    func privateJournal() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.pageLimit = 1
+
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+        #expect(folder.text("out.journal").contains("token=secret"))
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("out.journal"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test("refuses a journal of another format, and says which")
+    func otherFormat() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let journal = folder.text("out.journal").replacing("\"format\" : 1", with: "\"format\" : 2")
+        try journal.write(toFile: folder.file("out.journal"), atomically: false, encoding: .utf8)
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .invalidJournal(_, let reason) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason == "its format is 2")
         #expect(folder.text("out") == HarvestSample.lines(0..<3) && folder.text("out.journal") == journal)
     }
 

@@ -199,6 +199,52 @@ struct HarvestTests {
         #expect(summary.missing == (hasIdentity ? 3 : 2))
     }
 
+    @Test("pages PA-26 knows what is missing of a complete list only, and of the latest total that was named")
+    func missingOfWhat() async throws {
+        let source = PagedSource { asked in
+            asked["p"] == nil
+                ? .json(#"{"items":[{"id":1},{"id":2}],"total":4,"next":"/list?p=1"}"#)
+                : .json(#"{"items":[{"id":3}]}"#)
+        }
+        let tooFew = PagedSource { _ in .json(#"{"items":[{"id":1},{"id":2}],"total":1}"#) }
+        var harvest = try HarvestSample.harvest()
+        harvest.identity = ["id"]
+        harvest.total = .body(["total"])
+        var limited = harvest
+        limited.pageLimit = 1
+
+        let part = try await limited.run(with: source.loader, to: .writer { _ in })
+        let whole = try await harvest.run(with: source.loader, to: .writer { _ in })
+        let more = try await harvest.run(with: tooFew.loader, to: .writer { _ in })
+
+        #expect(part.ending == .limit && part.total == 4 && part.missing == nil)
+        #expect(whole.ending == .complete && whole.total == 4 && whole.missing == 1)
+        #expect(more.ending == .complete && more.total == 1 && more.missing == 0)
+    }
+
+    @Test("pages PA-26 finds the identities of an earlier run in an output of any size")
+    func identitiesOfLargeOutputs() async throws {
+        // Together more than the megabyte that is read at a time, which ends within a line.
+        let padding = String(repeating: "x", count: 1_000)
+        let items = (0..<1_200).map { #"{"id":\#($0),"x":"\#(padding)"}"# }
+        let source = PagedSource { asked in
+            let next = asked["p"] == nil ? #","next":"/list?p=1""# : ""
+            return .json("{\"items\":[\(items.joined(separator: ","))]\(next)}")
+        }
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.identity = ["id"]
+        harvest.duplicates = .dropped
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        harvest.pageLimit = nil
+
+        let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(summary.duplicates == 1_200)
+        #expect(folder.text("out") == items.map { $0 + "\n" }.joined())
+    }
+
     @Test("lets only one harvest write to an output")
     func locks() async throws {
         let folder = try HarvestSample.Folder()
