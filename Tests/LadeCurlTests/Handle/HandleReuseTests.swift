@@ -28,6 +28,21 @@ struct HandleReuseTests {
         await transport.shutDown()
     }
 
+    @Test("a handle that is used again dials the destination of each request, though the addresses are the same")
+    func dialsEachDestination() async throws {
+        let other = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        var request = try Request("http://elsewhere.test/")
+
+        for number in 0..<6 {
+            let port = number % 3 == 0 ? other.port : server.port
+            request.destination = .host("127.0.0.1", port: Int(port))
+            #expect(try await transport.send(request, call: Call()).status == 200)
+        }
+
+        #expect(other.requests.count == 2 && server.requests.count == 4)
+        await transport.shutDown()
+    }
+
     @Test("a handle that is used again sends each request's own fields, and the same ones again")
     func sendsOwnFields() async throws {
         // The second and the third are equal as texts, and not the same bytes.

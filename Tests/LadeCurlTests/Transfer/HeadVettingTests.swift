@@ -166,6 +166,69 @@ struct HeadVettingTests {
         #expect(throws: HeadVetting.Fault.tooLarge(.bytes(100))) { try vet(interim, limits: limits) }
     }
 
+    @Test("accepts a head of exactly the limits, and refuses one byte and one field more")
+    func acceptsExactLimits() throws {
+        let text = "HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n"
+        var limits = TransportSettings.ResponseLimits()
+        limits.headBytes = text.utf8.count
+        limits.headFields = 2
+
+        #expect(try final(try vet(text, limits: limits).1).headers.count == 2)
+        limits.headBytes -= 1
+        #expect(throws: HeadVetting.Fault.tooLarge(.bytes(limits.headBytes))) { try vet(text, limits: limits) }
+        limits.headBytes += 1
+        limits.headFields = 1
+        #expect(throws: HeadVetting.Fault.tooLarge(.fields(1))) { try vet(text, limits: limits) }
+    }
+
+    @Test(
+        "RFC 9110 §15.2: what an interim head says of a body is not said of the final answer",
+        arguments: ["Content-Length: 3", "Transfer-Encoding: chunked", "Content-Encoding: gzip"]
+    )
+    func forgetsInterimFraming(field: String) throws {
+        let head = try final(try vet("HTTP/1.1 103 Early Hints\r\n\(field)\r\n\r\nHTTP/1.1 200 OK\r\n\r\n").1)
+
+        #expect(head.contentLength == nil)
+        #expect(!head.isChunked)
+        #expect(head.contentEncoding == nil)
+        #expect(head.headers.isEmpty)
+    }
+
+    @Test("a field after a framing field may fold where folds are tolerated, with valid characters only")
+    func foldsAfterFraming() throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nA: b\r\n c\r\n\r\n"
+        let head = try final(try vet(text, tolerances: .foldedFields).1)
+
+        #expect(head.headers["A"] == "b c")
+        #expect(head.contentLength == 4)
+        #expect(throws: HeadVetting.Fault.self) {
+            try vet("HTTP/1.1 200 OK\r\nA: b\r\n c\u{0}d\r\n\r\n", tolerances: .foldedFields)
+        }
+    }
+
+    @Test("RFC 9110 §8.4: the codings of several fields are one list, in order")
+    func joinsCodings() throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nA: b\r\nContent-Encoding: br, zstd\r\n\r\n"
+
+        #expect(try final(try vet(text).1).contentEncoding == "gzip, br, zstd")
+    }
+
+    @Test("RFC 9112 §6.3: where a length beside chunks is tolerated, the chunks alone frame the body")
+    func ignoresToleratedLength() throws {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let head = try final(try vet(text, tolerances: .lengthWithChunked).1)
+
+        #expect(head.isChunked)
+        #expect(head.contentLength == nil)
+    }
+
+    @Test("RFC 9110 §6.5.1: fields of a trailer section frame nothing")
+    func trailersFrameNothing() throws {
+        var (vetting, _) = try vet("HTTP/1.1 200 OK\r\n\r\nContent-Length: many\r\nTransfer-Encoding: gzip\r\n\r\n")
+
+        #expect(vetting.takeTrailers().map(\.name) == ["Content-Length", "Transfer-Encoding"])
+    }
+
     @Test("keeps bytes above ASCII: UTF-8 as it is, anything else as ISO-8859-1")
     func keepsBytes() throws {
         var vetting = HeadVetting(limits: .init(), tolerances: [])
