@@ -199,6 +199,31 @@ struct HarvestTests {
         #expect(summary.missing == (hasIdentity ? 3 : 2))
     }
 
+    @Test(
+        "pages PA-20 refuses a first page whose list is absent or null, and takes such a later one as empty",
+        arguments: ["", #""items":null"#]
+    )
+    func absentList(members: String) async throws {
+        let folder = try HarvestSample.Folder()
+        let harvest = try HarvestSample.harvest()
+        let first = PagedSource { _ in .json("{\(members)}") }
+        let later = PagedSource { asked in
+            .json(asked["p"] == nil ? #"{"items":[1],"next":"/list?p=1"}"# : "{\(members)}")
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: first.loader, to: .file(folder.file("first")))
+        }
+        let summary = try await harvest.run(with: later.loader, to: .file(folder.file("later")))
+
+        guard case .page(let failure) = error, case .loading(.decoding(is MissingListFault, _)) = failure.cause else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(summary.ending == .complete && summary.items == 1)
+        #expect(folder.text("first") == "" && folder.text("later") == "1\n")
+    }
+
     @Test("pages PA-26 knows what is missing of a complete list only, and of the latest total that was named")
     func missingOfWhat() async throws {
         let source = PagedSource { asked in

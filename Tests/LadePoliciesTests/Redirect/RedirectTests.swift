@@ -307,6 +307,24 @@ struct RedirectTests {
         #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer for-a", "Bearer for-b"])
     }
 
+    @Test("ends a streamed redirect immediately whose announced body is long, and does not wait for it")
+    func dropsLongBody() async throws {
+        let headers = ["Location": "/1", "Content-Length": "1000000"] as Headers
+        transport.on(.get, "/0").respond(.steps([.stall], status: 302, headers: headers))
+        transport.on(.get, "/1").respond(.text("there"))
+        var request = try Request("https://a.test/0")
+        request.delivery = .streamed
+        // Time does not advance: waiting for the body would not end.
+        let time = VirtualTime()
+        let chain = Chain([RedirectInterceptor(policy: RedirectPolicy())], transport: transport)
+
+        let response = try await chain.send(request, call: Call(time: time))
+
+        #expect(response.request.url.path() == "/1")
+        #expect(transport.cancellations == 1)
+        #expect(time.now == Instant(nanoseconds: 0))
+    }
+
     @Test("RFC 9110 §15.4: fields that describe a body go with it, and no others")
     func removesContentFields() async throws {
         transport.on(.post, "/0").respond(redirect(303, to: "/1"))

@@ -272,6 +272,21 @@ struct RetryInterceptorTests {
     }
 
     @Test(
+        "policies PL-14 charges 10 for an answer that says that a time-out passed, and 5 for others",
+        arguments: [(408, 490), (504, 490), (500, 495), (503, 495)]
+    )
+    func chargesTimeouts(status: Int, left: Int) async throws {
+        transport.onAnyRequest().respond(.status(Status(status))).then(.text("ok"))
+
+        _ = try await send(request)
+
+        let records = events.events.compactMap {
+            if case .retryScheduled(let record) = $0 { record.budget } else { nil }
+        }
+        #expect(records == [left])
+    }
+
+    @Test(
         "policies PL-14 gives one token for an answer at the first try, and none for a failure",
         arguments: [200, 500]
     )

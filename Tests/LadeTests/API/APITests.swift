@@ -67,6 +67,7 @@ struct APITests {
             ("shows/\("?#[ä")", "/v1/shows/%3F%23%5B%C3%A4"),
             ("shows/\("\u{1}\u{F}\u{10}")", "/v1/shows/%01%0F%10"),
             ("a b/c%20d/100%", "/v1/a%20b/c%20d/100%25"),
+            ("a\u{1}\u{F}\u{10}b", "/v1/a%01%0F%10b"),
             ("/shows", "/v1/shows"),
             ("shows/", "/v1/shows/"),
             ("v\(2)/x", "/v1/v2/x"),
