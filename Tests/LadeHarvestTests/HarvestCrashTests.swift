@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import SharedDoubles
 import Testing
 
 @testable import LadeHarvest
@@ -10,7 +11,7 @@ struct HarvestCrashTests {
     /// The shared state of the probe and the server.
     private final class Hunt: Sendable {
         struct State {
-            var random: Seeded
+            let random: SeededRandom
             var requests = 0
             var killAt = Int.max
             var process: Int32 = 0
@@ -20,7 +21,7 @@ struct HarvestCrashTests {
         /// Entered while the probe is about to be killed: it gets no page, because on a busy machine it would finish.
         let dying = DispatchGroup()
 
-        init(seed: UInt64) { state = Locked(State(random: Seeded(seed))) }
+        init(seed: UInt64) { state = Locked(State(random: SeededRandom(seed: seed))) }
     }
 
     private static let itemsPerPage = 4

@@ -23,7 +23,7 @@ struct HarvestPrefetchTests {
         var length: @Sendable (Int) -> Int
 
         static func random(_ seed: UInt64) -> UnevenList {
-            var random = Seeded(seed)
+            let random = SeededRandom(seed: seed)
             let lengths = (0..<100).map { _ in random.next(below: 9) + 1 }
             let rule: PageRule =
                 random.next(below: 2) == 0
@@ -133,7 +133,7 @@ struct HarvestPrefetchTests {
         var harvest = try list.harvest()
         let whole = try HarvestSample.Folder()
         _ = try await harvest.run(with: list.source.loader, to: .file(whole.file("out")))
-        var random = Seeded(seed)
+        let random = SeededRandom(seed: seed)
         let folder = try HarvestSample.Folder()
         let requests = Locked(0)
         let failing = Locked(0)

@@ -86,16 +86,16 @@ final class ListScreen<Item: Sendable>: Screen {
 
     func perform(_ action: Action, in size: Size) throws -> Step {
         let height = size.rows - 1
+        if let distance = action.distance(height: height) {
+            model.move(&cursor, by: distance, height: height)
+            return .stay
+        }
         switch action {
-        case .move(let distance): move(by: distance, height)
-        case .page(let pages): move(by: pages * height, height)
-        case .top: move(by: .min, height)
-        case .bottom: move(by: .max, height)
         case .retry: model.retry()
         case .back: return .back
         case .open:
             if let item = model.item(at: ListIndex(item: cursor.selection)) { return .open(try opened(item)) }
-        case .search, .quit, .nextList, .type, .erase: break
+        case .move, .page, .top, .bottom, .search, .quit, .nextList, .type, .erase: break
         }
         return .stay
     }
@@ -105,15 +105,29 @@ final class ListScreen<Item: Sendable>: Screen {
         cursor.fit(count: model.totalItemCount, height: height)
         return model.view(cursor, height, row).lines(in: size)
     }
+}
 
-    private func move(by distance: Int, _ height: Int) {
-        cursor.move(by: distance, count: model.totalItemCount, height: height)
-        // After a failure the page is loaded again by the user alone.
-        if model.lastError == nil, cursor.isNearEnd(of: model.totalItemCount, height: height) { model.loadNextPage() }
+extension Action {
+    /// The number of rows to move the selection of a list by; nil for other actions.
+    fileprivate func distance(height: Int) -> Int? {
+        switch self {
+        case .move(let distance): distance
+        case .page(let pages): pages * height
+        case .top: .min
+        case .bottom: .max
+        case .retry, .back, .open, .search, .quit, .nextList, .type, .erase: nil
+        }
     }
 }
 
 extension PagedContentModel {
+    /// Moves the selection, and loads the next page when the end of the list is near.
+    fileprivate func move(_ cursor: inout ListCursor, by distance: Int, height: Int) {
+        cursor.move(by: distance, count: totalItemCount, height: height)
+        // After a failure only the user's key loads the page again.
+        if lastError == nil, cursor.isNearEnd(of: totalItemCount, height: height) { loadNextPage() }
+    }
+
     /// The list as it is shown.
     fileprivate func view(_ cursor: ListCursor, _ height: Int, _ row: (Item) -> ListView.Row) -> ListView {
         let visible = items.dropFirst(cursor.top).prefix(max(0, height)).map(row)
@@ -169,11 +183,11 @@ final class SearchScreen: Screen {
 
     func perform(_ action: Action, in size: Size) throws -> Step {
         let height = size.rows - 3
+        if let distance = action.distance(height: height) {
+            model.move(&cursor, by: distance, height: height)
+            return .stay
+        }
         switch action {
-        case .move(let distance): move(by: distance, height)
-        case .page(let pages): move(by: pages * height, height)
-        case .top: move(by: .min, height)
-        case .bottom: move(by: .max, height)
         case .back: return .back
         case .type(let character): change(query + String(character))
         case .erase: change(String(query.dropLast()))
@@ -183,7 +197,7 @@ final class SearchScreen: Screen {
             } else if !isBlank, let item = model.item(at: ListIndex(item: cursor.selection)) {
                 return .open(try opened(item))
             }
-        case .retry, .search, .quit, .nextList: break
+        case .move, .page, .top, .bottom, .retry, .search, .quit, .nextList: break
         }
         return .stay
     }
@@ -208,11 +222,6 @@ final class SearchScreen: Screen {
         } else {
             model.refresh(whenChanged: .startOver(text), after: Self.delay)
         }
-    }
-
-    private func move(by distance: Int, _ height: Int) {
-        cursor.move(by: distance, count: model.totalItemCount, height: height)
-        if model.lastError == nil, cursor.isNearEnd(of: model.totalItemCount, height: height) { model.loadNextPage() }
     }
 }
 
