@@ -140,13 +140,13 @@ let package = Package(
             ],
             path: "Tests/CImageSamples"
         ),
-        // The code in the articles.
+        // The code in the articles and in documentation comments.
         .testTarget(
             name: "LadeDocumentationTests",
             dependencies: [
-                "Lade", "LadeCatalogue", "LadeConformance", "LadeContent", "LadeHarvest", "LadeImages", "LadeJSON",
-                "LadePolicies", "LadeTesting", "LadeURLSession",
-            ]
+                "Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent", "LadeHarvest",
+                "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+            ] + curl
         ),
         .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
         .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),

@@ -10,7 +10,7 @@ public import LadeTesting
 ///
 /// ```swift
 /// let catalogue = try LocalCatalogue()
-/// catalogue.address("/integrationlayer/2.0/rts/mediaList/video/latestEpisodes?pageSize=50")
+/// let address = catalogue.address("/integrationlayer/2.0/rts/mediaList/video/latestEpisodes?pageSize=50")
 /// ```
 ///
 /// The same seed gives the same catalogue, byte for byte. It offers these paths:

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The Swift code in the README, in `Documentation/` and in the DocC catalogues.
+/// The Swift code in the README, in `Documentation/`, in the DocC catalogues and in documentation comments.
 @Suite("Code in the documentation", .timeLimit(.minutes(1)))
 struct DocumentedCodeTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
@@ -16,9 +16,15 @@ struct DocumentedCodeTests {
         var code: String
     }
 
-    /// The code with one space for any white space, so that indentation and line ends do not count.
+    /// The code without comments at the ends of lines and without white space, so that the layout does not count.
     private static func normal(_ code: some StringProtocol) -> String {
-        code.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        code.split(separator: "\n").map { line -> String in
+            let line = String(line)
+            if line.hasPrefix("//") { return "" }
+            let end = line.range(of: " //")?.lowerBound ?? line.endIndex
+            return String(line[..<end]).filter { !$0.isWhitespace }
+        }
+        .joined()
     }
 
     /// The paragraphs of the Swift blocks of a text, without imports.
@@ -35,7 +41,7 @@ struct DocumentedCodeTests {
                 lines = nil
                 let isForeign = foreign.contains { heading.hasPrefix("\($0):") || heading.hasPrefix("\($0), ") }
                 guard !isForeign, block.first?.hasPrefix(".package(") != true else { continue }
-                for part in block.split(whereSeparator: { normal($0).isEmpty }) {
+                for part in block.split(whereSeparator: { $0.allSatisfy(\.isWhitespace) }) {
                     let code = normal(part.filter { !$0.hasPrefix("import ") }.joined(separator: "\n"))
                     if !code.isEmpty { paragraphs.append(Paragraph(document: document, code: code)) }
                 }
@@ -46,6 +52,15 @@ struct DocumentedCodeTests {
             }
         }
         return paragraphs
+    }
+
+    /// The documentation comments of a source, as one document.
+    private static func documentation(in source: String) -> String {
+        source.split(separator: "\n").compactMap { line -> Substring? in
+            let text = line.drop { $0 == " " }
+            return text.hasPrefix("///") ? text.dropFirst(text.hasPrefix("/// ") ? 4 : 3) : nil
+        }
+        .joined(separator: "\n")
     }
 
     /// The paths below the root of files with an extension in some folders.
@@ -66,13 +81,16 @@ struct DocumentedCodeTests {
         return names?.isEmpty == false
     }()
 
-    @Test("each paragraph of code in the documentation is compiled, here or as a snippet", .enabled(if: hasSnippets))
+    @Test(
+        "each paragraph of code in articles and comments is compiled, here or as a snippet",
+        .enabled(if: hasSnippets)
+    )
     func compiled() throws {
         let sources = try Self.files(".swift", in: ["Tests/LadeDocumentationTests", "Snippets"])
         let code = try sources.map { Self.normal(try Self.text($0)) }
         let catalogues = try Self.files(".md", in: ["Sources"]).filter { $0.contains(".docc/") }
         let documents = try catalogues + Self.files(".md", in: ["Documentation"]) + ["README.md"]
-        let paragraphs = try documents.flatMap { (document: String) in
+        let articles = try documents.flatMap { (document: String) in
             let text = try Self.text(document)
             #if !canImport(SwiftUI)
                 // Such an article says that its code is not built on this platform.
@@ -81,8 +99,12 @@ struct DocumentedCodeTests {
             return Self.paragraphs(of: text, in: document)
         }
 
-        #expect(paragraphs.count > 40)
-        for paragraph in paragraphs where !code.contains(where: { $0.contains(paragraph.code) }) {
+        let comments = try Self.files(".swift", in: ["Sources"]).flatMap { (file: String) in
+            Self.paragraphs(of: Self.documentation(in: try Self.text(file)), in: file)
+        }
+
+        #expect(articles.count > 40 && comments.count > 60)
+        for paragraph in articles + comments where !code.contains(where: { $0.contains(paragraph.code) }) {
             Issue.record("\(paragraph.document) has code that is not compiled: \(paragraph.code)")
         }
     }

@@ -59,6 +59,7 @@ public struct API: Sendable {
     /// ```swift
     /// do {
     ///     let show: Show = try await loader.load(api.get("shows", id))
+    ///     print(show.title)
     /// } catch {
     ///     print(error.failure(as: Problem.self)?.detail ?? error.description)
     /// }

@@ -4,10 +4,10 @@ public import LadeCore
 ///
 /// ```swift
 /// do throws(PageFailure) {
-///     for try await page in loader.pages(of: shows) { … }
+///     for try await page in loader.pages(of: shows) { render(page.value.showList) }
 /// } catch {
 ///     // Later: the same list, from the page that failed.
-///     for try await page in loader.pages(of: shows, from: error.page) { … }
+///     for try await page in loader.pages(of: shows, from: error.page) { render(page.value.showList) }
 /// }
 /// ```
 public struct PageFailure: Error, Sendable {

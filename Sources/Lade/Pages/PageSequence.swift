@@ -131,7 +131,7 @@ extension Loader {
     /// The pages of an endpoint.
     ///
     /// ```swift
-    /// for try await page in loader.pages(of: shows, size: 50, prefetch: 2) { … }
+    /// for try await page in loader.pages(of: shows, size: 50, prefetch: 2) { render(page.value.showList) }
     /// ```
     ///
     /// Leaving the loop cancels the loads in flight.

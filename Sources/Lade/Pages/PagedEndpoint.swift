@@ -15,7 +15,7 @@ public import LadeCore
 ///     paginator: .target(\.next)
 /// )
 /// for try await page in loader.pages(of: shows, size: 50, prefetch: 2) {
-///     render(page.value.list)
+///     render(page.value.showList)
 /// }
 /// ```
 public struct PagedEndpoint<Value: Sendable>: Sendable {

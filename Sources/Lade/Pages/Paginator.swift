@@ -3,10 +3,12 @@ public import LadeCore
 /// How the next page is found from a loaded one.
 ///
 /// ```swift
-/// Paginator.rule(.link(relation: "next"))
-/// Paginator.rules([.link(relation: "next"), .body(["next"])])   // the first that names a page
-/// Paginator.target(\.links.next)                                 // a member of the decoded value
-/// Paginator { page in … }                                        // anything else
+/// let paginators: [Paginator<Shows>] = [
+///     .rule(.link(relation: "next")),
+///     .rules([.link(relation: "next"), .body(["next"])]),  // the first that names a page
+///     .target(\.next),                                     // a member of the decoded value
+///     Paginator { page in page.number < 10 ? page.original : nil },
+/// ]
 /// ```
 public struct Paginator<Value: Sendable>: Sendable {
     /// What is known when the next page is determined.

@@ -4,8 +4,8 @@ public import LadeCore
 ///
 /// ```swift
 /// shows.sizes = PageSizes(standard: 10, allowed: 1...100)
-/// shows.firstPage().size               // 10
-/// shows.firstPage(size: 1_000).size    // 100
+/// let standard = shows.firstPage().size              // 10
+/// let largest = shows.firstPage(size: 1_000).size    // 100
 /// ```
 public struct PageSizes: Sendable, Hashable {
     /// The size of a page when none is requested.

@@ -11,7 +11,7 @@ public import Lade
 /// about 30 seconds, so request it immediately before playback.
 ///
 /// ```swift
-/// let playable = try await StreamToken.url(for: resource.url, loader: loader)
+/// let playable = try await StreamToken.url(for: url, loader: loader)
 /// ```
 public enum StreamToken {
     /// The address of the token service.

@@ -3,7 +3,7 @@ public import Lade
 /// The catalogue with its own loader, for applications.
 ///
 /// ```swift
-/// let provider = CatalogueProvider(try Catalogue(.production))
+/// let provider = try CatalogueProvider(Catalogue(.production))
 /// CatalogueProvider.setCurrent(provider)
 ///
 /// let topics = try await provider.load { try $0.tvTopics(.rts) }

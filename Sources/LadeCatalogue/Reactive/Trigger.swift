@@ -5,7 +5,8 @@ import LadeCore
 ///
 /// ```swift
 /// let trigger = Trigger()
-/// for try await page in try provider.pages(on: trigger.signal("shows")) { … } { render(page) }
+/// let pages = try provider.pages(on: trigger.signal("shows")) { try $0.tvShows(.rts) }
+/// for try await page in pages { render(page.items) }
 /// trigger.activate("shows")   // when the user has scrolled to the end
 /// ```
 public final class Trigger: Sendable {

@@ -2,11 +2,11 @@
 ///
 /// ```swift
 /// switch model.state {
-/// case .unloaded: hint
-/// case .loading: spinner
-/// case .success(let shows): list(shows)
-/// case .empty: nothingFound
-/// case .error(let error): message(error)
+/// case .unloaded: showHint()
+/// case .loading: showSpinner()
+/// case .success(let shows): render(shows)
+/// case .empty: showEmptyPage()
+/// case .error(let error): show(error)
 /// }
 /// ```
 ///

@@ -30,7 +30,7 @@ public enum ContentFault: Error, Sendable, Hashable, CustomStringConvertible {
 /// let model = try PagedContentModel<String, Show>(pageSize: 50) { [loader, shows] position in
 ///     let page = position.cursor as? Page ?? shows.firstPage(size: position.size)
 ///     let loaded = try await loader.load(page, of: shows)
-///     return ContentPage(loaded.value.list, cursor: loaded.next)
+///     return ContentPage(loaded.value.showList, cursor: loaded.next)
 /// }
 /// model.startOver(with: "news")
 /// model.loadNextPage()          // when the list has scrolled near its end

@@ -4,7 +4,7 @@ public import Lade
 ///
 /// ```swift
 /// let first = FirstPageHandle(loader, shows) { outcome in
-///     list += outcome.value?.shows ?? []
+///     list += outcome.value?.showList ?? []
 ///     nextPage = outcome.next
 /// }
 /// first.with(pageSize: 20).resume()

@@ -5,15 +5,13 @@ public import Observation
 /// together.
 ///
 /// ```swift
-/// queue = RequestQueue { change in
+/// let queue = RequestQueue { change in
 ///     switch change {
 ///     case .started: showSpinner()
-///     case .finished(let error): hideSpinner(); show(error)
+///     case .finished(let error): hideSpinner(error)
 ///     }
 /// }
-/// queue.add(RequestHandle(loader, shows) { [queue] outcome in
-///     queue?.report(outcome.error)
-/// })
+/// queue.add(RequestHandle(loader, shows) { outcome in queue.report(outcome.error) })
 /// ```
 ///
 /// It neither orders nor limits its requests; the loader's service does that. Requests may be added at any time, from
@@ -234,7 +232,7 @@ public final class RequestQueue: Sendable, Observable {
         withExtendedLifetime(kept) {}
         guard hasChanged else { return }
         registrar.withMutation(of: self, keyPath: \.isRunning) {}
-        state.tell()
+        state.notify()
         MainDelivery.run { [weak self] in self?.tellChanges() }
     }
 

@@ -5,8 +5,8 @@
 ///
 /// ```swift
 /// let limits = try StructuredField.Dictionary(parsing: [#""burst";q=100;w=60"#])
-/// let priority = StructuredField.Dictionary(["u": .item(.init(.integer(1))), "i": .item(.init(.boolean(true)))])
-/// try priority.serialised()  // u=1, i
+/// let priority: StructuredField.Dictionary = ["u": .item(.init(.integer(1))), "i": .item(.init(.boolean(true)))]
+/// let text = try priority.serialised()  // u=1, i
 /// ```
 public enum StructuredField {
     /// How much a field may contain before it is refused; the transport limits the length of the field itself.

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// What to ask a server for, and how to handle the exchange.
+/// A request to a server, and how to handle the exchange.
 ///
 /// A request is a value: every part can be changed on a copy.
 ///
@@ -245,11 +245,11 @@ extension Request {
     public enum CacheMode: Sendable, Hashable {
         /// As HTTP says (RFC 9111).
         case standard
-        /// Ask the server in any case, and store nothing (`no-store`).
+        /// Send the request in any case, and store nothing (`no-store`).
         case bypass
-        /// Ask the server whether the stored answer is still valid (`no-cache`).
+        /// Have the server validate the stored answer (`no-cache`).
         case revalidate
-        /// The stored answer, of any age; the server is asked only when there is none.
+        /// The stored answer, of any age; the request is sent only when there is none.
         case preferStored
         /// The stored answer, and never the server (`only-if-cached`).
         case storedOnly
@@ -397,6 +397,7 @@ extension Request {
 ///
 /// ```swift
 /// enum ScreenName: RequestTag { static let defaultValue: String? = nil }
+///
 /// request[ScreenName.self] = "start"
 /// ```
 public protocol RequestTag {

@@ -20,8 +20,8 @@
 /// var splitter = JSONSplitter(.init(list: ["items"], values: [["next"]]))
 /// try splitter.consume(Data(#"{"items": [{"id": 1}, {"id": 2}], "next": "/2"}"#.utf8))
 /// try splitter.finish()
-/// splitter.takeLines()   // {"id":1}⏎{"id":2}⏎
-/// splitter.value(at: 0)  // "/2"
+/// let lines = splitter.takeLines()  // {"id":1}⏎{"id":2}⏎
+/// let next = splitter.value(at: 0)  // "/2"
 /// ```
 ///
 /// The whole document is validated against RFC 8259: its grammar, the control characters and escapes in strings, and

@@ -8,7 +8,8 @@ public import LadeCore
 /// The lists of addresses at which hosts can be reached, with the state of each address.
 ///
 /// ```swift
-/// let hosts = HostDirectory(["api.example.com": ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]])
+/// let backups: [HostAddress] = ["api.example.com", "backup.example.com", HostAddress("192.0.2.7", port: 8443)]
+/// let hosts = HostDirectory(["api.example.com": backups])
 /// ```
 ///
 /// One directory serves a whole service. Lists and marks may be changed from any thread while it is in use. An address

@@ -5,14 +5,13 @@
 #endif
 public import LadeCore
 
-/// Limits how often services are called, by the program's settings and by what the servers ask for.
+/// Limits how often services are called, by the program's settings and the delays and rates that servers request.
 ///
 /// The limits may be changed at any time:
 ///
 /// ```swift
-/// let url = URL(string: "https://api.example.com/search")!
-/// try service.rateLimiter.setRate(1, for: url)
-/// service.rateLimiter.closeGate(of: url, for: .seconds(30))
+/// try service.rateLimiter.setRate(1, for: searchURL)
+/// service.rateLimiter.closeGate(of: searchURL, for: .seconds(30))
 /// ```
 ///
 /// A call reserves a slot before its exchange starts, in order of arrival within its priority. Later calls do not take
@@ -217,7 +216,7 @@ public final class RateLimiter: Sendable {
     ///   - call: The call it belongs to; its deadline bounds the wait.
     /// - Returns: The slot, to be handed back with ``finish(_:isUnused:)`` or by releasing it.
     /// - Throws: `LoadingError.deadlineExceeded` when the wait could not end before the deadline, or has not;
-    ///   `LoadingError.rateLimited` when the server wants a longer delay than ``RateLimits/pauseLimit``, or when
+    ///   `LoadingError.rateLimited` when the server requests a longer delay than ``RateLimits/pauseLimit``, or when
     ///   ``RateLimits/waitingLimit`` calls wait already; `LoadingError.cancelled` as soon as the task or the call is cancelled.
     public func start(_ request: Request, call: Call) async throws(LoadingError) -> Slot {
         switch try startNow(request, call: call) {
@@ -227,7 +226,7 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    /// The result of asking for a slot without waiting.
+    /// The result of requesting a slot without waiting.
     enum Entry {
         /// It may go.
         case slot(Reservation)

@@ -14,9 +14,9 @@ public import LadeCore
 ///
 /// ```swift
 /// var timer = ExponentialTimer(initial: .seconds(1), maximum: .seconds(60))
-/// timer.takeAndAdvance(random)  // 1 s
-/// timer.takeAndAdvance(random)  // about 2.72 s
-/// timer.takeAndAdvance(random)  // about 7.39 s
+/// let first = timer.takeAndAdvance(random)   // 1 s
+/// let second = timer.takeAndAdvance(random)  // about 2.72 s
+/// let third = timer.takeAndAdvance(random)   // about 7.39 s
 /// ```
 ///
 /// It follows SPTDataLoader's exponential timer, with two differences: an interval is never negative, and at the

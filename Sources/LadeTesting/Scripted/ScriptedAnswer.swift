@@ -10,12 +10,14 @@ public import LadeCore
 /// Start with a factory method and refine the result: every refinement returns a changed copy.
 ///
 /// ```swift
-/// .json(#"{"title": "One"}"#)
-/// .status(503, headers: ["Retry-After": "3"])
-/// .text("hello").after(.seconds(2))
-/// .bytes(data).inPieces(of: 1024, every: .milliseconds(10)).breaking(after: 5000)
-/// .fails(.timedOut(.connect, ErrorContext()))
-/// .stalls
+/// let answers: [ScriptedAnswer] = [
+///     .json(#"{"title": "One"}"#),
+///     .status(503, headers: ["Retry-After": "3"]),
+///     .text("hello").after(.seconds(2)),
+///     .bytes(data).inPieces(of: 1024, every: .milliseconds(10)).breaking(after: 5000),
+///     .fails(.timedOut(.connect, ErrorContext())),
+///     .stalls,
+/// ]
 /// ```
 public struct ScriptedAnswer: Sendable {
     /// One step of a body.

@@ -11,7 +11,7 @@ public import LadeCore
 ///
 /// ```swift
 /// let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-/// let server = try LoopbackServer(script: [.readRequest, .send("HTTP/1.1 200 OK\r\n"), .reset])
+/// let broken = try LoopbackServer(script: [.readRequest, .send("HTTP/1.1 200 OK\r\n"), .reset])
 /// ```
 ///
 /// or a handler answers every request, with keep-alive, as a well-behaved server does:

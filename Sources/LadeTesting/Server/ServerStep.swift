@@ -7,7 +7,9 @@
 /// One step in the script of a connection of a ``LoopbackServer``.
 ///
 /// ```swift
-/// [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n12"), .wait(for: signal), .send("34"), .close]
+/// let steps: [ServerStep] = [
+///     .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n12"), .wait(for: signal), .send("34"), .close,
+/// ]
 /// ```
 ///
 /// At the end of a script the connection is closed. When the client closes it, the step that detects it ends the
