@@ -13,7 +13,7 @@ import Testing
 struct LoopTimeTests {
     private let ahead = AheadClock()
     private let transport: CurlTransport
-    /// Answers every request; a call to it makes the loop look at its clock.
+    /// Answers every request; a call to it makes the loop read its clock.
     private let other: LoopbackServer
 
     init() throws {
@@ -24,7 +24,7 @@ struct LoopTimeTests {
         other = try LoopbackServer { _ in .text("ok") }
     }
 
-    /// Puts the clock ahead and has the loop look at it.
+    /// Puts the clock ahead and makes the loop read it.
     private func advance(by duration: Duration) async throws {
         ahead.advance(by: duration)
         #expect(try await transport.send(other.request(), call: Call()).status == 200)
@@ -142,5 +142,28 @@ struct LoopTimeTests {
 
         #expect(try await call.value.status == 200)
         await transport.shutDown()
+    }
+
+    /// Whether this machine has an IPv6 loopback address.
+    private static var hasIPv6: Bool {
+        var options = LoopbackServer.Options()
+        options.endpoint = .ipv6()
+        return (try? LoopbackServer(options) { _ in .text("") }) != nil
+    }
+
+    @Test(
+        "finding FQ-13 a call connects to the address family that answers, within its limit for connecting",
+        .enabled("needs ::1") { hasIPv6 },
+        arguments: [true, false]
+    )
+    func addressFamilies(isSixDead: Bool) async throws {
+        let (living, dead) = try Blackhole.beside(isSixDead: isSixDead) { .text($0["Host"] ?? "") }
+        var request = try Request(.get, "http://localhost:\(living.port)/")
+        // RFC 8305 §8: the delay before the other family is at most 2 s.
+        request.timeouts.connect = .seconds(2)
+        let response = try await transport.send(request, call: Call())
+
+        #expect(response.status == 200 && response.metrics.remoteAddress == (isSixDead ? "127.0.0.1" : "::1"))
+        withExtendedLifetime(dead) {}
     }
 }
