@@ -96,9 +96,9 @@ def peers(extra=None):
         Peer("lade-executor", [release / "LadePeer"], environment={"LADE_PEER": "executor"}),
         Peer("urlsession", [release / "URLSessionPeer"], scale=0.15, systems_authorities=True),
     ]
-    for name, told in (json.loads(pathlib.Path(extra).read_text()) if extra else {}).items():
+    for name, entry in (json.loads(pathlib.Path(extra).read_text()) if extra else {}).items():
         found = [peer for peer in found if peer.name != name]
-        found.append(Peer(name, told["command"], told.get("scale", 1.0), told.get("environment"), told.get("skip", ())))
+        found.append(Peer(name, entry["command"], entry.get("scale", 1.0), entry.get("environment"), entry.get("skip", ())))
     return {peer.name: peer for peer in found if peer.exists()}
 
 
@@ -151,7 +151,7 @@ class Server:
         values = dict(
             self.files, **self.ports, prefix=prefix, coded=self.coded,
             affinity=f"worker_cpu_affinity {1 << SERVER_CORE:b};" if pinned() else "",
-            # Started by root, nginx would drop to a user who may not read the checkout.
+            # Started by root, nginx would drop to a user account that may not read the checkout.
             user=f"user {pwd.getpwuid(0).pw_name};" if os.geteuid() == 0 else "",
         )
         text = (HERE / "nginx.conf").read_text()

@@ -11,7 +11,7 @@ func loadEpisodes(
     ofShowAt address: String,
     by loader: Loader,
     in queue: RequestQueue,
-    then tell: @escaping @MainActor @Sendable (Show, [JSONValue]) -> Void
+    then display: @escaping @MainActor @Sendable (Show, [JSONValue]) -> Void
 ) throws {
     let show = RequestHandle(loader, try Endpoint(address).decoding(Show.self)) { outcome in
         guard let show = outcome.value, let episodes = try? Endpoint(show.episodes) else {
@@ -22,7 +22,7 @@ func loadEpisodes(
         queue.add(
             RequestHandle(loader, episodes.jsonArray()) { outcome in
                 queue.report(outcome.error)
-                if let list = outcome.value { tell(show, list) }
+                if let list = outcome.value { display(show, list) }
             }
         )
     }

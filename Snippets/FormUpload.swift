@@ -1,4 +1,4 @@
-// A form with a field and a file, sent piece by piece, telling how far it is.
+// A form with a field and a file, sent piece by piece, with its progress.
 import Foundation
 import Lade
 

@@ -64,7 +64,7 @@ static void fail(j_common_ptr info) {
 }
 
 // libjpeg makes up pixels where the data is broken and warns; a picture that is half made up is none.
-static void judge(j_common_ptr info, int level) {
+static void emit(j_common_ptr info, int level) {
     if (level >= 0) return;
     switch (info->err->msg_code) {
     case JWRN_HIT_MARKER:
@@ -157,7 +157,7 @@ static void run(struct jpeg_work *work) {
     j_decompress_ptr info = &work->info;
     info->err = jpeg_std_error(&work->errors);
     work->errors.error_exit = fail;
-    work->errors.emit_message = judge;
+    work->errors.emit_message = emit;
     work->errors.output_message = ignore;
     info->client_data = work;
     jpeg_create_decompress(info);

@@ -33,7 +33,7 @@ public struct ConformanceContext: Sendable {
     public let makeTransport: @Sendable (TransportSettings) throws -> any Transport
     /// Shuts down a transport: every exchange, its threads and descriptors.
     ///
-    /// Returns when they are gone.
+    /// Returns when they are closed.
     ///
     /// nil when the transport cannot be shut down; cases that need it are skipped.
     public var shutDown: (@Sendable (any Transport) async -> Void)?
@@ -70,7 +70,7 @@ public struct ConformanceContext: Sendable {
     ///
     /// - Parameters:
     ///   - peers: The real servers; those of the environment by default.
-    ///   - shutDown: Shuts down a transport, and returns when its threads and descriptors are gone.
+    ///   - shutDown: Shuts down a transport, and returns when its threads have ended and its descriptors are closed.
     ///   - makeTransport: Makes the transport under test.
     public init(
         peers: ConformancePeers = .fromEnvironment(),

@@ -149,7 +149,7 @@ extension TransportConformance {
         _ = try await context.exchange(transport, try server.request(.get, "/?coding=none"))
         let accepted = server.requests.first?["Accept-Encoding"] ?? ""
         let advertised = accepted.split(separator: ",").map { $0.prefix { $0 != ";" }.filter { $0 != " " } }
-        context.expect(advertised.contains("gzip"), "gzip is not asked for: “\(accepted)”")
+        context.expect(advertised.contains("gzip"), "gzip is not requested: “\(accepted)”")
         for (coding, bytes) in CodedSample.all where advertised.contains(coding) {
             for (name, delivery) in deliveries {
                 await context.part("\(coding), \(name)") { context in

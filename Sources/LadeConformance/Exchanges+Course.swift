@@ -24,7 +24,10 @@ extension TransportConformance {
                 }
                 context.expectEqual(server.requestCount, count, "requests at the server")
                 let most = server.maximumOpenCount
-                context.expect(most <= perHost, "\(most) connections were open at once, \(perHost) are allowed")
+                context.expect(
+                    most <= perHost,
+                    "\(most) connections were open at the same time, \(perHost) are allowed"
+                )
             }
         }
     }
@@ -119,7 +122,7 @@ extension TransportConformance {
                 response.body.cancel()
                 do throws(LoadingError) {
                     let more = try await chunks.next()
-                    context.fail("reading went on: \(more?.count ?? 0) bytes")
+                    context.fail("reading continued: \(more?.count ?? 0) bytes")
                 } catch {
                     context.expect(error.isCancellation, "expected a cancellation, got \(error)")
                 }

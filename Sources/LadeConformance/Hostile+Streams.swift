@@ -59,7 +59,7 @@ extension TransportConformance {
 
     static let malformedStreams = ConformanceCase(
         "FH-11",
-        "names a malformed answer of HTTP/2 and does not ask again",
+        "names a malformed answer of HTTP/2 and does not send again",
         needs: [.peer("hostileH2"), .peer("ca")]
     ) { context in
         let base = "https://localhost:\(try context.peers.port("hostileH2"))"
@@ -156,11 +156,11 @@ extension TransportConformance {
             try await inParallel(100) { _ in
                 context.expectLost(try await context.exchange(transport, request), .nothing)
             }
-            let told = try await told(context, transport, base, token)
+            let seen = try await statistics(context, transport, base, token)
             // Each refusal may end its connection, so the total says nothing. The server notices the end slightly later
             // than the transport, which may have opened another connection by then: twice the limit of 6 allows for
             // that.
-            context.expect(told.peak <= 12, "\(told.peak) connections at a time")
+            context.expect(seen.peak <= 12, "\(seen.peak) connections at a time")
         }
         for isReused in [false, true] {
             for (method, body) in [(Method.get, nil), (.post, RequestBody.text("asked"))] {
@@ -175,8 +175,8 @@ extension TransportConformance {
             let body = RequestBody.writer { write in try await write(Data("asked".utf8)) }
             let request = try Request(.post, "\(base)/http-1-1-required?token=\(token)", body: body)
             context.expectLost(try await context.exchange(transport, request), .nothing, isSafeToRepeat: false)
-            let told = try await told(context, transport, base, token)
-            context.expectEqual([told.requests, told.http1], [1, 0], "requests over HTTP/2 and over HTTP/1.1")
+            let seen = try await statistics(context, transport, base, token)
+            context.expectEqual([seen.requests, seen.http1], [1, 0], "requests over HTTP/2 and over HTTP/1.1")
         }
         await context.part("a server that allows no stream") { context in
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
@@ -207,15 +207,15 @@ extension TransportConformance {
         context.expectEqual(exchange.version, .http1_1, "version")
         let repeats = exchange.events.count { if case .exchangeRepeated = $0 { true } else { false } }
         context.expectEqual(repeats, 1, "events of a repetition")
-        let told = try await told(context, transport, base, token)
-        context.expectEqual([told.requests, told.http1], [1, 1], "requests over HTTP/2 and over HTTP/1.1")
+        let seen = try await statistics(context, transport, base, token)
+        context.expectEqual([seen.requests, seen.http1], [1, 1], "requests over HTTP/2 and over HTTP/1.1")
         // Other requests to the host use HTTP/2 as before.
         let next = try await context.exchange(transport, try Request(.get, base + "/ok"))
         context.expect(next, gives: 200, "ok")
         context.expectEqual(next.version, .http2, "version of the next answer")
     }
 
-    private struct Told: Decodable {
+    private struct Statistics: Decodable {
         /// The requests over HTTP/2.
         var requests: Int
         /// The requests over HTTP/1.1.
@@ -227,14 +227,14 @@ extension TransportConformance {
     }
 
     /// The counts of the hostile HTTP/2 peer for a token.
-    private static func told(
+    private static func statistics(
         _ context: ConformanceContext,
         _ transport: any Transport,
         _ base: String,
         _ token: String
-    ) async throws -> Told {
+    ) async throws -> Statistics {
         let stats = try await context.exchange(transport, try Request(.get, "\(base)/stats?token=\(token)"))
-        return try JSONDecoder().decode(Told.self, from: stats.body)
+        return try JSONDecoder().decode(Statistics.self, from: stats.body)
     }
 
     // MARK: - FH-2
@@ -268,8 +268,8 @@ extension TransportConformance {
                 }
                 // A transport that reads on would have read all of it before it noticed the time-out.
                 let observer = try context.transport { $0.tls = try context.trustingPeers() }
-                let told = try await told(context, observer, base, token)
-                context.expect(told.flood < 1024, "the whole flood was read")
+                let seen = try await statistics(context, observer, base, token)
+                context.expect(seen.flood < 1024, "the whole flood was read")
             }
         }
     }

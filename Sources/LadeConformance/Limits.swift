@@ -356,10 +356,10 @@ extension TransportConformance {
                     context.expectEqual(metrics.version, .http1_1, "version")
                     context.expectEqual(metrics.remoteAddress, "127.0.0.1", "remote address")
                     context.expectEqual(metrics.remotePort, Int(server.port), "remote port")
-                    let told = exchange.events.compactMap { event -> Metrics? in
+                    let reported = exchange.events.compactMap { event -> Metrics? in
                         if case .exchangeFinished(let metrics) = event { metrics } else { nil }
                     }
-                    context.expectEqual(told, [metrics], "metrics reported as events")
+                    context.expectEqual(reported, [metrics], "metrics reported as events")
                 }
             }
         }
@@ -383,10 +383,14 @@ extension TransportConformance {
             let server = try LoopbackServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234")
             let exchange = try await context.exchange(try context.transport(), try server.request())
             context.expectIncomplete(exchange, received: 4, expected: 10)
-            let told = exchange.events.compactMap { event -> Metrics? in
+            let reported = exchange.events.compactMap { event -> Metrics? in
                 if case .exchangeFailed(_, let metrics) = event { metrics } else { nil }
             }
-            context.expectEqual(told.map(\.responseBodyBytes), [4], "bytes of the answer's body, reported as events")
+            context.expectEqual(
+                reported.map(\.responseBodyBytes),
+                [4],
+                "bytes of the answer's body, reported as events"
+            )
         }
         await context.part("TLS and HTTP/2") { context in
             let transport = try context.transport { $0.tls = try context.trustingPeers() }

@@ -300,7 +300,7 @@ enum RandomFault: String, CaseIterable, Sendable {
             steps.own { task.cancel() }
             let exchange = await task.value
             if exchange.error?.isCancellation == true { steps.mayHaveNoExchange() }
-            if let finding = judge(exchange) { context.fail("\(self): \(finding)") }
+            if let finding = finding(in: exchange) { context.fail("\(self): \(finding)") }
         }
 
         private func perform(_ transport: any Transport, _ request: Request, _ steps: Steps) async -> Exchange {
@@ -321,7 +321,7 @@ enum RandomFault: String, CaseIterable, Sendable {
             return exchange
         }
 
-        private func judge(_ exchange: Exchange) -> String? {
+        private func finding(in exchange: Exchange) -> String? {
             let isWhole = exchange.error == nil && exchange.body == TransportConformance.pattern(size)
             let isRight =
                 switch (fault, exchange.error) {

@@ -40,9 +40,9 @@ extension TransportConformance {
                 var request = try Request(.get, address)
                 request.version = version
                 let exchange = try await context.exchange(transport, request)
-                context.expectEqual(exchange.version, expected, "version asked for as \(version)")
-                let told = expected == .http2 ? "\"protocol\":\"HTTP/2.0\"" : "\"protocol\":\"HTTP/1.1\""
-                context.expect(exchange.text.contains(told), "the server saw \(exchange.text)")
+                context.expectEqual(exchange.version, expected, "version requested as \(version)")
+                let reported = expected == .http2 ? "\"protocol\":\"HTTP/2.0\"" : "\"protocol\":\"HTTP/1.1\""
+                context.expect(exchange.text.contains(reported), "the server saw \(exchange.text)")
             }
         }
     }

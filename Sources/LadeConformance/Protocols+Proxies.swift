@@ -57,7 +57,7 @@ extension TransportConformance {
                 )
                 context.expect(
                     try logged(context, peer, authority: "localhost:\(port)") > before,
-                    "\(peer) was not asked for a tunnel"
+                    "\(peer) got no request for a tunnel"
                 )
             }
         }
@@ -86,7 +86,7 @@ extension TransportConformance {
                 let secure = try Request(.get, "https://localhost:\(try context.peers.port("nginxTLS"))/")
                 context.expect(
                     try await context.exchange(transport, secure),
-                    failsWith: "a proxy that wants credentials"
+                    failsWith: "a proxy that requires credentials"
                 ) {
                     if case .proxy(.authenticationRequired, _) = $0 { true } else { false }
                 }

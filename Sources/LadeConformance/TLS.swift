@@ -29,7 +29,7 @@ extension TransportConformance {
                     }
                     let exchange = try await context.exchange(transport, request)
                     context.expect(exchange, gives: 200)
-                    context.expect(exchange.metrics.secureConnect != nil, "the metrics know no TLS handshake")
+                    context.expect(exchange.metrics.secureConnect != nil, "the metrics have no TLS handshake")
                 }
             }
         }

@@ -126,7 +126,7 @@ extension TransportConformance {
 
     private static let manyStreams = ConformanceCase(
         "TR-92",
-        "makes 512 HTTP/2 calls at once within the limits of both sides",
+        "makes 512 concurrent HTTP/2 calls within the limits of both sides",
         needs: [.peer("h2"), .peer("nginxTLSStreams100"), .peer("ca")]
     ) { context in
         await context.part("scripted peer") { context in

@@ -132,7 +132,7 @@ public struct Harvest: Sendable {
         public var missing: Int?
     }
 
-    /// Asks a harvest to finish its current page, save and end.
+    /// Makes a harvest finish its current page, save and end.
     public final class Stop: Sendable {
         private let isAsked = Atomic(false)
 

@@ -89,7 +89,7 @@ struct ServiceSample: Sendable, CustomTestStringConvertible {
         ServiceSample("moduleConfigList/event.json", "moduleConfigList", international),
         ServiceSample("mediaList/video/latestByTopic/4.json", "mediaList", international),
         ServiceSample("mediaList/video/mostClicked.json?topicId=4", "mediaList", international),
-        ServiceSample("showList/tv/byIds.json?ids=sh1000,nobody", "showList", international),
+        ServiceSample("showList/tv/byIds.json?ids=sh1000,unknown", "showList", international),
         ServiceSample("show/tv/sh1000.json", "homepageUrl", international),
         ServiceSample(
             "episodeComposition/latestByShow/tv/sh1000.json?maxPublishedDate=2023-11",
@@ -224,9 +224,9 @@ struct CatalogueServiceTests {
             ("2.0/mediaComposition/byUrn/urn:rts:video:100000", 404),
             ("2.0/show/byUrn/urn:rts:show:tv:sh1", 400),
             ("2.0/rts/show/tv/sh1000", 404),
-            ("2.0/rts/mediaList/video/recommended/nobody.json", 404),
+            ("2.0/rts/mediaList/video/recommended/unknown.json", 404),
             ("2.0/rts/general/information", 404), ("2.0/rts/eventConfigList", 404),
-            ("2.0/rts/mediaList/video/byIds.json?ids=nobody", 404),
+            ("2.0/rts/mediaList/video/byIds.json?ids=unknown", 404),
             ("2.0/tvo/mediaList/video/latestEpisodes", 404),
             ("2.0/rts", 404), ("3.0/rts/topicList/tv", 404), ("2.0/rts/rubbish/a/b/c", 404), ("", 404),
         ] as [(String, Int)]
@@ -394,7 +394,7 @@ struct CatalogueServiceTests {
         }
     }
 
-    @Test("asks every service for a token when it wants one, and strews faults among all of them")
+    @Test("requires a token for every service when it is set to, and spreads faults over all of them")
     func tokensAndFaults() async throws {
         var options = LocalCatalogue.Options()
         options.requiresToken = true

@@ -128,7 +128,7 @@ struct CompositionTests {
         Case("SEED25 audio live", (["RTMP", "HLS", "HDS", "PROGRESSIVE"], 2, .hls, [1, 1, 1, 1])),
     ]
 
-    @Test("catalogue IL-SEED25 what players know is playable", arguments: seed)
+    @Test("catalogue IL-SEED25 a resource of a supported form is playable", arguments: seed)
     func seedResources(_ entry: Case<Seed>) throws {
         let chapter = try chapter(entry.row.methods)
 

@@ -192,7 +192,7 @@ struct ReactiveTests {
         #expect(try await elements.next() == nil)
     }
 
-    @Test("a run for each value of a signal, and one immediately when that is wanted")
+    @Test("a run for each value of a signal, and one immediately when that is set")
     func publishing() async throws {
         let (signal, output) = AsyncStream.makeStream(of: Void.self)
         var elements = publish(on: signal) { self.sequence(["a"]) }.makeAsyncIterator()

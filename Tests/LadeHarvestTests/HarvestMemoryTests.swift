@@ -32,8 +32,8 @@
             try #require(process.terminationStatus == 0)
             let lines = try Data(contentsOf: URL(filePath: folder.file("out"))).count { $0 == 0x0A }
             try #require(lines == pages * itemsPerPage)
-            let told = String(decoding: try #require(try pipe.fileHandleForReading.readToEnd()), as: UTF8.self)
-            return try #require(Int(told.filter(\.isNumber)))
+            let printed = String(decoding: try #require(try pipe.fileHandleForReading.readToEnd()), as: UTF8.self)
+            return try #require(Int(printed.filter(\.isNumber)))
         }
 
         @Test(

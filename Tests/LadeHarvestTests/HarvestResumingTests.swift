@@ -33,7 +33,7 @@ struct HarvestResumingTests {
         #expect(source.transport.requests.count == requests)
     }
 
-    @Test("pages PA-22 cuts off a torn line and whatever the journal does not know of")
+    @Test("pages PA-22 cuts off a torn line and everything after the journal's position")
     func cutsTornLines() async throws {
         let folder = try HarvestSample.Folder()
         let harvest = try HarvestSample.harvest()

@@ -65,7 +65,7 @@
                 ),
             ]
         )
-        func judgesHeaders(hex: String, expected: ImageFault) throws {
+        func checksHeaders(hex: String, expected: ImageFault) throws {
             #expect(fault(try #require(Data(hex: hex))) == expected)
         }
 

@@ -15,10 +15,10 @@ struct HTTPBinPeerTests {
         var url: String
     }
 
-    private func send(_ request: Request, _ links: any Interceptor...) async throws -> Response {
+    private func send(_ request: Request, _ interceptors: any Interceptor...) async throws -> Response {
         let transport = try Peers.transport()
         do {
-            let response = try await Chain(links, transport: transport).send(request, call: Call())
+            let response = try await Chain(interceptors, transport: transport).send(request, call: Call())
             await transport.shutDown()
             return response
         } catch {
@@ -95,9 +95,9 @@ struct HTTPBinPeerTests {
     func cookies() async throws {
         let origin = try Peers.origin("httpbin")
         let jar = CookieJar()
-        let links: [any Interceptor] = [RedirectInterceptor(), CookieInterceptor(jar: jar)]
+        let interceptors: [any Interceptor] = [RedirectInterceptor(), CookieInterceptor(jar: jar)]
         let transport = try Peers.transport()
-        let chain = Chain(links, transport: transport)
+        let chain = Chain(interceptors, transport: transport)
 
         let set = try await chain.send(Request("\(origin)/cookies/set?a=1&b=2"), call: Call())
         #expect(String(decoding: set.body.bytes ?? Data(), as: UTF8.self).contains(#""a": "1""#))

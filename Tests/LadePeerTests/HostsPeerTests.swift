@@ -33,7 +33,7 @@ struct HostsPeerTests {
         primary.stop()
         await #expect(throws: LoadingError.self) { _ = try await text() }
         let answer = try await text()
-        #expect(answer.contains("svc.test"), "nginx tells the name it was asked for: \(answer)")
+        #expect(answer.contains("svc.test"), "nginx reports the requested name: \(answer)")
 
         // When it listens again, one probe finds it after the mark has ended.
         var options = LoopbackServer.Options()

@@ -69,7 +69,7 @@ struct TrustPeerTests {
         #expect(unchecked(off) == 0)
     }
 
-    @Test("service SV-26 leaves the judgement to the system's authorities when nothing is set")
+    @Test("service SV-26 leaves the check to the system's authorities when nothing is set")
     func nothingConfigured() async throws {
         let events = EventRecorder()
         #expect(
@@ -124,7 +124,7 @@ struct TrustPeerTests {
         await transport.shutDown()
     }
 
-    @Test("service TP-09 the chain of a host without pins is looked at")
+    @Test("service TP-09 the chain of a host without pins is checked")
     func unpinnedUntrusted() async throws {
         let pins = try pin("backupPin", for: "other.test")
         #expect(try await outcome("nginxTLS", trustsAuthority: false, pins) == .untrusted(.untrustedRoot))

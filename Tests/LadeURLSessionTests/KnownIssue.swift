@@ -134,7 +134,7 @@ struct KnownIssue: Sendable {
             "TR-36",
             "A connection that is replaced may still be closing when its successor is open, one above the limit",
             .sometimes,
-            findings: ["connections were open at once"]
+            findings: ["connections were open at the same time"]
         ),
         KnownIssue("TR-41", "A chunked body with trailers: see TR-49", .endsTheProcess),
         KnownIssue(

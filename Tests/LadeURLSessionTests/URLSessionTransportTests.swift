@@ -283,8 +283,8 @@ struct URLSessionTransportTests {
         }
     }
 
-    @Test("a host where nobody listens is told from one that has no name")
-    func nobody() async throws {
+    @Test("a host without a listener is distinguished from one without an address")
+    func noListener() async throws {
         guard case .cannotConnect("127.0.0.1", .refused, _) = try await failure(Request("http://127.0.0.1:1/")) else {
             Issue.record("no refusal")
             return

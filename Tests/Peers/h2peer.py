@@ -57,7 +57,7 @@ class Count:
         self.firsts = {}
         self.waiting = []
 
-    def told(self):
+    def report(self):
         return {
             "requests": self.requests, "connections": len(self.connections), "openStreams": self.open,
             "mostOpenStreams": self.most_open, "resetsFromClient": self.resets, "bytesSent": self.sent,
@@ -208,8 +208,8 @@ class Connection(asyncio.Protocol):
             stream.trailers_out = stream.trailers_in
             stream.ending = True
         elif stream.path == "/digest":
-            told = {"bytes": stream.received, "sha256": stream.digest.hexdigest(), "trailers": stream.trailers_in}
-            self.answer_json(stream, told)
+            report = {"bytes": stream.received, "sha256": stream.digest.hexdigest(), "trailers": stream.trailers_in}
+            self.answer_json(stream, report)
 
     def counts(self, stream, name, number):
         for count in (stream.count, self.peer.total):
@@ -388,10 +388,10 @@ class Connection(asyncio.Protocol):
     def serve_stats(self, stream):
         token = stream.query.get("token")
         if token is None:
-            told = dict(self.peer.total.told(), accepted=self.peer.accepted, maxConcurrentStreams=self.peer.streams)
+            report = dict(self.peer.total.report(), accepted=self.peer.accepted, maxConcurrentStreams=self.peer.streams)
         else:
-            told = self.peer.count(token).told()
-        self.answer_json(stream, told)
+            report = self.peer.count(token).report()
+        self.answer_json(stream, report)
 
 
 async def main():

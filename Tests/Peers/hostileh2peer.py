@@ -252,8 +252,8 @@ class Connection:
 
     def serve_stats(self, stream, token, query):
         with self.peer.lock:
-            told = json.dumps(self.peer.count(token)).encode()
-        self.send(*self.answer(stream, [(":status", "200"), ("content-length", str(len(told)))], told))
+            report = json.dumps(self.peer.count(token)).encode()
+        self.send(*self.answer(stream, [(":status", "200"), ("content-length", str(len(report)))], report))
 
     # MARK: Fuzzing
 

@@ -228,8 +228,8 @@ class Server:
 
     def serve_stats(self, wire, method, token, query):
         with self.lock:
-            told = self.counts.get(token, {"requests": 0, "connections": []})
-        wire.send(self.whole(wire, json.dumps(told).encode()))
+            report = self.counts.get(token, {"requests": 0, "connections": []})
+        wire.send(self.whole(wire, json.dumps(report).encode()))
 
     # MARK: Fuzzing
 

@@ -2,8 +2,8 @@
 
 usage: tlspeer.py --certificate FILE --key FILE --client-ca FILE KIND=PORT ...
 
-kinds: tlsClientCertificate    refuses with a TLS alert who brings no client certificate (TLS 1.3: the alert comes when the
-                               client believes the handshake done); else answers with the name in the certificate
+kinds: tlsClientCertificate    refuses clients without a certificate with a TLS alert (TLS 1.3: the alert comes when the
+                               client has completed the handshake); else answers with the name in the certificate
        tlsClientCertificate12  the same with TLS 1.2, where the alert ends the handshake itself
        tlsStalled              accepts and never says a word: the handshake hangs
        tlsGarbage              answers the handshake with bytes that are no TLS

@@ -47,7 +47,7 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
     return 0;
 }
 
-__attribute__((destructor)) static void tell(void) {
+__attribute__((destructor)) static void report(void) {
     const char *path = getenv("BENCH_ALLOCATIONS");
     unsigned long total = atomic_load(&count);
     FILE *file = path ? fopen(path, "w") : NULL;

@@ -8,7 +8,7 @@
 // of requests before the measured ones. For this one: CLIMIT_PARSED=1 hands libcurl a URL that was parsed once, which a
 // client that asks for a different URL each time cannot do; CLIMIT_BARE=1 leaves out Accept-Encoding, which the other
 // peers send, so that all peers send the same bytes; CLIMIT_DECODE=1 lets libcurl decode; CLIMIT_BUFFER sets libcurl's read buffer; CLIMIT_EAGER=1 lets
-// the epoll registrations follow each of libcurl's wishes at once.
+// the epoll registrations follow each of libcurl's calls immediately.
 #define _GNU_SOURCE
 #include <curl/curl.h>
 #include <sys/epoll.h>
@@ -56,9 +56,9 @@ static size_t on_header(char *data, size_t size, size_t count, void *user) {
 
 // MARK: Interest in sockets
 
-// libcurl says REMOVE at the end of each transfer and IN again when it uses the pooled connection once more. For sockets
-// that we opened, the kernel's registration is left as it is meanwhile, and epoll_ctl is called for net changes only.
-// Other descriptors (the resolver's) are closed without on_close being called, so they are dealt with at once.
+// libcurl says REMOVE at the end of each transfer and IN again when it uses the pooled connection again. For sockets
+// that this program opened, the kernel's registration is left as it is meanwhile, and epoll_ctl is called for net changes only.
+// Other descriptors (the resolver's) are closed without on_close being called, so they are dealt with immediately.
 enum { DESCRIPTORS = 20480 };
 static struct {
     uint32_t kernel, wanted;
@@ -167,7 +167,7 @@ static CURL *make_easy(struct operation *operation, const char *url) {
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, operation);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    // Not CURLOPT_ACCEPT_ENCODING, with which libcurl puts the field together anew for each request.
+    // The field is in this list because CURLOPT_ACCEPT_ENCODING would compose it for each request.
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fields());
     if (getenv("CLIMIT_DECODE")) {
         curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
@@ -213,7 +213,7 @@ static void turn(void) {
     for (int i = 0; i < count; i++) {
         int fd = events[i].data.fd;
         if (descriptors[fd].ours && !descriptors[fd].wanted) {
-            // Data or an end came for an idle connection of the pool: libcurl looks at it when it next takes it.
+            // Data or an end came for an idle connection of the pool: libcurl checks it when it next takes it.
             epoll_ctl(poller, EPOLL_CTL_DEL, fd, &events[i]);
             descriptors[fd].kernel = 0;
             continue;

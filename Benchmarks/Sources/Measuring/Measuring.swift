@@ -39,7 +39,7 @@ public struct Arguments: Sendable {
 
     /// The requests before the measured ones, so that connections are open; none for large bodies.
     var warmUp: Int {
-        if let told = getenv("BENCH_WARM_UP") { return Int(String(cString: told)) ?? 0 }
+        if let given = getenv("BENCH_WARM_UP") { return Int(String(cString: given)) ?? 0 }
         return counting ? 0 : max(2 * concurrency, requests / 20)
     }
 }
@@ -157,7 +157,7 @@ private func processorSeconds() -> Double {
     return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
 }
 
-/// The most memory held so far; 0 where the system does not tell it in this way.
+/// The most memory held so far; 0 where the system does not report it in this way.
 private func peakKilobytes() -> Int {
     guard let file = fopen("/proc/self/status", "r") else { return 0 }
     defer { fclose(file) }

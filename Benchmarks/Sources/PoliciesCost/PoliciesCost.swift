@@ -176,7 +176,7 @@ private final class Waiting: Sendable {
     }
 }
 
-/// Answers at once.
+/// Answers immediately.
 private struct Instantly: Transport {
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         Response(status: 200, request: request)

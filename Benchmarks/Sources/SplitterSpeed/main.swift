@@ -49,7 +49,7 @@ func measure(_ list: Data, identity: JSONPointer?) throws -> Double {
                 offset = end
             }
             try splitter.finish()
-            // Looking at a result keeps the work from being optimised away.
+            // Reading a result keeps the work from being optimised away.
             precondition(splitter.itemCount > 0 && splitter.value(at: 0)?.text != nil, "The list was not split")
         }
         best = min(best, elapsed)

@@ -10,7 +10,7 @@ struct Refused: Error {
     var status: Int?
 }
 
-/// Counts the bytes of bodies as they come and wakes who waits for their end.
+/// Counts the bytes of bodies as they come and resumes the waiters for their end.
 final class Counter: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private struct Waiter {
         var bytes = 0

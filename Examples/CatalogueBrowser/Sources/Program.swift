@@ -12,7 +12,7 @@ import LadeCatalogue
 /// A browser of the media catalogue for the terminal.
 ///
 /// Its lists, its search and its details are content models of `LadeContent`, as in an application with a graphical
-/// interface: the screens show the state of a model, and tell it when to load.
+/// interface: the screens show the state of a model, and start its loads.
 @main
 enum Program {
     private static let usage = """

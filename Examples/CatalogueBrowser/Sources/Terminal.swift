@@ -13,7 +13,7 @@ struct Terminal: Sendable {
     /// What happens to the terminal or to the program.
     enum Event: Sendable {
         case bytes([UInt8])
-        /// The terminal is gone.
+        /// The terminal is closed.
         case end
         /// The window has another size.
         case resized
@@ -40,7 +40,7 @@ struct Terminal: Sendable {
         (signalReader, signalWriter) = (ends[0], ends[1])
         for number in signals {
             signal(number) { number in
-                // The handler interrupts other code, which may be about to look at its error number.
+                // The handler interrupts other code, which may be about to read its error number.
                 let error = errno
                 var byte = UInt8(truncatingIfNeeded: number)
                 withUnsafeBytes(of: &byte) { _ = systemWrite(signalWriter, $0) }
@@ -89,7 +89,7 @@ struct Terminal: Sendable {
                 if count > 0 {
                     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
                 } else if errno != EINTR {
-                    // A terminal that is gone also ends the input, which ends the program.
+                    // A closed terminal also ends the input, which ends the program.
                     return
                 }
             }

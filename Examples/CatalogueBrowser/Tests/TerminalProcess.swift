@@ -105,8 +105,8 @@
             Self.setSize(size, of: master)
             var actions = posix_spawn_file_actions_t()
             posix_spawn_file_actions_init(&actions)
-            // The first terminal that the leader of a session opens becomes its controlling terminal, whose signals,
-            // such as that of a new size, it receives.
+            // The first terminal that the leader of a session opens becomes its controlling terminal. The leader
+            // receives the terminal's signals, such as that of a new size.
             posix_spawn_file_actions_addopen(&actions, 0, "/dev/pts/\(number)", O_RDWR, 0)
             posix_spawn_file_actions_adddup2(&actions, 0, 1)
             posix_spawn_file_actions_adddup2(&actions, 0, 2)

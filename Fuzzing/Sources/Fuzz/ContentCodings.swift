@@ -14,7 +14,7 @@ extension Target {
         if field.contains("zstd"), whole.isRefused != parts.isRefused { return }
         expect(whole.isRefused == parts.isRefused, "\(field): refused whole or in pieces, but not both")
         expect(whole.isComplete == parts.isComplete, "\(field): complete whole or in pieces, but not both")
-        // What comes before a fault depends on how much room there was; above the limit it is not looked at.
+        // What comes before a fault depends on how much room there was; above the limit it is not compared.
         let common = min(whole.output.count, parts.output.count)
         expect(whole.output[..<common] == parts.output[..<common], "\(field): other bytes in pieces")
         if !whole.isRefused { expect(whole.output == parts.output, "\(field): more or fewer bytes in pieces") }

@@ -18,7 +18,7 @@ extension Target {
         expect(whole.bytes.count == whole.height * whole.rowStride, "bytes are missing")
         expect(whole.width * whole.height <= 1 << 20, "there are more pixels than allowed")
         guard let header = try? ImageHeader(of: file) else { fatalError("an image without a header was decoded") }
-        expect(header.width == whole.width && header.height == whole.height, "the header tells another size")
+        expect(header.width == whole.width && header.height == whole.height, "the header has another size")
         if let small { expect(max(small.width, small.height) <= 5, "it is not small") }
     }
 }

@@ -99,7 +99,7 @@ extension Target {
             return word
         }
 
-        /// Names that differ in normalisation alone are known to be told apart here alone, so there are only characters of ASCII
+        /// Names that differ in normalisation alone are distinguished here alone, so there are only characters of ASCII
         /// and a few more.
         private static func text(_ rest: inout ArraySlice<UInt8>, _ count: Int) -> String {
             let letters = rest.prefix(count)

@@ -119,8 +119,8 @@ package struct ResumableLoad {
     }
 
     private mutating func loadHead(_ asked: Request) async throws(LoadingError) -> Response {
-        let (begun, scope, seat) = try loader.core.begin(asked)
-        defer { loader.core.group.leave(seat) }
+        let (begun, scope, slot) = try loader.core.begin(asked)
+        defer { loader.core.group.leave(slot) }
         call = begun
         if let limit = request.deadline ?? settings.deadlines.streamed {
             let now = call.time.now
@@ -149,7 +149,7 @@ package struct ResumableLoad {
             } catch {
                 // Bytes of an answer that breaks the protocol may belong elsewhere.
                 if case .malformedResponse = error { soundLength = receivedBefore }
-                if let response = try await goOn(after: told(error), mayBeginAnew) { return .anew(response) }
+                if let response = try await goOn(after: located(error), mayBeginAnew) { return .anew(response) }
             }
         }
     }
@@ -247,17 +247,17 @@ package struct ResumableLoad {
     }
 
     /// The error with the lengths of the whole body, where those of the last answer refer to a part.
-    private func told(_ error: LoadingError) -> LoadingError {
+    private func located(_ error: LoadingError) -> LoadingError {
         guard call.attempt > 1 else { return error }
-        var told = error
-        told.context.attempts = call.attempt
-        guard rangeEnd != nil else { return told }
-        switch told {
+        var located = error
+        located.context.attempts = call.attempt
+        guard rangeEnd != nil else { return located }
+        switch located {
         case .incompleteBody(_, _, let context):
             return .incompleteBody(received: received, expected: point?.length, context)
         case .connectionLost(.body, let isSafe, let context):
             return .connectionLost(.body(received: received), isSafeToRepeat: isSafe, context)
-        default: return told
+        default: return located
         }
     }
 

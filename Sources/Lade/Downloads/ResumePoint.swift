@@ -42,7 +42,7 @@ struct ResumePoint: Sendable, Hashable {
     /// Checks the head of the answer to that request.
     func continuation(by response: Response) -> Continuation {
         switch response.status.code {
-        case 206: judge(response)
+        case 206: checkRange(response)
         case 200..<300: .whole
         case 416: isComplete(by: response) ? .complete : .misfit("the server has no such range")
         default: .refused
@@ -72,7 +72,7 @@ struct ResumePoint: Sendable, Hashable {
         return answered == coding?.lowercased() ?? "identity"
     }
 
-    private func judge(_ response: Response) -> Continuation {
+    private func checkRange(_ response: Response) -> Continuation {
         guard let range = response.headers["Content-Range"].flatMap(ContentRange.init), range.first == offset else {
             return .misfit("the server sent another range than requested")
         }

@@ -8,11 +8,11 @@ extension Loader {
     /// ```
     ///
     /// When an answer ends or breaks, the request is sent again with `Last-Event-ID`, after 3 s or the delay that the server
-    /// has asked for by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
+    /// has set by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
     /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection.
     ///
     /// - Parameters:
-    ///   - request: What to ask for; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
+    ///   - request: The request; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
     ///   - silence: How long the server may send nothing before the connection is opened anew; nil, the default, for any
     ///     time.
     ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.
@@ -49,9 +49,9 @@ public struct EventStream: AsyncSequence, Sendable {
     /// What reading can throw.
     public typealias Failure = LoadingError
 
-    /// The delay before a reconnection unless the server asks for another.
+    /// The delay before a reconnection unless the server sets another.
     static let delay = Duration.seconds(3)
-    /// The shortest delay, whatever the server asks for.
+    /// The shortest delay, whatever the server requests.
     static let shortestDelay = Duration.milliseconds(100)
     /// The longest delay that doubling leads to.
     static let longestDelay = Duration.seconds(60)

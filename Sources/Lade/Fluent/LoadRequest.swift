@@ -206,7 +206,7 @@ public final class LoadRequest: Sendable {
             }
         }
         handle?.cancel()
-        tell(handlers, error)
+        report(handlers, error)
     }
 
     private func attach<Value: Sendable>(
@@ -238,7 +238,7 @@ public final class LoadRequest: Sendable {
                 return (nil, true)
             }
         }
-        if let ended { tell([handler], ended) }
+        if let ended { report([handler], ended) }
         if executes { execute() }
     }
 
@@ -253,7 +253,7 @@ public final class LoadRequest: Sendable {
         // The status is checked here, so that handlers receive the answer whatever its status.
         let handle = loader.core.start(sent, .anyResponse, on: executor) { [self] result in
             switch result {
-            case .success(let response): end(judged(response))
+            case .success(let response): end(checked(response))
             case .failure(let error): end(Ended(error: error))
             }
         }
@@ -264,7 +264,7 @@ public final class LoadRequest: Sendable {
         if isCancelled { handle.cancel() }
     }
 
-    private func judged(_ response: Response) -> Ended {
+    private func checked(_ response: Response) -> Ended {
         let (request, statuses, validators) = state.withLock { ($0.request, $0.statuses, $0.validators) }
         let acceptable = statuses ?? request.acceptableStatuses ?? defaultStatuses
         do {
@@ -286,7 +286,7 @@ public final class LoadRequest: Sendable {
         for handler in handlers { handler(self, ended) }
     }
 
-    private func tell(_ handlers: [Handler], _ ended: Ended) {
+    private func report(_ handlers: [Handler], _ ended: Ended) {
         guard !handlers.isEmpty else { return }
         executor.schedule { [self] in
             for handler in handlers { handler(self, ended) }

@@ -25,7 +25,7 @@ extension ResponseBody {
     /// for try await show in response.body.decoded(Show.self) { list.append(show) }
     /// ```
     ///
-    /// No more than one chunk and one value that is not complete are in memory. The next chunk is asked for when the values of
+    /// No more than one chunk and one value that is not complete are in memory. The next chunk is requested when the values of
     /// the former are taken, so a slow reader holds the server back. Leaving the loop early, and any error, end the exchange.
     ///
     /// - Parameters:

@@ -6,7 +6,7 @@ public final class LoadHandle: Work {
         var isCancelled = false
         var isEnded = false
         var task: Task<Void, Never>?
-        var seat: WorkGroup.Seat?
+        var slot: WorkGroup.Slot?
     }
 
     private let state = Locked(State())
@@ -50,9 +50,9 @@ public final class LoadHandle: Work {
     }
 
     /// The slot in the group of its loader; nil when the group was closed.
-    var seat: WorkGroup.Seat? {
-        get { state.withLock { $0.seat } }
-        set { state.withLock { $0.seat = newValue } }
+    var slot: WorkGroup.Slot? {
+        get { state.withLock { $0.slot } }
+        set { state.withLock { $0.slot = newValue } }
     }
 
     /// Records the only ending of the call.

@@ -103,9 +103,9 @@ extension LoaderCore {
     ) -> LoadHandle {
         start(request) { [self] handle, call in
             let result = await run(request, call, ending) { !handle.isCancelled }
-            await tell(result, of: handle, on: executor, completion)
+            await report(result, of: handle, on: executor, completion)
         } refused: { [self] handle, error in
-            await tell(.failure(error), of: handle, on: executor, completion)
+            await report(.failure(error), of: handle, on: executor, completion)
         }
     }
 
@@ -123,8 +123,8 @@ extension LoaderCore {
     ) -> LoadHandle {
         let call = makeCall()
         let handle = LoadHandle(id: call.id, request: request)
-        handle.seat = group.join(handle)
-        let isOpen = handle.seat != nil
+        handle.slot = group.join(handle)
+        let isOpen = handle.slot != nil
         // Owned by the handle, and by the group until its end.
         let task = Task(executorPreference: TaskExecutors.current) {
             do throws(LoadingError) {
@@ -142,7 +142,7 @@ extension LoaderCore {
     }
 
     /// Reports the ending of a call once, unless the loader was released.
-    func tell<Output: Sendable>(
+    func report<Output: Sendable>(
         _ result: Result<Output, LoadingError>,
         of handle: LoadHandle,
         on executor: CompletionExecutor,
@@ -150,7 +150,7 @@ extension LoaderCore {
     ) async {
         await executor.run { [group] in
             let settled = handle.settle(result)
-            group.leave(handle.seat)
+            group.leave(handle.slot)
             guard let settled, !group.isSilent else { return }
             completion(settled)
         }

@@ -43,9 +43,9 @@ extension Loader {
                 ErrorContext(request)
             )
             return core.start(request) { handle, _ in
-                await announcer.tell(.failure(fault), of: handle)
+                await announcer.report(.failure(fault), of: handle)
             } refused: { handle, error in
-                await announcer.tell(.failure(error), of: handle)
+                await announcer.report(.failure(error), of: handle)
             }
         }
         let reopens = delegate?.loaderReopensBodies(self) == true
@@ -55,9 +55,9 @@ extension Loader {
                 request.body = body.reopened { await announcer.newBody(for: handle) }
             }
             let result = await core.run(request, call, .response) { !handle.isCancelled }
-            await announcer.tell(await announcer.streamed(result, of: handle), of: handle)
+            await announcer.report(await announcer.streamed(result, of: handle), of: handle)
         } refused: { handle, error in
-            await announcer.tell(.failure(error), of: handle)
+            await announcer.report(.failure(error), of: handle)
         }
     }
 }
@@ -100,10 +100,10 @@ private final class Announcer: Sendable {
     }
 
     /// Reports the ending of the call.
-    func tell(_ result: Result<Response, LoadingError>, of handle: LoadHandle) async {
+    func report(_ result: Result<Response, LoadingError>, of handle: LoadHandle) async {
         await executor.run { [self] in
             let settled = handle.settle(result)
-            group.leave(handle.seat)
+            group.leave(handle.slot)
             guard let settled, !group.isSilent, let loader, let delegate else { return }
             switch settled {
             case .success(let response): delegate.loader(loader, didLoad: response, for: handle)

@@ -41,8 +41,8 @@ final class LoaderCore: Sendable {
         _ request: Request,
         _ ending: Ending<Output>
     ) async throws(LoadingError) -> Output {
-        let (call, scope, seat) = try begin(request)
-        defer { group.leave(seat) }
+        let (call, scope, slot) = try begin(request)
+        defer { group.leave(slot) }
         return try await run(request, call, ending) { scope.end() }.get()
     }
 
@@ -51,17 +51,17 @@ final class LoaderCore: Sendable {
 
     /// Makes a call and its scope, and adds the scope to the group.
     @inline(never)
-    func begin(_ request: Request) throws(LoadingError) -> (Call, CallScope, WorkGroup.Seat) {
+    func begin(_ request: Request) throws(LoadingError) -> (Call, CallScope, WorkGroup.Slot) {
         try request.validate()
         var call = makeCall()
         let scope = CallScope(request)
-        guard let seat = group.join(scope) else {
+        guard let slot = group.join(scope) else {
             call.recordStart(request)
             call.record(.callFailed(.cancelled(ErrorContext(request))))
             throw .cancelled(ErrorContext(request))
         }
         call.scope = scope
-        return (call, scope, seat)
+        return (call, scope, slot)
     }
 
     /// Runs a call in the current task, from the first event to the last.
@@ -102,8 +102,8 @@ final class LoaderCore: Sendable {
     /// - Throws: The error of the attempt; `LoadingError.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
         let scope = CallScope(request)
-        guard let seat = group.join(scope) else { throw .cancelled(ErrorContext(request)) }
-        defer { group.leave(seat) }
+        guard let slot = group.join(scope) else { throw .cancelled(ErrorContext(request)) }
+        defer { group.leave(slot) }
         var call = call
         call.scope = scope
         try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))

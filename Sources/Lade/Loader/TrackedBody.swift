@@ -22,7 +22,7 @@ final class TrackedBody: ResponseBodySource {
     }
 
     private let body: BodyReader
-    private let seat: WorkGroup.Seat?
+    private let slot: WorkGroup.Slot?
     private let group: WorkGroup
     private let request: Request
 
@@ -39,12 +39,12 @@ final class TrackedBody: ResponseBodySource {
         self.body = body
         self.group = group
         self.request = request
-        seat = group.join(Member(body, request))
-        if seat == nil { body.cancel() }
+        slot = group.join(Member(body, request))
+        if slot == nil { body.cancel() }
     }
 
     deinit {
-        group.leave(seat)
+        group.leave(slot)
     }
 
     func next() async throws(LoadingError) -> Data? {
@@ -52,16 +52,16 @@ final class TrackedBody: ResponseBodySource {
         do throws(LoadingError) {
             chunk = try await body.next()
         } catch {
-            group.leave(seat)
+            group.leave(slot)
             throw named(error)
         }
-        if chunk == nil { group.leave(seat) }
+        if chunk == nil { group.leave(slot) }
         return chunk
     }
 
     func cancel() {
         body.cancel()
-        group.leave(seat)
+        group.leave(slot)
     }
 
     /// A body whose loader was released throws an error that says so, because its reader has cancelled nothing.

@@ -12,7 +12,7 @@ protocol Work: AnyObject, Sendable {
 /// group holds its members until they leave. Members do not hold the owner of the group, so that the owner can be
 /// released and then closes the group.
 final class WorkGroup: Work {
-    typealias Seat = Roster<any Work>.Seat
+    typealias Slot = Roster<any Work>.Slot
 
     private struct State {
         var isClosed = false
@@ -23,15 +23,15 @@ final class WorkGroup: Work {
     private let state = Locked(State())
     private let parent: WorkGroup?
     /// The slot of this group in its parent.
-    private let seat = Locked<Seat?>(nil)
+    private let slot = Locked<Slot?>(nil)
 
     /// Makes a group; it is closed when its parent is closed.
     init(within parent: WorkGroup? = nil) {
         self.parent = parent
         guard let parent else { return }
-        let seat = parent.join(self)
-        self.seat.withLock { $0 = seat }
-        if seat == nil { close() }
+        let slot = parent.join(self)
+        self.slot.withLock { $0 = slot }
+        if slot == nil { close() }
     }
 
     var asked: Request? { nil }
@@ -40,15 +40,15 @@ final class WorkGroup: Work {
     var isSilent: Bool { state.withLock { $0.isSilent } }
 
     /// Adds a member, and returns its slot; nil when the group is closed.
-    func join(_ member: any Work) -> Seat? {
+    func join(_ member: any Work) -> Slot? {
         state.withLock { state in state.isClosed ? nil : state.members.join(member) }
     }
 
     /// Removes a member; has no effect for nil or a member that has left.
-    func leave(_ seat: Seat?) {
-        guard let seat else { return }
+    func leave(_ slot: Slot?) {
+        guard let slot else { return }
         // The member is released outside the lock: its deinitialiser may take other locks.
-        _ = state.withLock { $0.members.leave(seat) }
+        _ = state.withLock { $0.members.leave(slot) }
     }
 
     /// The requests in flight, in the order in which they were made.
@@ -76,7 +76,7 @@ final class WorkGroup: Work {
     func dissolve() {
         state.withLock { $0.isSilent = true }
         close()
-        parent?.leave(seat.withLock { $0 })
+        parent?.leave(slot.withLock { $0 })
     }
 }
 

@@ -1,6 +1,6 @@
 /// Sends the cache mode of a request to servers, for a service without a cache.
 ///
-/// Nothing is stored, so a call that must not ask the server fails immediately.
+/// Nothing is stored, so a call that must not reach the server fails immediately.
 public struct CacheModeInterceptor: Interceptor {
     /// Makes the interceptor.
     public init() {}

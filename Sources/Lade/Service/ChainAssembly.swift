@@ -4,7 +4,7 @@ import LadePolicies
 ///
 /// An interceptor is added here, in its slot; the numbers are those of the table in `Documentation/Architecture.md`.
 /// What all accounts share (limits, budgets, host lists, the cache) is made once, in ``init(_:)``; what belongs to one
-/// account is made in ``links(for:)``.
+/// account is made in ``interceptors(for:)``.
 struct ChainAssembly: Sendable {
     /// The limiter of the service.
     let limiter: RateLimiter
@@ -17,50 +17,50 @@ struct ChainAssembly: Sendable {
     }
 
     /// The interceptors of an account's chain, outermost first.
-    func links(for account: Account.Settings, jar: CookieJar?) -> [any Interceptor] {
+    func interceptors(for account: Account.Settings, jar: CookieJar?) -> [any Interceptor] {
         let budget = settings.retryBudget
-        var links: [any Interceptor] = []
+        var interceptors: [any Interceptor] = []
         // 1 Once per call: the app's interceptors, then the fields that every request gets, then decorators.
-        links += settings.callInterceptors
-        links.append(
+        interceptors += settings.callInterceptors
+        interceptors.append(
             PreparationInterceptor(
                 userAgent: settings.userAgent,
                 languages: settings.languages,
                 isTraced: settings.tracing != nil
             )
         )
-        links.append(DecorationInterceptor(settings.decorators + account.decorators))
+        interceptors.append(DecorationInterceptor(settings.decorators + account.decorators))
         // 2 Deadline.
-        links.append(DeadlineInterceptor(settings.deadlines))
+        interceptors.append(DeadlineInterceptor(settings.deadlines))
         // 3 Redirect.
-        links.append(RedirectInterceptor(policy: settings.redirects, budget: budget, keyRule: limiter.keyRule))
+        interceptors.append(RedirectInterceptor(policy: settings.redirects, budget: budget, keyRule: limiter.keyRule))
         // 4 Cache; until there is one, nothing is stored.
-        links.append(CacheModeInterceptor())
+        interceptors.append(CacheModeInterceptor())
         // 5 Retry.
-        links.append(
+        interceptors.append(
             RetryInterceptor(settings.retries, budget: budget, keyRule: limiter.keyRule, random: settings.random)
         )
         // 6 Hosts.
-        links.append(HostsInterceptor(directory: settings.hosts))
+        interceptors.append(HostsInterceptor(directory: settings.hosts))
         // 7 Authorisation.
         if !account.authorisers.isEmpty {
-            links.append(
+            interceptors.append(
                 AuthorisationInterceptor(authorisers: account.authorisers, budget: budget, keyRule: limiter.keyRule)
             )
         }
         // 8 Rate limit, the last wait.
-        links.append(RateLimitInterceptor(limiter))
+        interceptors.append(RateLimitInterceptor(limiter))
         // 9 Cookies, below everything that sends requests again or waits, so that each exchange has the newest. Then
         // the exchange, which gets the remaining time.
-        if let jar { links.append(CookieInterceptor(jar: jar)) }
-        links.append(ExchangeDeadlineInterceptor(settings.deadlines))
+        if let jar { interceptors.append(CookieInterceptor(jar: jar)) }
+        interceptors.append(ExchangeDeadlineInterceptor(settings.deadlines))
         // 10 Once per exchange: the app's interceptors, then the trace context.
-        links += settings.attemptInterceptors
-        if let tracing = settings.tracing { links.append(TraceInterceptor(tracing)) }
+        interceptors += settings.attemptInterceptors
+        if let tracing = settings.tracing { interceptors.append(TraceInterceptor(tracing)) }
         // 11 Buffering.
-        links.append(BufferingInterceptor())
-        settings.adjustChain(&links)
-        return links
+        interceptors.append(BufferingInterceptor())
+        settings.adjustChain(&interceptors)
+        return interceptors
     }
 }
 

@@ -20,7 +20,7 @@ extension Service {
         public var languages = PreferredLanguages.system
         /// Status codes that count as success unless an endpoint or a request says otherwise; 200 to 299 by default.
         public var acceptableStatuses = StatusSet.successful
-        /// Who changes every request before it is sent, in order, before those of its endpoint.
+        /// The decorators of every request, called in order before it is sent and before those of its endpoint.
         public var decorators: [any RequestDecorator] = []
         /// The processors of every endpoint's body, in order; they run before those of the endpoint.
         public var processors: [any ResponseProcessor<Data, Data>] = []

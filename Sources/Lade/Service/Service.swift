@@ -53,10 +53,10 @@ public final class Service: Sendable {
         self.transport =
             settings.transportsByScheme.isEmpty
             ? transport : SchemeRouter(settings.transportsByScheme, otherwise: transport)
-        let nobody = Account.Settings()
-        let jar = nobody.cookies.makeJar()
-        let chain = Chain(assembly.links(for: nobody, jar: jar), transport: self.transport)
-        anonymousAccount = (nobody, jar, chain)
+        let settings = Account.Settings()
+        let jar = settings.cookies.makeJar()
+        let chain = Chain(assembly.interceptors(for: settings, jar: jar), transport: self.transport)
+        anonymousAccount = (settings, jar, chain)
     }
 
     /// The chain for calls of the signed-out account; print it to see the interceptors.
@@ -73,12 +73,12 @@ public final class Service: Sendable {
         return Account(service: self, settings: settings, jar: jar, chain: chain)
     }
 
-    /// Makes an account for a user who has signed in.
+    /// Makes an account for a signed-in user.
     public func account(_ settings: Account.Settings) -> Account {
         var settings = settings
         if settings.identifier.isEmpty, settings.hasCredentials { settings.identifier = makeIdentity() }
         let jar = settings.cookies.makeJar()
-        let chain = Chain(assembly.links(for: settings, jar: jar), transport: transport)
+        let chain = Chain(assembly.interceptors(for: settings, jar: jar), transport: transport)
         return Account(service: self, settings: settings, jar: jar, chain: chain)
     }
 
@@ -96,7 +96,7 @@ public final class Service: Sendable {
         return account(settings)
     }
 
-    /// Makes an account for a user who has signed in.
+    /// Makes an account for a signed-in user.
     ///
     /// - Parameter identifier: Distinguishes the account's cached answers and cookies from those of others.
     /// - Returns: The account.

@@ -52,7 +52,7 @@ extension CatalogueError: CustomStringConvertible {
         case .tooMany(let name, let count, let limit): "\(count) \(name) are more than the \(limit) that are allowed."
         case .emptyQuery: "There is nothing to search for."
         case .invalidIdentifier(let name, let text): "“\(text)” cannot be used as \(name)."
-        case .nothingChosen(let name): "The \(name) “none” cannot be asked for."
+        case .nothingChosen(let name): "The \(name) “none” cannot be requested."
         case .missingBusinessUnit(let service, let units):
             units.isEmpty
                 ? "No business unit has the service \(service)."

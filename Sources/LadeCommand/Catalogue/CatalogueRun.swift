@@ -67,7 +67,7 @@ struct CatalogueRun: Sendable {
         let service = try settings.service()
         let values = try settings.values(of: service)
         var catalogue = try settings.catalogue()
-        // The request is made and validated before a password is asked for.
+        // The request is made and validated before the password is read.
         _ = try endpoint(service, values, catalogue)
         try settings.checkPaging(of: service)
         var prepared = settings
@@ -124,7 +124,7 @@ struct CatalogueRun: Sendable {
                 if case .loading(let error) = failure.cause { return Self.error(error, witness) }
                 return CommandError(
                     what: failure.description,
-                    advice: "Look at the page with --json.",
+                    advice: "Print the page with --json.",
                     code: .decoding
                 )
             case .command(let error): return error
@@ -133,14 +133,14 @@ struct CatalogueRun: Sendable {
 
         /// The error with the reason that the catalogue gives for its status.
         private static func error(_ error: LoadingError, _ witness: Witness) -> CommandError {
-            var told = witness.failure(error)
+            var reported = witness.failure(error)
             if case .unacceptableStatus(_, let context) = error,
                 let response = context.processedBody as? CatalogueResponse,
                 let reason = response.document[["status", "msg"]]?.string
             {
-                told.what += " It says: \(context.redaction.text(reason))"
+                reported.what += " It says: \(context.redaction.text(reason))"
             }
-            return told
+            return reported
         }
     }
 
@@ -211,7 +211,7 @@ struct CatalogueRun: Sendable {
             do {
                 return [try catalogue.decoder.decode(MediaComposition.self, from: response.data)]
             } catch {
-                let advice = "Look at the answer with --json."
+                let advice = "Print the answer with --json."
                 throw .command(CommandError(what: "The composition: \(error).", advice: advice, code: .decoding))
             }
         }

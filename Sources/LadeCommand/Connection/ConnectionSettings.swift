@@ -67,7 +67,7 @@ struct ConnectionSettings: Sendable {
             letter: "E",
             "FILE",
             .connection,
-            "Our certificate, as PEM",
+            "The client certificate, as PEM",
             isCommon: false,
             completion: .files
         ) { $0.certificateFile = $1 },
@@ -75,7 +75,7 @@ struct ConnectionSettings: Sendable {
             "key",
             "FILE",
             .connection,
-            "The key of our certificate, as PEM",
+            "The key of the client certificate, as PEM",
             isCommon: false,
             completion: .files
         ) { $0.keyFile = $1 },
@@ -88,7 +88,7 @@ struct ConnectionSettings: Sendable {
                 + "*.name for every host one label below it.",
             isCommon: false
         ) { settings, value throws(CommandError) in settings.pins.append(try Pin(argument: value)) },
-        .flag("insecure", letter: "k", .connection, "Accept every certificate: anybody can read along") {
+        .flag("insecure", letter: "k", .connection, "Accept every certificate: others can read along") {
             $0.isInsecure = true
         },
         .value(

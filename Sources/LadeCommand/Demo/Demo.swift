@@ -37,7 +37,7 @@ struct Demo: Sendable {
         let catalogue = try startCatalogue()
         defer { catalogue.stop() }
         let screen = DemoScreen(context.console, time: context.time, total: medias)
-        let tally = DemoTally { screen.tell($0) }
+        let tally = DemoTally { screen.show($0) }
         let meter = PageMeter { screen.show($0) }
         introduce(catalogue)
         let start = context.time.now
@@ -191,7 +191,7 @@ struct Demo: Sendable {
         context.console.talk.write(
             """
             A catalogue of \(medias) medias in \(pages) pages at \(address(catalogue)), on this machine.
-            It wants OAuth tokens that last \(lifetime) s, allows \(rate) requests a second, and has a bad day:
+            It requires OAuth tokens that last \(lifetime) s, allows \(rate) requests a second, and injects faults:
             its first address is dead, and some answers are refused, reset, cut short or never end.
 
 

@@ -43,10 +43,10 @@ extension Command {
     /// `lade demo`: harvests the local catalogue under injected faults.
     static let demo = Command(
         "demo",
-        "Show a harvest of a catalogue on this machine, on a bad day",
+        "Show a harvest of a catalogue on this machine that injects faults",
         description: "Starts the catalogue of lade serve and fetches all of it: its first address is dead, its tokens "
             + "end after seconds, it allows so many requests a second, and some answers are refused, reset, cut short or "
-            + "never end. Tells what it meets and ends with a summary; then compares every line with what the catalogue "
+            + "never end. Reports each fault and ends with a summary; then compares every line with what the catalogue "
             + "has. Nothing leaves the machine.",
         options: DemoSettings.rows,
         examples: [

@@ -35,7 +35,7 @@ final class DemoScreen: Sendable {
     }
 
     /// Adds a permanent line with the time since the start.
-    func tell(_ line: String) {
+    func show(_ line: String) {
         let at = Self.seconds(start.duration(to: time.now))
         let words = line.escapedForDisplay(limit: 200)
         let (bar, isEnded) = state.withLock { state in (state.isLive ? self.bar(state.progress) : "", state.isEnded) }
@@ -93,7 +93,7 @@ final class DemoScreen: Sendable {
     private static func short(_ reason: WaitReason) -> String {
         switch reason {
         case .rateLimit: "keeping to the rate"
-        case .gate: "pausing as asked"
+        case .gate: "waiting as the server requested"
         case .backoff(let attempt): "before try \(attempt)"
         case .authorisation: "getting a token"
         default: "waiting"

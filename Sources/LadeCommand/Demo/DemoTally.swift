@@ -36,13 +36,13 @@ final class DemoTally: EventSink {
     }
 
     private let state = Locked(Counts())
-    private let tell: @Sendable (String) -> Void
+    private let show: @Sendable (String) -> Void
 
     /// Makes a tally.
     ///
-    /// - Parameter tell: Receives the lines, on the thread of each event; it must not block.
-    init(_ tell: @escaping @Sendable (String) -> Void) {
-        self.tell = tell
+    /// - Parameter show: Receives the lines, on the thread of each event; it must not block.
+    init(_ show: @escaping @Sendable (String) -> Void) {
+        self.show = show
     }
 
     /// The counts so far.
@@ -50,7 +50,7 @@ final class DemoTally: EventSink {
 
     func record(_ event: Event, of call: Call) {
         let line = state.withLock { Self.count(event, &$0) }
-        if let line { tell(line) }
+        if let line { show(line) }
     }
 
     private static func count(_ event: Event, _ counts: inout Counts) -> String? {
@@ -116,7 +116,7 @@ final class DemoTally: EventSink {
         case .connection: "for a connection"
         case .connectivity: "for a network"
         case .rateLimit: "to keep to the rate"
-        case .gate: "because the server asked"
+        case .gate: "because the server requested it"
         case .concurrency: "for other calls"
         case .backoff: "before trying again"
         case .authorisation: "for a token"

@@ -29,7 +29,7 @@ extension CommandError {
         case .invalidRequest: (.usage, "Correct the command line; nothing was sent.")
         case .invalidSetting: (.usage, "Correct the option; nothing was sent.")
         case .timedOut(.whole, _): (.timedOut, "Allow more with --max-time.")
-        case .timedOut(.idle, _): (.timedOut, "The server has gone silent; allow longer pauses with --idle-timeout.")
+        case .timedOut(.idle, _): (.timedOut, "The server has stopped sending; allow longer waits with --idle-timeout.")
         case .timedOut: (.timedOut, "Check the host and the network, or allow more with --connect-timeout.")
         case .nameNotResolved: (.network, "Check the spelling of the host and the connection to the network.")
         case .cannotConnect(_, .handshakeFailed, _): (.trust, "Check that the port speaks TLS, or write http://.")
@@ -64,20 +64,21 @@ extension CommandError {
         case .rateLimited: (.rateLimited, "Wait, or allow a longer wait with --max-wait.")
         case .redirectRefused: (.redirects, "See where it leads with -i and without -L.")
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
-        case .notStored: (.usage, "Allow the server to be asked.")
+        case .notStored: (.usage, "Allow a request to the server.")
         case .unacceptableStatus(401, let context) where context.detail != nil:
             (Status(401).exitCode, "Check the credentials, or get new ones.")
         case .unacceptableStatus(let status, _):
-            // A status of success is refused where it does not fit the request, such as a part that was not asked for.
+            // A status of success is refused where it does not fit the request, such as a part that was not requested.
             (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
-        case .decoding: (.decoding, "Look at the answer with “lade get”.")
+        case .decoding: (.decoding, "Print the answer with “lade get”.")
         case .transport: (.network, "Say --verbose to see the whole story.")
         }
     }
 
     private static func advice(on cause: TrustFault.Cause) -> String {
         switch cause {
-        case .selfSigned, .untrustedRoot: "Give its authority with --cacert; -k accepts anybody, so only try with it."
+        case .selfSigned, .untrustedRoot:
+            "Give its authority with --cacert; -k accepts every certificate, so use it for tests only."
         case .protocolVersion: "Check that the port speaks TLS; for a server without it write http://."
         case .notTLS: "For a server without TLS write http://; check the port."
         case .wrongHost: "Check the host in the address; --connect-to dials another one under the right name."
@@ -88,16 +89,16 @@ extension CommandError {
 
     private static func advice(on status: Status) -> String {
         switch status.code {
-        case 206: "It is a part that was not asked for; report it to the server's operator."
-        case 304: "It has not changed; ask without If-None-Match and If-Modified-Since to get it."
+        case 206: "It is a part that was not requested; report it to the server's operator."
+        case 304: "It has not changed; leave out If-None-Match and If-Modified-Since to get it."
         case 300..<400: "The answer points elsewhere: see its Location with -i."
         case 401: "Sign in: -u USER, or an Authorization header."
-        case 403: "Ask for permission, or sign in as a user who has it."
+        case 403: "The credentials do not permit this request; send others with --auth."
         case 404, 410: "Check the path of the address."
         case 405: "Try another method with -X; the answer's Allow header names them (-i)."
         case 407: "Give the proxy's user and password with --proxy."
         case 413: "Send less."
-        case 429: "Wait before asking again; the answer may say how long in Retry-After (-i)."
+        case 429: "Wait before the next request; the answer may say how long in Retry-After (-i)."
         case 400..<500: "Check the request; the answer may say what is wrong with it."
         case 503: "Try again later; the answer may say when in Retry-After (-i)."
         default: "Try again later, or report it to the server's operator."

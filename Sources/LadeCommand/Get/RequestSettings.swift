@@ -175,7 +175,7 @@ struct RequestSettings: Sendable {
             "USER[:PASSWORD]",
             .request,
             "Server user and password (Basic)",
-            details: "A password given here can be seen by other users of the machine; without it, it is asked for on "
+            details: "A password given here can be seen by other users of the machine; without it, it is read from "
                 + "the terminal."
         ) { $0.user = $1 },
         .flag("head", letter: "I", .request, "Show the response headers only (HEAD)") { $0.isHead = true },

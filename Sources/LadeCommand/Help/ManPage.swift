@@ -49,7 +49,7 @@ struct ManPage {
     }
 
     private static let environment = [
-        ("http_proxy, https_proxy, all_proxy, no_proxy", "Through whom requests go out, unless --proxy is given."),
+        ("http_proxy, https_proxy, all_proxy, no_proxy", "The proxies of requests, unless --proxy is given."),
         ("NO_COLOR", "Not empty: no colours."),
         ("TERM", "“dumb”: no colours."),
     ]

@@ -31,7 +31,7 @@ extension BodySink {
 struct PipeSink: BodySink {
     private let descriptor: Descriptor
     private let queue: BlockingQueue?
-    /// Whether nothing was written: a reader cannot return what it has read.
+    /// Whether the body can begin anew, because nothing was written yet.
     private(set) var canBeginAnew = true
 
     /// Makes a sink; writes that may block for long are done on a separate thread.

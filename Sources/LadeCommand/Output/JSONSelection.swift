@@ -123,11 +123,11 @@ extension CommandError {
     static func selection(_ fault: JSONSelection.Fault, _ pointer: JSONPointer) -> CommandError {
         switch fault {
         case .noJSON:
-            CommandError(what: "The answer is no JSON.", advice: "Look at it without --select.", code: .decoding)
+            CommandError(what: "The answer is no JSON.", advice: "Print it without --select.", code: .decoding)
         case .nothingThere:
             CommandError(
                 what: "The answer has nothing at \(pointer).",
-                advice: "Look at it without --select; names and numbers are separated by slashes.",
+                advice: "Print it without --select; names and numbers are separated by slashes.",
                 code: .decoding
             )
         }

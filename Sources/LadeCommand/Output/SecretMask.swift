@@ -2,7 +2,7 @@ import Lade
 
 /// Masks the secrets of a command in everything that it prints.
 ///
-/// The library leaves out the values it knows to be secret. The mask also finds a secret that a server repeats
+/// The library leaves out the values that it handles as secrets. The mask also finds a secret that a server repeats
 /// elsewhere. Data on the standard output belongs to the user and is not masked.
 final class SecretMask: Sendable {
     /// Shorter texts would match parts of many words.
@@ -27,7 +27,7 @@ final class SecretMask: Sendable {
         }
     }
 
-    /// Stops masking, for a user who asked to see secrets.
+    /// Stops masking, for --show-secrets.
     func showSecrets() {
         state.withLock { $0.isOff = true }
     }

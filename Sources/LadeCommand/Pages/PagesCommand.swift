@@ -33,7 +33,7 @@ extension Command {
         description: "Each item becomes one line, byte for byte what the server sent but for white space. With --out a "
             + "journal beside the file says what is certain: the same command continues from there after an error, an "
             + "interrupt or a crash. An interrupt finishes the present page; a second one ends immediately. A page that fails is "
-            + "tried twice more, after the delay that the server asks for, unless --retry and --max-wait say "
+            + "tried twice more, after the delay that the server requests, unless --retry and --max-wait say "
             + "otherwise. Items of the request are written as for lade get.",
         options: PagesSettings.rows,
         examples: [

@@ -165,20 +165,20 @@ struct PagesRun: Sendable {
         let restart = "--restart begins anew and overwrites it."
         switch error {
         case .page(let failure):
-            var told: CommandError
+            var reported: CommandError
             if case .loading(let cause) = failure.cause {
-                told = witness.failure(cause)
+                reported = witness.failure(cause)
             } else {
-                told = CommandError(
+                reported = CommandError(
                     what: failure.description,
-                    advice: "Look at the page with “lade get”.",
+                    advice: "Print the page with “lade get”.",
                     code: .decoding
                 )
             }
-            guard hasPages, settings.paging.path != nil, !told.isQuiet else { return told }
-            told.advice = told.advice.isEmpty ? Self.resuming : "\(told.advice) \(Self.resuming)"
-            told.code = .partial
-            return told
+            guard hasPages, settings.paging.path != nil, !reported.isQuiet else { return reported }
+            reported.advice = reported.advice.isEmpty ? Self.resuming : "\(reported.advice) \(Self.resuming)"
+            reported.code = .partial
+            return reported
         case .argumentsDiffer:
             return .usage(error.description, advice: "Use the arguments of before; \(restart)")
         case .outputClosed: return .brokenPipe

@@ -99,8 +99,8 @@ struct PolicySettings: Sendable {
         .duration(
             "max-wait",
             .policy,
-            "The longest delay a server may ask for (60s)",
-            details: "A call whose server asks for more ends with exit code 10. An announced quota "
+            "The longest delay a server may request (60s)",
+            details: "A call whose server requests more ends with exit code 10. An announced quota "
                 + "holds calls no longer than that.",
             isCommon: false
         ) { $0.pauseLimit = $1 },
@@ -214,7 +214,7 @@ extension PolicySettings.Authorisation {
     init(argument text: String) throws(CommandError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let rest = parts.count > 1 ? parts[1] : ""
-        let noSecrets = "Give it by --secret-env, --secret-fd, or when it is asked for."
+        let noSecrets = "Give it by --secret-env, --secret-fd, or on the terminal."
         switch parts[0] {
         case "basic" where !rest.isEmpty:
             guard !rest.contains(":") else { throw .usage("--auth: a password is no argument", advice: noSecrets) }

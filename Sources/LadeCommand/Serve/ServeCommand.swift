@@ -36,7 +36,7 @@ struct ServeSettings: CommandSettings {
                 to: LocalCatalogue.Options.most
             )
         },
-        .flag("token", .server, "Want a bearer token (client lade, demo-secret)") {
+        .flag("token", .server, "Require a bearer token (client lade, demo-secret)") {
             $0.options.requiresToken = true
         },
         .duration("token-lifetime", .server, "How long a token is good (30s)") { $0.options.tokenLifetime = $1 },
@@ -78,7 +78,7 @@ extension Command {
         options: ServeSettings.rows,
         examples: [
             Example(line: "lade serve --for 10m", purpose: "For a while"),
-            Example(line: "lade serve --rate 20/s --fault reset=50 --for 10m", purpose: "A bad day"),
+            Example(line: "lade serve --rate 20/s --fault reset=50 --for 10m", purpose: "A server with faults"),
             Example(line: "lade serve --token --token-lifetime 5s --for 10m", purpose: "With tokens"),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in

@@ -53,7 +53,7 @@ struct SentTeller: Interceptor {
 
     /// Reports the request and passes it on.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
-        story.tell(SentRequest(request, decodesContent: decodesContent))
+        story.show(SentRequest(request, decodesContent: decodesContent))
         return try await next(request)
     }
 }

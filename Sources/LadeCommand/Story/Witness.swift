@@ -37,13 +37,13 @@ struct Witness: Sendable {
 
     /// Reports a failure and returns the command's error for it.
     func failure(_ error: LoadingError) -> CommandError {
-        story?.tell(error)
-        var told = CommandError(error)
-        if hasHostList, case .down = HostEvidence(error), told.code != .trust {
-            told.code = .hostDown
-            told.advice = "No address of --host answers; add one that does, or try later."
+        story?.show(error)
+        var reported = CommandError(error)
+        if hasHostList, case .down = HostEvidence(error), reported.code != .trust {
+            reported.code = .hostDown
+            reported.advice = "No address of --host answers; add one that does, or try later."
         }
-        return told
+        return reported
     }
 
     /// Waits until everything is written.

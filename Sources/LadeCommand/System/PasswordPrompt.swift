@@ -30,7 +30,7 @@ struct PasswordPrompt: Sendable {
         do throws(SystemError) {
             terminal = try Descriptor.open("/dev/tty", O_RDWR)
         } catch {
-            throw .usage("there is no terminal to ask for a password on", advice: advice)
+            throw .usage("there is no terminal to read a password from", advice: advice)
         }
         // The terminal is not used again, so an error of closing it does not matter.
         defer { try? terminal.close() }

@@ -36,6 +36,7 @@ public struct ChangeSet<Item: Sendable>: Sendable {
         deletions.isEmpty && insertions.isEmpty && modifications.isEmpty && moves.isEmpty
     }
 
+    // Inlinable so that it is specialised for the caller's types; otherwise each comparison is an indirect call.
     /// Compares two lists.
     ///
     /// - Parameters:
@@ -43,7 +44,6 @@ public struct ChangeSet<Item: Sendable>: Sendable {
     ///   - new: The list after.
     ///   - identity: The identity by which items are matched.
     ///   - hasSameContent: Whether two versions of one item look the same.
-    // Inlinable so that it is specialised for the caller's types; otherwise each comparison is an indirect call.
     @inlinable
     public init<ID: Hashable>(
         from old: [Item],
@@ -128,7 +128,7 @@ enum IncreasingSubsequence {
     /// Whether each position belongs to a longest increasing subsequence, the items of which need not move.
     @usableFromInline
     static func longest(in values: [Int]) -> [Bool] {
-        // tails[n] is the position at which the increasing subsequence of length n + 1 with the least end has its end.
+        // Of all increasing subsequences of length n + 1, one has the least last value; tails[n] is the position of that value.
         var tails: [Int] = []
         var previous = [Int](repeating: -1, count: values.count)
         for position in values.indices {

@@ -90,7 +90,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     ///   - cancelsOn: When in a view's lifetime the loads are cancelled; never by default.
     ///   - policy: Whether a trigger starts a load when there is content; always by default.
     ///   - time: The time source for debounces and the age of content.
-    ///   - isEmpty: Whether a value counts as nothing found; none does by default.
+    ///   - isEmpty: Whether the state for a value is `empty`; false for every value by default.
     ///   - stored: Returns content from the app's store during the first load, shown as stale; nil for none.
     ///   - load: Returns the value; nil for no change. It runs outside the main actor and is cancelled with its load.
     public init(
@@ -129,7 +129,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
         loadMaker(input)
     }
 
-    /// Whether a value counts as nothing found.
+    /// Whether the state for a value is ``ContentState/empty``.
     ///
     /// The default is the closure that the model was made with, else false.
     open func isEmpty(_ value: Value) -> Bool {
@@ -178,7 +178,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     /// The input of every refresh from now on.
     public var refreshes: AsyncStream<Input?> { resources.refreshes.subscribe() }
 
-    // MARK: - What a view asks for
+    // MARK: - Requests of a view
 
     /// Starts a load; returns immediately.
     public func refresh(_ input: Input? = nil) {

@@ -25,7 +25,7 @@ enum Completion<Outcome: Sendable>: Sendable {
         keeping owner: any GroupedRequest
     ) async {
         // Evaluated where the completion runs: a run that was cancelled until then delivers nothing.
-        let told: @Sendable () -> Outcome? = {
+        let taken: @Sendable () -> Outcome? = {
             guard !access.isGone else { return nil }
             return switch control.claim(run) {
             case .current: outcome
@@ -35,14 +35,14 @@ enum Completion<Outcome: Sendable>: Sendable {
         switch self {
         case .main(let completion):
             MainDelivery.post {
-                if let outcome = told() { completion(outcome) }
+                if let outcome = taken() { completion(outcome) }
                 control.finish(run)
                 withExtendedLifetime(owner) {}
             }
         case .executor(let executor, let completion):
             let executor = options.contains(.backgroundCompletion) ? .anywhere : executor
             await executor.run {
-                if let outcome = told() { completion(outcome) }
+                if let outcome = taken() { completion(outcome) }
                 control.finish(run)
                 withExtendedLifetime(owner) {}
             }

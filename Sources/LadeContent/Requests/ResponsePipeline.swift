@@ -39,19 +39,19 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
     /// Sends the request once; nil when nothing must be delivered.
     func outcome(_ options: RequestOptions) async -> RequestOutcome<Value>? {
         do throws(LoadingError) {
-            return judge(try await answer(), options)
+            return outcome(of: try await answer(), options)
         } catch {
-            return judge(error, options)
+            return outcome(of: error, options)
         }
     }
 
-    private func judge(_ error: LoadingError, _ options: RequestOptions) -> RequestOutcome<Value>? {
+    private func outcome(of error: LoadingError, _ options: RequestOptions) -> RequestOutcome<Value>? {
         if error.isCancellation, !options.contains(.cancellationErrors) { return nil }
         let isHotspot = error.looksLikePublicWiFi && !options.contains(.friendlyWiFiMessagesDisabled)
         return RequestOutcome(request: request, error: .transport(error, looksLikePublicWiFi: isHotspot))
     }
 
-    private func judge(_ response: Response, _ options: RequestOptions) -> RequestOutcome<Value> {
+    private func outcome(of response: Response, _ options: RequestOptions) -> RequestOutcome<Value> {
         let url = ErrorContext(response.request).url
         guard !response.hasStatus || acceptable.contains(response.status.code) else {
             let isError = !options.contains(.httpErrorsDisabled)

@@ -56,7 +56,7 @@ extension Locked where State: ObservedState {
     /// Reports the recorded changes.
     ///
     /// If another thread, or a caller further up the stack, is reporting, that one continues.
-    func tell() {
+    func notify() {
         guard withLock({ $0.observers.beginTelling() }) else { return }
         while let change = withLock({ $0.observers.next() }) {
             for handler in change.handlers { handler(change.value) }

@@ -97,6 +97,6 @@ final class RunControl: Observable, Sendable {
     private func changed(to isRunning: Bool) {
         if isRunning { activity.increase() } else { activity.decrease() }
         registrar.withMutation(of: self, keyPath: \.isRunning) {}
-        state.tell()
+        state.notify()
     }
 }

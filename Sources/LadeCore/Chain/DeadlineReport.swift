@@ -114,7 +114,7 @@ extension WaitReason: CustomStringConvertible {
         case .connection(let host): "a connection to \(host)"
         case .connectivity: "a network"
         case .rateLimit(let key): "the rate limit of \(key)"
-        case .gate(let key): "\(key), which asked for a delay"
+        case .gate(let key): "\(key), which requested a delay"
         case .concurrency(let key): "another call to \(key) to end"
         case .backoff(let attempt): "attempt \(attempt)"
         case .authorisation(let authoriser): "credentials of \(authoriser)"

@@ -29,7 +29,7 @@ extension Interceptor {
 ///
 /// It may be called several times, and from a child task.
 public struct Next: Sendable {
-    @usableFromInline let links: Chain.Links
+    @usableFromInline let parts: Chain.Parts
     @usableFromInline let index: Int
     /// The call in progress.
     ///
@@ -37,8 +37,8 @@ public struct Next: Sendable {
     public var call: Call
 
     @inlinable
-    init(links: Chain.Links, index: Int, call: Call) {
-        self.links = links
+    init(parts: Chain.Parts, index: Int, call: Call) {
+        self.parts = parts
         self.index = index
         self.call = call
     }
@@ -47,11 +47,11 @@ public struct Next: Sendable {
     /// Sends a request down the rest of the chain.
     @inlinable
     public func callAsFunction(_ request: Request) async throws(LoadingError) -> Response {
-        guard index < links.interceptors.count else {
-            return try await links.transport.send(request, call: call.carrying(request))
+        guard index < parts.interceptors.count else {
+            return try await parts.transport.send(request, call: call.carrying(request))
         }
-        let below = Next(links: links, index: index + 1, call: call)
-        return try await links.interceptors[index].intercept(request, next: below)
+        let below = Next(parts: parts, index: index + 1, call: call)
+        return try await parts.interceptors[index].intercept(request, next: below)
     }
 }
 
@@ -61,7 +61,7 @@ public struct Next: Sendable {
 public struct Chain: Sendable {
     // Shared by every `Next` of every call, so that a step down the chain copies one reference.
     @usableFromInline
-    final class Links: Sendable {
+    final class Parts: Sendable {
         @usableFromInline let interceptors: [any Interceptor]
         @usableFromInline let transport: any Transport
         let observeScope: Bool
@@ -73,23 +73,23 @@ public struct Chain: Sendable {
         }
     }
 
-    private var links: Links
+    private var parts: Parts
 
     /// Makes a chain.
     public init(_ interceptors: [any Interceptor] = [], transport: any Transport) {
-        links = Links(interceptors, transport)
+        parts = Parts(interceptors, transport)
     }
 
     /// The interceptors, outermost first.
     public var interceptors: [any Interceptor] {
-        get { links.interceptors }
-        set { links = Links(newValue, transport) }
+        get { parts.interceptors }
+        set { parts = Parts(newValue, transport) }
     }
 
     /// The transport at the end of the chain.
     public var transport: any Transport {
-        get { links.transport }
-        set { links = Links(interceptors, newValue) }
+        get { parts.transport }
+        set { parts = Parts(interceptors, newValue) }
     }
 
     /// Sends a request through all interceptors.
@@ -97,12 +97,12 @@ public struct Chain: Sendable {
     /// - Throws: The errors of the interceptors and the transport; `LoadingError.cancelled` when the task or the call's
     ///   scope is cancelled.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        guard call.scope == nil || links.observeScope else {
-            return try await call.inTask { [links] (call) async throws(LoadingError) in
-                try await Next(links: links, index: 0, call: call)(request)
+        guard call.scope == nil || parts.observeScope else {
+            return try await call.inTask { [parts] (call) async throws(LoadingError) in
+                try await Next(parts: parts, index: 0, call: call)(request)
             }
         }
-        return try await Next(links: links, index: 0, call: call)(request)
+        return try await Next(parts: parts, index: 0, call: call)(request)
     }
 }
 

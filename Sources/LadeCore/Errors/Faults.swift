@@ -93,7 +93,7 @@ public struct MalformedResponse: Sendable, Hashable {
         case transferCoding
         /// The chunked framing of the body (RFC 9112 §7.1).
         case chunk
-        /// A switch of protocols that the request did not ask for (RFC 9110 §15.2.2).
+        /// A switch of protocols that the request did not allow (RFC 9110 §15.2.2).
         case unaskedUpgrade
         /// The content coding of the body cannot be decoded (RFC 9110 §8.4).
         case contentCoding

@@ -29,7 +29,7 @@ extension LoadingError: CustomStringConvertible {
         case .decompressionRatioExceeded(let limit, _): "The body grew more than \(limit) times when decoded"
         case .untrustedServer(let fault, _): fault.description
         case .pinMismatch(let host, _): "The key of \(host) is none of those pinned for it"
-        case .clientCertificateRequired: "The server wants a client certificate and got none it accepts"
+        case .clientCertificateRequired: "The server requires a client certificate and got none it accepts"
         case .decorationFailed(let error, _): "A decorator of the request failed: \(error)"
         case .interceptionFailed(let error, _): "An interceptor of the app failed: \(error)"
         case .requestBodyFailed(let error, _): "The request's body could not be made: \(error)"
@@ -37,10 +37,10 @@ extension LoadingError: CustomStringConvertible {
             "The file \(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)"
         case .deadlineExceeded(let report, let context): report.sentence(attempts: context.attempts)
         case .rateLimited(let key, let wait, let context):
-            "\(key) may not be asked for another \(wait.shortText)" + context.reason
+            "\(key) must not be called for another \(wait.shortText)" + context.reason
         case .redirectRefused(let fault, _): fault.description
         case .authorisationFailed(let fault, _): fault.description
-        case .notStored: "Only a stored answer was asked for, and there is none"
+        case .notStored: "Only a stored answer was requested, and there is none"
         case .unacceptableStatus(let status, let context): "The server answered \(status)" + context.reason
         case .decoding(let error, _): "The answer could not be decoded: \(error)"
         case .transport(let code, let message, _): "The transport failed: \(message) (\(code))"
@@ -132,7 +132,7 @@ extension ProxyFault: CustomStringConvertible {
         switch self {
         case .nameNotResolved(let proxy): "The name of the proxy \(proxy) could not be resolved"
         case .cannotConnect(let proxy): "No connection to the proxy \(proxy)"
-        case .authenticationRequired(let proxy): "The proxy \(proxy) wants other credentials"
+        case .authenticationRequired(let proxy): "The proxy \(proxy) requires other credentials"
         case .refused(let proxy, let status):
             "The proxy \(proxy) refused" + (status.map { " with \($0)" } ?? "")
         }

@@ -66,7 +66,7 @@ public indirect enum LoadingError: Error, Sendable {
     case redirectRefused(RedirectFault, ErrorContext)
     /// No credentials could be had, or the server refuses them; the fault says which. Renew them, or sign in again.
     case authorisationFailed(AuthorisationFault, ErrorContext)
-    /// Only a stored answer was asked for, and there is none.
+    /// Only a stored answer was requested, and there is none.
     case notStored(ErrorContext)
     /// The status is not among those that count as success.
     case unacceptableStatus(Status, ErrorContext)

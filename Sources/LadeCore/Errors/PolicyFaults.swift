@@ -22,7 +22,7 @@ extension RedirectFault: CustomStringConvertible {
         case .insecure(let url): "The redirect to \(url) leaves https"
         case .invalidTarget(let target):
             "The redirect leads to “\(target.escapedForDisplay(limit: 120))”, which cannot be followed"
-        case .bodyNotReplayable: "The redirect wants the body again, which can be sent only once"
+        case .bodyNotReplayable: "The redirect requires the body again, which can be sent only once"
         }
     }
 }

@@ -13,7 +13,7 @@ public enum Event: Sendable {
     case waitEnded(WaitReason, after: Duration)
     /// An interim response arrived (1xx, RFC 9110 §15.2).
     case interimResponse(status: Status, headers: Headers)
-    /// The head of the answer arrived; the version is nil when the transport cannot tell.
+    /// The head of the answer arrived; the version is nil when the transport does not report it.
     case headReceived(status: Status, headers: Headers, version: HTTPVersion?)
     /// The exchange succeeded.
     case exchangeFinished(Metrics)

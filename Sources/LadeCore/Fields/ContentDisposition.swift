@@ -1,4 +1,4 @@
-/// How content wants to be presented, and under which file name (RFC 6266): `attachment; filename="report.pdf"`.
+/// How content is to be presented, and under which file name (RFC 6266): `attachment; filename="report.pdf"`.
 public struct ContentDisposition: Sendable, Hashable {
     /// The disposition in lower case: `inline`, `attachment`, `form-data`; an unknown one means `attachment` (§4.2).
     public let type: String

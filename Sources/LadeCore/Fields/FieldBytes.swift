@@ -1,4 +1,4 @@
-/// What field parsers need to know of a byte, beside `isTokenCharacter` and `isFieldContent`.
+/// The properties of a byte that field parsers use, beside `isTokenCharacter` and `isFieldContent`.
 extension UInt8 {
     /// `SP / HTAB`, which optional white space consists of (§5.6.3).
     var isFieldWhitespace: Bool { self == 0x20 || self == 0x09 }

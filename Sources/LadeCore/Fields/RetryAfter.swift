@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// When a server asks the client to call again: `120` or `Fri, 31 Dec 1999 23:59:59 GMT` (RFC 9110 §10.2.3).
+/// The earliest time of the next request that a server allows: `120` or `Fri, 31 Dec 1999 23:59:59 GMT` (RFC 9110 §10.2.3).
 public enum RetryAfter: Sendable, Hashable {
     /// After this long, counted from the arrival of the answer.
     case delay(Duration)

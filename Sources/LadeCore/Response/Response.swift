@@ -4,7 +4,7 @@ public struct Response: Sendable {
     public enum Source: Sendable, Hashable {
         /// The server.
         case network
-        /// The cache, without asking the server.
+        /// The cache, without a request to the server.
         case cache
         /// The cache, after the server confirmed it.
         case revalidated

@@ -128,7 +128,7 @@ public struct ServerSentEventSequence: AsyncSequence, Sendable {
         /// The identifier of the last event that had one.
         public var lastEventID: String { parser.lastEventID }
 
-        /// The delay before a reconnection that the server has asked for; nil when it has not.
+        /// The delay before a reconnection that the server has set; nil when it has not.
         public var reconnectionDelay: Duration? { parser.delay }
 
         /// The next event, or nil after the last.

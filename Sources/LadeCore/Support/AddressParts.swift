@@ -1,4 +1,4 @@
-/// What the request path needs to know of an address, found in one pass over its text.
+/// The properties of an address that the request path uses, found in one pass over its text.
 ///
 /// `URL` returns each part as a new string, which costs more than a whole interceptor; this returns positions.
 package struct AddressParts: Sendable {

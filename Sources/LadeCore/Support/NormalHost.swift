@@ -57,7 +57,7 @@ package struct NormalHost: Sendable, Hashable {
 
     /// Finds the normal form of a host written in these bytes, an IPv6 address with or without brackets.
     package init?(bytes written: some Collection<UInt8>) {
-        // Escapes take at most three bytes for one. A longer text has no normal form and is not copied.
+        // A percent escape has three bytes for one. A text longer than three times the limit has no normal form and is not copied.
         guard written.count <= 3 * (Self.nameLimit + 1) else { return nil }
         if let host = Self.plainName(written) {
             (text, kind) = (host, .name)

@@ -28,7 +28,7 @@ extension URL {
     /// The address with its host in normal form, so that a transport cannot interpret the host differently.
     ///
     /// The case of letters and a dot at the end stay. An address whose host has no normal form stays, too, and is refused by
-    /// ``Request/validate()``. Its parts are given with it, for they are looked at again and again.
+    /// ``Request/validate()``. Its parts are given with it, because they are read many times.
     package var withNormalHost: (url: URL, parts: AddressParts) {
         let address = absoluteString
         let parts = AddressParts(address)

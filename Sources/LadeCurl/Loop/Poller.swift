@@ -103,7 +103,7 @@
             grow(to: socket)
             interests[Int(socket)] = interests[Int(socket)].successor
             interests[Int(socket)].isLazy = true
-            // The loop cannot tell which Unix socket carries a request, so none of them is shut down when readable.
+            // The loop does not know which Unix socket carries a request, so none of them is shut down when readable.
             interests[Int(socket)].isMultiplexed = isUnix
         }
 

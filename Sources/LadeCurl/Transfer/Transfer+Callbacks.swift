@@ -198,7 +198,7 @@ extension Transfer {
     /// Whether libcurl was stopped when it wanted to send the request again.
     var wasStopped: Bool { sendings > 1 }
 
-    /// Whether libcurl may open a socket for the request: not in order to send it again.
+    /// Whether libcurl may open a socket for the request; it may not when it would send the request again.
     func mayConnect() -> Bool {
         guard sendings > 0 else { return true }
         sendings += 1

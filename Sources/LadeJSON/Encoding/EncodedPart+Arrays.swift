@@ -10,7 +10,7 @@ extension EncodedPart {
     private func openNew(_ kind: Kind) {
         // Writing to a container of an ended part fails.
         guard isCurrent else { return }
-        precondition(state.pointee.kind == .none, "A container is asked for where another value was encoded")
+        precondition(state.pointee.kind == .none, "A container is requested where another value was encoded")
         state.pointee.kind = kind
         if depth > Self.depthLimit { output.pointee.isTooDeep = true }
         state.pointee.start = output.pointee.count

@@ -72,7 +72,7 @@ public struct AuthorisationInterceptor: Interceptor {
     ) async throws(LoadingError) -> (Request, acting: [any Authoriser]) {
         var request = request
         var acting: [any Authoriser] = []
-        // The first has been asked already.
+        // The first has been called already.
         for (index, authoriser) in authorisers.enumerated().dropFirst(first)
         where index == first || authoriser.claims(request) {
             request = try await authorised(request, by: authoriser, context)

@@ -18,7 +18,7 @@ public struct CredentialScope: Sendable, Hashable {
 
     // There are few: searching an array costs less than hashing three texts.
     private var entries: [Entry] = []
-    /// Whether they may be sent over plain HTTP to another machine; false by default, which makes a claimed request fail.
+    /// Whether they may be sent over plain HTTP to another machine; false by default, and then such a request fails.
     ///
     /// What goes to this machine alone (`localhost`, 127.0.0.0/8, `::1`) passes no network and may always be plain.
     public var allowsInsecure = false

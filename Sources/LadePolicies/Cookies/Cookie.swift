@@ -29,7 +29,7 @@ public struct Cookie: Sendable, Hashable {
     public var expires: Date?
     /// Whether it is sent only over https.
     public var isSecure: Bool
-    /// Whether the server wants to hide it from scripts (`HttpOnly`).
+    /// Whether the server hides it from scripts (`HttpOnly`).
     public var isHTTPOnly: Bool
     /// When it was first set.
     public internal(set) var created: Date

@@ -60,7 +60,7 @@ struct SetCookie: Equatable {
         case "httponly":
             isHTTPOnly = true
         case "samesite":
-            // It tells browsers from which sites to send a cookie; this client has no sites.
+            // It restricts the sites from which browsers send a cookie; this client has no sites.
             isForAnySite = value.equalsIgnoringASCIICase("none")
         default:
             break

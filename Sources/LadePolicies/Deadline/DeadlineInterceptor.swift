@@ -31,7 +31,7 @@ public struct DeadlineInterceptor: Interceptor {
         do {
             return try await next(request)
         } catch {
-            // Waits know nothing of the request.
+            // A wait has no access to the request.
             var error = error.filled(with: request)
             if case .timedOut = error { error.context.elapsed = now.duration(to: next.call.time.now) }
             throw error

@@ -11,7 +11,7 @@ public struct DeadlineSettings: Sendable, Hashable {
     /// An explicit `timeouts.whole` of the request takes its place. Without either, `timeouts.connect` and `timeouts.idle`
     /// end an exchange that makes no progress, and the deadline of the call ends one that is slow.
     public var attempt: Duration?
-    /// The field that tells the server how many seconds the call has left, `12.345`; nil, not to be sent, by default.
+    /// The field with the seconds that the call has left, for the server, `12.345`; nil, not to be sent, by default.
     public var remainingField: String?
 
     /// Makes the default settings.
@@ -27,7 +27,7 @@ public struct DeadlineSettings: Sendable, Hashable {
 
     /// How long the whole call for a request may take, and the setting that says so.
     ///
-    /// What the request says comes first. An explicit time-out of its exchanges is never cut short by the default.
+    /// A limit in the request overrides the service's. The default never shortens an explicit time-out of the exchanges.
     func limit(for request: Request) -> (duration: Duration, setting: String)? {
         if let limit = request.deadline { return (limit, "request.deadline") }
         switch request.delivery {

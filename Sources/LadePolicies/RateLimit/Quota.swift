@@ -135,7 +135,7 @@ struct QuotaPace: Sendable {
         (next, earliest, high) = (now, now, now)
     }
 
-    /// When a call may start that has this many before it.
+    /// When a call may start that has `ahead` others before it in the queue.
     func start(after ahead: Int) -> Instant {
         let (steps, overflow) = interval.multipliedReportingOverflow(by: Int64(ahead))
         return overflow ? Instant(nanoseconds: .max) : next.advanced(nanoseconds: steps)
@@ -160,10 +160,10 @@ struct QuotaPace: Sendable {
     ///
     /// - Returns: The new pace in calls per second when it differs from the last reported one by a tenth.
     mutating func observe(_ reading: QuotaReading, inFlight: Int, now: Instant) -> Double? {
-        let told = now.advanced(by: reading.reset)
-        let difference = earliest.duration(to: told)
+        let observed = now.advanced(by: reading.reset)
+        let difference = earliest.duration(to: observed)
         let isSameWindow = now < high && difference < .milliseconds(1500) && difference > .milliseconds(-1500)
-        earliest = isSameWindow ? min(earliest, told) : told
+        earliest = isSameWindow ? min(earliest, observed) : observed
         high = earliest.advanced(by: .seconds(1))
         if let whole = reading.windowInterval { resting = whole.wholeNanoseconds }
         let available = reading.remaining - inFlight

@@ -284,10 +284,10 @@ struct RateBucket: Sendable {
         }
         makeLane(account, now)
         var pace = lanes[account]?.pace ?? QuotaPace(now)
-        let told = pace.observe(reading, inFlight: max(0, (lanes[account]?.inFlight ?? 0) - own), now: now)
+        let observed = pace.observe(reading, inFlight: max(0, (lanes[account]?.inFlight ?? 0) - own), now: now)
         lanes[account]?.pace = pace
         arrange(account, now)
-        return told
+        return observed
     }
 
     /// Forgets the quota announced to one account or to all.

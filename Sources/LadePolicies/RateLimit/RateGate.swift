@@ -21,7 +21,7 @@ struct RateGate: Sendable {
         return end.map { max($0, notBefore) } ?? notBefore
     }
 
-    /// When a call may start that has this many before it.
+    /// When a call may start that has `ahead` others before it in the queue.
     func start(after ahead: Int, now: Instant, isSpaced: Bool) -> Instant {
         let start = max(now, hold ?? now)
         guard !isSpaced, let releaseInterval else { return start }

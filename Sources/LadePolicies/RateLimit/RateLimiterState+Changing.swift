@@ -77,10 +77,10 @@ extension RateLimiterState {
         if buckets[key] == nil { add(makeBucket(key), key, now) }
         let reading = reading.bounded(by: limits.quotaLimit)
         let lane = limits.quotaSharing == .account ? account : nil
-        let told = change(key) { $0.observe(reading, lane, isRunning: isRunning, now: now) } ?? nil
+        let observed = change(key) { $0.observe(reading, lane, isRunning: isRunning, now: now) } ?? nil
         var wakes: Wakes = []
         if buckets[key].map({ $0.waiting > 0 }) ?? false { pump(key, now, &wakes) }
-        return (told, wakes)
+        return (observed, wakes)
     }
 
     /// Forgets announced quotas.

@@ -14,7 +14,7 @@ struct RateLimiterState {
     typealias Continuation = Resumption<RateWake>
     typealias Wakes = [(Continuation, RateWake)]
 
-    /// The result of asking for a slot.
+    /// The result of requesting a slot.
     enum Arrival {
         /// The exchange starts now; `isTracked` says whether ``finish(_:isUnused:now:)`` must be called.
         case started(isTracked: Bool)

@@ -2,7 +2,7 @@ import LadeCore
 
 /// The retries that a service may cost in all: a number of tokens per ``ServiceKey`` that every retry withdraws from.
 ///
-/// A service that fails now and then gets its retries; one that fails for everybody is not asked three times as often
+/// A service that fails now and then gets its retries; one that fails for all callers is not called three times as often
 /// for it. A budget starts full. A retry takes 5 tokens, one after a time-out 10; success refunds what its own retries
 /// took, and a first-try success refunds 1. When a budget is empty, errors surface immediately. Redirects that repeat a
 /// body and replays after a refusal withdraw from the same budget. Source: policies PL-14.

@@ -17,7 +17,7 @@ public enum RetryRule: Sendable, Hashable {
     case finalFailure
     /// The caller accepts this status as an answer.
     case acceptedStatus(Status)
-    /// The program's ``RetryHook`` wants another attempt that the policy would not make.
+    /// The program's ``RetryHook`` requests another attempt that the policy would not make.
     case hookWantsIt
     /// The program's ``RetryHook`` refuses the attempt that the policy would make.
     case hookRefuses
@@ -46,13 +46,13 @@ extension RetryRule: CustomStringConvertible {
         case .finalStatus(let status): "status \(status) is final"
         case .finalFailure: "the failure is final"
         case .acceptedStatus(let status): "status \(status) is accepted"
-        case .hookWantsIt: "the program's hook wants it"
+        case .hookWantsIt: "the program's hook requests it"
         case .hookRefuses: "the program's hook refuses it"
         case .limitReached(let limit): "the limit of \(limit) is reached"
         case .notIdempotent(let method): "\(method) is not idempotent"
         case .bodyNotReplayable: "the body cannot be sent again"
         case .budgetEmpty: "the retry budget is empty"
-        case .pauseTooLong(let pause): "the server asks for a delay of \(pause.shortText)"
+        case .pauseTooLong(let pause): "the server requests a delay of \(pause.shortText)"
         case .deadline: "the deadline comes first"
         }
     }

@@ -24,9 +24,9 @@ public struct RetryInterceptor: Interceptor {
     ///
     /// - Parameters:
     ///   - policy: What decides.
-    ///   - budget: The budget of each service, shared with other links that repeat; nil for none.
+    ///   - budget: The budget of each service, shared with other interceptors that send again; nil for none.
     ///   - keyRule: Which requests share a budget.
-    ///   - random: Where the idempotency keys of this link begin.
+    ///   - random: The source of the first idempotency key.
     public init(
         _ policy: RetryPolicy = RetryPolicy(),
         budget: RetryBudget? = RetryBudget(),
@@ -97,7 +97,7 @@ public struct RetryInterceptor: Interceptor {
                     decision = RetryDecision(action: .giveUp, rule: .budgetEmpty)
                 }
             }
-            tell(decision, attempt, call)
+            record(decision, attempt, call)
             guard case .retry(let delay) = decision.action else {
                 if Self.isAnswered(decision.rule) { budget?.refund(for: keyRule(request), withdrawn) }
                 return try finish(decision, outcome, attempt, call)
@@ -178,7 +178,7 @@ public struct RetryInterceptor: Interceptor {
         }
     }
 
-    private func tell(_ decision: RetryDecision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
+    private func record(_ decision: RetryDecision, _ attempt: RetryPolicy.Attempt, _ call: Call) {
         guard decision.action != .accept, call.isObserved else { return }
         var record = RetryRecord(attempt: attempt.number, rule: decision.rule.description)
         if case .answer(let status, _) = attempt.outcome { record.status = status }

@@ -48,7 +48,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Makes the default policy.
     public init() {}
 
-    /// The behaviour that SPTDataLoader documents: no retries unless the request asks for them, the first immediately,
+    /// The behaviour that SPTDataLoader documents: no retries unless the request allows them, the first immediately,
     /// the others after delays of the exponential timer from 1 s to 60 s; server-requested delays of up to an hour are
     /// respected.
     ///
@@ -135,7 +135,7 @@ public struct RetryPolicy: Sendable, Hashable {
         if let pause, pause > pauseLimit {
             return RetryDecision(action: .refusePause(pause), rule: .pauseTooLong(pause))
         }
-        // What the server asks for is a floor; jitter is only added, so that no call comes early.
+        // The delay that the server requests is a floor; jitter is only added, so that no call comes early.
         let suggestion = attempt.delay + (pause ?? .zero)
         let wait = hook.map { max($0.delay(attempt, suggestion), pause ?? .zero) } ?? suggestion
         if let remaining = attempt.remaining, wait > remaining {
@@ -148,7 +148,7 @@ public struct RetryPolicy: Sendable, Hashable {
         RetryDecision(action: .giveUp, rule: rule)
     }
 
-    /// Whether a hook has a say: a cancelled call ends, and a server that cannot be trusted is not asked again.
+    /// Whether a hook decides: a cancelled call ends, and a server that cannot be trusted is not called again.
     private static func isHookAsked(_ outcome: Attempt.Outcome) -> Bool {
         switch outcome {
         case .answer: true

@@ -50,7 +50,7 @@
         /// Checks the certificates of a server.
         ///
         /// It may wait for the network, for example to check a revocation.
-        func judge(_ trust: SecTrust, host: String) -> Verdict {
+        func evaluate(_ trust: SecTrust, host: String) -> Verdict {
             if settings.verification == .unsafelyAcceptEveryCertificate { return .acceptedUnchecked }
             let pins = settings.pins.pins(for: host)
             guard pins != nil || !anchors.isEmpty || !settings.trustsSystemAuthorities else {

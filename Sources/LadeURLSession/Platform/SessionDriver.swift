@@ -327,7 +327,7 @@ extension SessionDriver.Lane {
             for transfer: Transfer,
             _ completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
         ) {
-            switch trust.judge(presented, host: host) {
+            switch trust.evaluate(presented, host: host) {
             case .asThePlatformDoes: completionHandler(.performDefaultHandling, nil)
             case .accepted: completionHandler(.useCredential, URLCredential(trust: presented))
             case .acceptedUnchecked:

@@ -237,7 +237,7 @@ final class Transfer: ResponseBodySource {
             guard let task = guarded.withLock({ $0.task }) else { return }
             driver.control(of: self).async { task.cancel() }
         case .abandonConnections: driver.abandonConnections()
-        case .tell(let event): call.record(event)
+        case .report(let event): call.record(event)
         case .publish:
             for action in guarded.withLock({ $0.state.publish() }) { perform(action) }
         }

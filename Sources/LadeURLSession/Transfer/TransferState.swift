@@ -34,7 +34,7 @@ struct TransferState {
         case cancelTask
         /// Do not reuse any connection that is open now: one of them carried an answer that violated the protocol.
         case abandonConnections
-        case tell(Event)
+        case report(Event)
         /// Deliver the end to the sender or the reader, after everything else was notified: call
         /// ``TransferState/publish()``.
         case publish
@@ -110,7 +110,7 @@ struct TransferState {
         lastActivity = now
         if now > created { metrics.queued = created.duration(to: now) }
         return [
-            .tell(
+            .report(
                 .exchangeStarted(
                     method: request.method,
                     url: request.url.redacted(secretQueryNames: request.secretQueryNames)
@@ -123,7 +123,7 @@ struct TransferState {
     mutating func waitsForConnectivity(at now: Instant) -> [Action] {
         guard ending == nil, head == nil, offlineSince == nil else { return [] }
         offlineSince = now
-        return [.tell(.waitStarted(.connectivity))]
+        return [.report(.waitStarted(.connectivity))]
     }
 
     /// Bytes move: there is a network.
@@ -131,7 +131,7 @@ struct TransferState {
         guard let since = offlineSince else { return [] }
         offlineSince = nil
         lastActivity = now
-        return [.tell(.waitEnded(.connectivity, after: since.duration(to: now)))]
+        return [.report(.waitEnded(.connectivity, after: since.duration(to: now)))]
     }
 
     /// A part of the request's body was sent.
@@ -156,7 +156,7 @@ struct TransferState {
         }
         guard arrived.code >= 200 else {
             guard arrived.code != 101 else { return end(.malformedResponse(.init(.unaskedUpgrade), context), at: now) }
-            return [.tell(.interimResponse(status: Status(arrived.code), headers: Headers(arrived.fields)))]
+            return [.report(.interimResponse(status: Status(arrived.code), headers: Headers(arrived.fields)))]
         }
         context.status = Status(arrived.code)
         let checked: Head
@@ -167,7 +167,7 @@ struct TransferState {
         head = checked
         context.headers = checked.headers
         metrics.contentEncoding = checked.decodedCoding
-        let news = Action.tell(.headReceived(status: checked.status, headers: checked.headers, version: nil))
+        let news = Action.report(.headReceived(status: checked.status, headers: checked.headers, version: nil))
         switch request.delivery {
         case .buffered(let limit):
             // The length on the wire says nothing about the length after decoding.
@@ -308,7 +308,7 @@ struct TransferState {
         let reached = reached(at: now)
         ending = .complete
         metrics.total = elapsed(at: now)
-        return reached + [.tell(.exchangeFinished(metrics)), .publish]
+        return reached + [.report(.exchangeFinished(metrics)), .publish]
     }
 
     private mutating func end(_ error: LoadingError, at now: Instant) -> [Action] {
@@ -318,7 +318,7 @@ struct TransferState {
         metrics.total = elapsed(at: now)
         var actions = reached + [Action.cancelTask]
         if case .malformedResponse = error { actions.append(.abandonConnections) }
-        return actions + [.tell(.exchangeFailed(error, metrics)), .publish]
+        return actions + [.report(.exchangeFailed(error, metrics)), .publish]
     }
 
     /// Delivers the end to the waiters.

@@ -95,7 +95,7 @@ struct ConnectionSettingsTests {
         #expect(error?.lines.contains("secret") == false)
     }
 
-    @Test("goes direct when the proxy is empty or nobody is to be proxied")
+    @Test("goes direct when the proxy is empty or no host is to be proxied")
     func direct() throws {
         #expect(try settings("-x", "").transportSettings().proxy == .direct)
         #expect(try settings("--noproxy", "*").transportSettings().proxy == .direct)

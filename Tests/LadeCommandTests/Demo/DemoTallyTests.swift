@@ -12,7 +12,7 @@ struct DemoTallyTests {
         DemoTally { [lines] line in lines.withLock { $0.append(line) } }
     }
 
-    @Test("counts what a harvest meets by kind, and tells it in a line")
+    @Test("counts the events of a harvest by kind, and reports them in a line")
     func counts() {
         let tally = tally()
         let error = LoadingError.cannotConnect(host: "h", reason: .refused, ErrorContext())

@@ -84,7 +84,7 @@ struct CommandErrorTests {
         #expect(error.lines == "lade: a\\x0Ab\\x1B[2J\n      c\\x0Dd\n")
     }
 
-    @Test("command CM-05 treats a reader who has left as success, without a word")
+    @Test("command CM-05 exits with success and no message when the reader of its output has ended")
     func brokenPipe() {
         #expect(CommandError.output(SystemError(number: 32)) == .brokenPipe)
         #expect(CommandError.brokenPipe.code == .success)

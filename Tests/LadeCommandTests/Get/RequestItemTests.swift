@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct RequestItemTests {
     @Test(
-        "tells the kinds of items apart by the earliest and longest separator",
+        "distinguishes the kinds of items by the earliest and longest separator",
         arguments: [
             ("a=b", .text(name: "a", value: "b")),
             ("a=", .text(name: "a", value: "")),

@@ -43,7 +43,7 @@ struct TerminalTextTests {
     }
 
     @Test(
-        "knows JSON by its content type",
+        "recognises JSON by its content type",
         arguments: [
             ("application/json", true), ("Application/JSON; charset=utf-8", true), ("application/hal+json", true),
             ("text/plain", false), ("application/x-ndjson", false), (nil, false),

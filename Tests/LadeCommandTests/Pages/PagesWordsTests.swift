@@ -74,7 +74,7 @@ struct PagesWordsTests {
 
         console.talk.flush()
         let lines = [
-            "2 pages, 30 of 100 items, 3.0 kB, 30 kB/s, waiting for svc\\x1B, which asked for a delay\u{1B}[K",
+            "2 pages, 30 of 100 items, 3.0 kB, 30 kB/s, waiting for svc\\x1B, which requested a delay\u{1B}[K",
             "3 pages, 30 of 100 items, 3.0 kB, 3.0 kB/s\u{1B}[K", "\u{1B}[K",
         ]
         #expect(folder.text(of: "talk") == lines.map { "\r" + $0 }.joined())

@@ -41,7 +41,7 @@ struct ExplainTests {
         #expect(sums.dropLast().reduce(0, +) == sums.last)
     }
 
-    @Test("puts the sums before the rows, and hides rows that took next to nothing unless all are wanted")
+    @Test("puts the sums before the rows, and hides rows of negligible duration unless all are requested")
     func sumsFirst() async throws {
         let catalogue = try LocalCatalogue()
         let outcome = try await LadeProcess.run("explain", catalogue.address("/medias?fault=503:1"), "--retry", "1")
@@ -69,7 +69,7 @@ struct ExplainTests {
         #expect(outcome.output == address)
     }
 
-    @Test("tells the story of a call that fails as well, and ends with the exit code of lade get")
+    @Test("shows the events of a call that fails as well, and ends with the exit code of lade get")
     func failures() async throws {
         let refusing = try LoopbackServer(script: [])
         refusing.stopAccepting()
@@ -87,7 +87,7 @@ struct ExplainTests {
         #expect(ignored.status == 0)
     }
 
-    @Test("harvests a catalogue on a bad day, says what it met, and checks every line")
+    @Test("harvests a catalogue that injects faults, counts them, and checks every line")
     func demo() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

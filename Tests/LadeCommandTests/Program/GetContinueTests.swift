@@ -23,7 +23,7 @@ struct GetContinueTests: GetResumeSuite {
             }
         }
 
-        /// Waits until the part has bytes, of which only the file system tells.
+        /// Waits until the part has bytes, which only the file system shows.
         private func arrival(in folder: TemporaryFolder) async throws {
             let watch = inotify_init1(Int32(IN_CLOEXEC))
             defer { close(watch) }
@@ -78,7 +78,7 @@ struct GetContinueTests: GetResumeSuite {
         #expect(server.requests.allSatisfy { $0["If-Range"] == nil })
     }
 
-    @Test("goes on with -C where an interrupted completion ended, at the version that it has seen")
+    @Test("continues with -C where an interrupted completion ended, with the version of its first answer")
     func foreignTwice() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }

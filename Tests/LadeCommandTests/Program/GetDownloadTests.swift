@@ -95,7 +95,7 @@ struct GetDownloadTests: GetSuite {
         #expect(folder.names == ["out"])
     }
 
-    @Test("command CM-06 refuses a name that was taken while the download was under way")
+    @Test("command CM-06 refuses a name that was taken during the download")
     func race() async throws {
         let proceed = Signal()
         let server = try LoopbackServer(script: [

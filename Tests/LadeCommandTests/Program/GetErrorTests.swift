@@ -19,7 +19,7 @@ struct GetErrorTests: GetSuite {
         #expect(try await LadeProcess.run("get", "--ignore-status", server.address()).status == 0)
     }
 
-    @Test("command CM-03 tells time-outs, networks, TLS, limits and local files apart")
+    @Test("command CM-03 distinguishes time-outs, networks, TLS, limits and local files")
     func codes() async throws {
         let stalling = try LoopbackServer(script: [.readRequest, .stall])
         #expect(try await LadeProcess.run("get", "-m", "50ms", stalling.address()).status == 2)

@@ -8,7 +8,7 @@ import Testing
 /// What `lade get --retry` makes of answers that break while they are written to the standard output.
 @Suite("lade get, when a body breaks on its way to the standard output", .timeLimit(.minutes(5)))
 struct GetResumeOutputTests: GetResumeSuite {
-    @Test("goes on to the standard output, where nothing can be taken back", arguments: [1, 65_537, 299_999])
+    @Test("continues on the standard output, where nothing can be taken back", arguments: [1, 65_537, 299_999])
     func output(_ place: Int) async throws {
         let server = try server { request, number in Self.rest(of: request, upTo: number == 0 ? place : nil) }
 
@@ -19,7 +19,7 @@ struct GetResumeOutputTests: GetResumeSuite {
         #expect(Self.ranges(server) == [nil, "bytes=\(place)-"])
     }
 
-    @Test("ends as without --retry when what was written to the standard output cannot be gone on with")
+    @Test("ends as without --retry when the output on the standard output cannot be continued")
     func outputWithoutValidator() async throws {
         let server = try server { _, _ in Self.whole(Self.content, [], upTo: 70_000) }
 
@@ -60,7 +60,7 @@ struct GetResumeOutputTests: GetResumeSuite {
         #expect(withHead.code == .success)
     }
 
-    @Test("writes the head to the standard output once, and goes on behind it")
+    @Test("writes the head to the standard output once, and continues behind it")
     func outputHead() async throws {
         for hasTag in [true, false] {
             let server = try server { request, number in

@@ -40,7 +40,7 @@ extension GetResumeSuite {
     static var content: Data { fileContent }
     static var tag: ServerField { ServerField("ETag", "\"1\"") }
 
-    /// Whether these are the same bytes; a plain comparison that fails would spend minutes on telling the difference.
+    /// Whether these are the same bytes; a plain comparison that fails would spend minutes on describing the difference.
     static func same(_ bytes: Data?, _ expected: Data) -> Bool { bytes == expected }
 
     /// Runs a command in this process, on the real transport, without pauses between attempts.
@@ -93,7 +93,7 @@ extension GetResumeSuite {
 
     // MARK: - The server
 
-    /// A server whose answer to each request is told by the number of the request, from 0 on.
+    /// A server whose answer to each request depends on the number of the request, from 0 on.
     func server(
         _ answer: @escaping @Sendable (ServerRequest, Int) -> ServerResponse
     ) throws -> LoopbackServer {

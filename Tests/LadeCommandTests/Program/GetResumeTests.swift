@@ -9,7 +9,7 @@ import Testing
 @Suite("lade get, when a body breaks", .timeLimit(.minutes(5)))
 struct GetResumeTests: GetResumeSuite {
     @Test(
-        "goes on where the body broke, wherever that is and however it breaks",
+        "resumes where the body was truncated, wherever and however that happens",
         arguments: [0, 1, 16_383, 16_384, 65_537, 150_000, 299_999],
         BodyBreak.allCases
     )
@@ -35,7 +35,7 @@ struct GetResumeTests: GetResumeSuite {
         }
     }
 
-    @Test("goes on as often as the body breaks", arguments: [1, 50_000, 100_000])
+    @Test("resumes as often as the body is truncated", arguments: [1, 50_000, 100_000])
     func many(_ piece: Int) async throws {
         let server = try server { request, number in
             Self.rest(of: request, upTo: number < 3 ? piece : nil)
@@ -67,7 +67,7 @@ struct GetResumeTests: GetResumeSuite {
         #expect(server.requests.allSatisfy { $0["If-Range"] == nil })
     }
 
-    @Test("goes on by a date that is old enough")
+    @Test("resumes by a date that is old enough")
     func date() async throws {
         let changed = ServerField("Last-Modified", "Fri, 31 Dec 1999 23:59:59 GMT")
         let fields = [changed, ServerField("Date", "Sat, 01 Jan 2000 12:00:00 GMT")]
@@ -120,7 +120,7 @@ struct GetResumeTests: GetResumeSuite {
         #expect(!outcome.story.contains("* attempt 2 failed (the transfer failed)"))
     }
 
-    @Test("goes on from where a part of the rest ends")
+    @Test("resumes from where a part of the rest ends")
     func shortRange() async throws {
         let range = ServerField("Content-Range", "bytes 70000-99999/300000")
         let server = try server { request, number in
@@ -232,14 +232,14 @@ struct GetResumeTests: GetResumeSuite {
 
     // MARK: - The story
 
-    @Test("command CM-04 tells the story of a body that broke")
+    @Test("command CM-04 shows the events of a body that was truncated")
     func story() async throws {
         let server = try server { request, number in Self.rest(of: request, upTo: number == 0 ? 70_000 : nil) }
 
         let outcome = try await run("--retry", "1", "-o", "FILE", server.address())
 
         #expect(
-            // The end of the call is told by another thread than what happens to its body.
+            // The end of the call is reported on another thread than the events of its body.
             outcome.events.filter { $0 != "callFinished" } == [
                 "callStarted", "attemptStarted", "exchangeStarted", "headReceived", "exchangeFailed",
                 "retryScheduled", "attemptStarted", "exchangeStarted", "headReceived", "exchangeFinished",
@@ -252,7 +252,7 @@ struct GetResumeTests: GetResumeSuite {
         #expect(lines.contains("< Content-Range: bytes 70000-299999/300000"))
     }
 
-    @Test("lade explain tells of a body that broke and went on, or began anew", arguments: [true, false])
+    @Test("lade explain shows that a truncated body was resumed, or began anew", arguments: [true, false])
     func explain(_ hasTag: Bool) async throws {
         let server = try server { request, number in
             number == 0 ? Self.whole(Self.content, hasTag ? [Self.tag] : [], upTo: 70_000) : Self.rest(of: request)

@@ -14,7 +14,7 @@ struct GetSafetyTests: GetResumeSuite {
         [["-o", "file"], ["-O"]]
     )
     func resumes(signal: (number: Int32, status: Int32), target: [String]) async throws {
-        // The second request of the first run, for the rest, tells that the bytes before it are written.
+        // The second request of the first run, for the rest, shows that the bytes before it are written.
         let server = try server { request, number in
             switch number {
             case 0: Self.whole(upTo: 100_000)

@@ -45,7 +45,7 @@ struct GetTests: GetSuite {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try #require(mkfifo(folder.path + "/fifo", 0o600) == 0)
-        // The shell holds the pipe open, and nobody ever writes into it.
+        // The shell holds the pipe open, and nothing is ever written into it.
         let script = "exec 3<>fifo; lade get \(server.address()) <fifo"
         let outcome = try await LadeProcess.run("-c", script, program: "/bin/bash", in: folder.path)
         #expect(outcome.status == 0)
@@ -106,9 +106,9 @@ struct GetTests: GetSuite {
         #expect(bad.output.hasPrefix("\u{1B}[31mHTTP/1.1 404 Not Found\u{1B}[0m\r\n"))
         // The standard error is the terminal as well.
         let story = "exec lade -v \(server.address("/bad")) 2>&1"
-        let told = try await LadeProcess.run("-c", story, program: "/bin/bash", to: .terminal)
-        #expect(told.output.contains("< \u{1B}[31mHTTP/1.1 404 Not Found\u{1B}[0m\r\n"))
-        #expect(told.output.contains("> \u{1B}[36mHost\u{1B}[0m: \(server.authority)\r\n"))
+        let verbose = try await LadeProcess.run("-c", story, program: "/bin/bash", to: .terminal)
+        #expect(verbose.output.contains("< \u{1B}[31mHTTP/1.1 404 Not Found\u{1B}[0m\r\n"))
+        #expect(verbose.output.contains("> \u{1B}[36mHost\u{1B}[0m: \(server.authority)\r\n"))
     }
 
     @Test("obeys --color", arguments: [("never", false, false), ("auto", true, false), ("always", true, true)])

@@ -27,7 +27,7 @@ final class LadeProcess: Sendable {
         case pipe
         /// A terminal, which is the standard input as well.
         case terminal
-        /// Nobody reads it any more.
+        /// It has no reader any more.
         case brokenPipe
         case file(String)
     }
@@ -202,7 +202,7 @@ private final class Collector: Sendable {
         let thread = Thread { [state] in
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             while true {
-                // A terminal whose other side is gone fails instead of ending.
+                // A terminal whose other side is closed fails instead of ending.
                 let count = read(descriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 let ready = state.withLock { state in

@@ -45,7 +45,7 @@ struct PagesTests {
         #expect(outcome.output == lines(catalogue, 35))
     }
 
-    @Test("pages PA-22 goes on where a failure ended it, and command CM-03 says so with 12")
+    @Test("pages PA-22 continues where a failure ended it, and command CM-03 exits with 12")
     func resumes() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -55,7 +55,7 @@ struct PagesTests {
         var outcomes: [LadeProcess.Outcome] = []
         for _ in 0..<3 { outcomes.append(try await LadeProcess(arguments, in: folder.path).outcome()) }
 
-        // Requests 1, 4 and 7 fail: the first run has nothing to go on from, the second ends after two pages.
+        // Requests 1, 4 and 7 fail: the first run has nothing to continue, the second ends after two pages.
         #expect(outcomes.map(\.status) == [5, 12, 0])
         #expect(outcomes.map(\.talkLines.count) == [2, 2, 0])
         #expect(folder.text(of: "all") == lines(catalogue, 35))
@@ -195,7 +195,7 @@ struct PagesTests {
         #expect(server.requests[2].target == "/?p=2")
     }
 
-    @Test("command CM-05 ends quietly with 0 when nobody reads any more")
+    @Test("command CM-05 ends without a message and with 0 when its output has no reader any more")
     func brokenPipe() async throws {
         let catalogue = try catalogue(medias: 5_000)
         let outcome = try await LadeProcess(["pages", catalogue.address("/medias")], to: .brokenPipe).outcome()

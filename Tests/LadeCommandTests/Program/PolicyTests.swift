@@ -46,7 +46,7 @@ struct PolicyTests {
 
     // MARK: - Without options
 
-    @Test("follows no redirect, keeps no cookie and repeats nothing unless it is told to")
+    @Test("follows no redirect, keeps no cookie and sends nothing again unless an option says so")
     func plain() async throws {
         let server = try server { request in
             request.path == "/to"
@@ -70,7 +70,7 @@ struct PolicyTests {
 
     @Test("follows redirects with -L, and leaves credentials behind on another origin")
     func redirects() async throws {
-        let other = try server { .text($0["Authorization"] ?? "nobody") }
+        let other = try server { .text($0["Authorization"] ?? "anonymous") }
         let server = try server { request in
             .status(302, [ServerField("Location", request.path == "/a" ? "/b" : other.address("/c"))])
         }
@@ -78,7 +78,7 @@ struct PolicyTests {
         let outcome = try await LadeProcess.run("get", "-L", "-u", "me:pw", server.address("/a"))
 
         #expect(outcome.status == 0)
-        #expect(outcome.output == "nobody")
+        #expect(outcome.output == "anonymous")
         #expect(try await server.request(at: 1)["Authorization"] != nil)
     }
 
@@ -158,7 +158,7 @@ struct PolicyTests {
         let outcome = try await LadeProcess.run("get", "--retry", "1", "--max-wait", "5s", server.address())
 
         #expect(outcome.status == 10)
-        #expect(outcome.talk.contains("may not be asked for another 30 s"))
+        #expect(outcome.talk.contains("must not be called for another 30 s"))
         #expect(server.requestCount == 1)
         #expect(try await LadeProcess.run("get", server.address()).status == 4)
     }

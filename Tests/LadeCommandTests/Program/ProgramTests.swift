@@ -73,7 +73,7 @@ struct ProgramTests {
         let catalogue = try LocalCatalogue()
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        // The whole demonstration is for people who watch; its quick forms are enough here.
+        // The whole demonstration takes minutes; its quick forms are enough here.
         let examples = CommandTable.standard.commands.flatMap(\.examples).filter { $0.line != "lade demo" }
         for example in examples {
             let line = example.line.replacingOccurrences(
@@ -212,7 +212,7 @@ struct ProgramTests {
         #expect((object["httpVersions"] as? [String])?.contains("HTTP/1.1") == true)
     }
 
-    @Test("command CM-05 ends quietly with 0 when nobody reads the help")
+    @Test("command CM-05 ends without a message and with 0 when the help has no reader")
     func brokenPipe() async throws {
         let outcome = try await LadeProcess.run("--help", to: .brokenPipe)
         #expect(outcome.status == 0)

@@ -202,7 +202,7 @@ struct SessionTests: GetSuite {
         #expect(server.requests.map(\.path) == ["/a", "/c"])
     }
 
-    @Test("fetches several addresses, and goes on after one that fails")
+    @Test("fetches several addresses, and continues after one that fails")
     func addresses() async throws {
         let server = try server { $0.path == "/bad" ? .status(500) : .text($0.target + "\n") }
         let outcome = try await LadeProcess.run(

@@ -7,75 +7,75 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct NetworkActivityTests {
     let rig = Rig()
-    let told = Told<Bool>()
+    let delivered = Deliveries<Bool>()
 
     @Test("requests A1 reports idle immediately, then active and idle for a request")
     func normal() async throws {
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
 
         try rig.data("/ok").resume()
 
-        #expect(await told.wait(for: 3) == [false, true, false])
+        #expect(await delivered.wait(for: 3) == [false, true, false])
     }
 
     @Test("requests A2 reports the same for a request from a background thread")
     func background() async throws {
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
 
         try await offMain { [rig] in try rig.data("/ok").resume() }
 
-        #expect(await told.wait(for: 3) == [false, true, false])
+        #expect(await delivered.wait(for: 3) == [false, true, false])
     }
 
     @Test("requests A3 reports active immediately when a request is running already")
     func whileActive() async throws {
         try rig.data("/slow").resume()
 
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
         rig.go.raise()
 
-        #expect(await told.wait(for: 2) == [true, false])
+        #expect(await delivered.wait(for: 2) == [true, false])
     }
 
     @Test("requests A4 reports nothing after it is disabled, and still counts")
     func disabledBefore() async throws {
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
         rig.activity.disable()
         let request = try rig.data("/stall")
         request.resume()
 
-        #expect(told.all == [false, false])
+        #expect(delivered.all == [false, false])
         #expect(rig.activity.isActive)
         request.cancel()
         #expect(!rig.activity.isActive)
-        #expect(told.all == [false, false])
+        #expect(delivered.all == [false, false])
     }
 
     @Test("requests A5 reports idle when it is disabled while a request is running")
     func disabledWhileActive() async throws {
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
         let request = try rig.data("/stall")
         request.resume()
         rig.activity.disable()
         request.cancel()
 
-        #expect(told.all == [false, true, false])
+        #expect(delivered.all == [false, true, false])
     }
 
     @Test("requests §7 reports transitions only, and counts other work too")
     func transitions() {
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
         rig.activity.increase()
         rig.activity.increase()
         rig.activity.decrease()
         rig.activity.decrease()
 
-        #expect(told.all == [false, true, false])
+        #expect(delivered.all == [false, true, false])
     }
 
     @Test("finding FL-7 reports the present state when work starts on another thread and ends on the main actor")
     func startsElsewhere() async throws {
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
         let isStarted = DispatchSemaphore(value: 0)
         let thread = Thread { [rig] in
             rig.activity.increase()
@@ -89,8 +89,8 @@ struct NetworkActivityTests {
         await Task { @MainActor in }.value
 
         #expect(!rig.activity.isActive)
-        #expect(told.all.last == false)
-        #expect([[false], [false, true, false]].contains(told.all))
+        #expect(delivered.all.last == false)
+        #expect([[false], [false, true, false]].contains(delivered.all))
     }
 
     @Test("finding FL-7 counts every call of a service that it observes, also plain loads and those that fail")
@@ -104,10 +104,10 @@ struct NetworkActivityTests {
         settings.retries.limit = 0
         settings.observers = [rig.activity]
         let loader = Service(settings, transport: transport).anonymous.makeLoader()
-        rig.activity.enable { [told] in told.add($0) }
+        rig.activity.enable { [delivered] in delivered.add($0) }
 
         async let slow = loader.load(Rig.request("/slow"))
-        #expect(await told.wait(for: 2) == [false, true])
+        #expect(await delivered.wait(for: 2) == [false, true])
         await #expect(throws: LoadingError.self) { try await loader.load(Rig.request("/missing")) }
         let stalled = Task { try await loader.load(Rig.request("/slow")) }
         stalled.cancel()
@@ -116,7 +116,7 @@ struct NetworkActivityTests {
         go.raise()
         _ = try await slow
 
-        #expect(await told.wait(for: 3) == [false, true, false])
+        #expect(await delivered.wait(for: 3) == [false, true, false])
         #expect(!rig.activity.isActive)
     }
 }

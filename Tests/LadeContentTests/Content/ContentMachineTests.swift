@@ -213,7 +213,7 @@ struct ContentMachineTests {
     ///
     /// A step that is ignored leaves the machine as it was, so the sequences after it are those of its parent. A step
     /// that is the same event as another is walked once.
-    private func walk(_ machine: Machine, _ model: StoryModel, _ told: [Step], _ rest: Int) throws -> Int {
+    private func walk(_ machine: Machine, _ model: StoryModel, _ delivered: [Step], _ rest: Int) throws -> Int {
         var covered = 0
         for next in Step.allCases {
             covered += 1
@@ -222,10 +222,10 @@ struct ContentMachineTests {
                 continue
             }
             var (after, expected) = (machine, model)
-            let (fault, isIgnored) = step(next, told.count, &after, &expected)
-            if let fault { throw Fault(description: "\(told + [next]): \(fault)") }
+            let (fault, isIgnored) = step(next, delivered.count, &after, &expected)
+            if let fault { throw Fault(description: "\(delivered + [next]): \(fault)") }
             guard rest > 1 else { continue }
-            covered += isIgnored ? stories(rest - 1) : try walk(after, expected, told + [next], rest - 1)
+            covered += isIgnored ? stories(rest - 1) : try walk(after, expected, delivered + [next], rest - 1)
         }
         return covered
     }
@@ -247,12 +247,12 @@ struct ContentMachineTests {
     func longStories(strategy: LoadStrategy, seed: UInt64) {
         let random = SeededRandom(seed: seed)
         var (machine, model) = (Machine(strategy: strategy), StoryModel(strategy))
-        var told: [Step] = []
+        var delivered: [Step] = []
         for number in 0..<200 {
             let next = Step.allCases[Int(random.next() % UInt64(Step.allCases.count))]
-            told.append(next)
+            delivered.append(next)
             guard let fault = step(next, number, &machine, &model).fault else { continue }
-            Issue.record("seed \(seed): \(told.suffix(20)): \(fault)")
+            Issue.record("seed \(seed): \(delivered.suffix(20)): \(fault)")
             return
         }
     }

@@ -10,8 +10,8 @@ typealias Object = [String: JSONValue]
 @Suite(.timeLimit(.minutes(1)))
 struct PageHandleTests {
     let rig = Rig()
-    let told = Told<PageOutcome<Object>>()
-    let sized = Told<Int>()
+    let delivered = Deliveries<PageOutcome<Object>>()
+    let sized = Deliveries<Int>()
 
     init() {
         // Ten numbers, `limit` (2 by default) at a time from `offset`; `next` while there are more.
@@ -49,7 +49,9 @@ struct PageHandleTests {
     }
 
     func first(_ options: RequestOptions = []) throws -> FirstPageHandle<Object> {
-        FirstPageHandle(rig.loader, try list(), options: options, activity: rig.activity) { [told] in told.add($0) }
+        FirstPageHandle(rig.loader, try list(), options: options, activity: rig.activity) { [delivered] in
+            delivered.add($0)
+        }
     }
 
     @Test("requests P1 starts with page 0 of unspecified size")
@@ -84,7 +86,7 @@ struct PageHandleTests {
 
         request.resume()
 
-        #expect(await told.wait(for: 1)[0].page.size == 1)
+        #expect(await delivered.wait(for: 1)[0].page.size == 1)
         #expect(rig.transport.lines == ["GET /list?limit=1"])
     }
 
@@ -117,7 +119,7 @@ struct PageHandleTests {
         let request = try first().with(pageSize: 5)
         request.resume()
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.page == request.page)
         #expect(request.page.number == 0 && request.page.size == 5)
         #expect(outcome.value?["items"]?.array?.count == 5)
@@ -127,11 +129,11 @@ struct PageHandleTests {
     func bodyPagination() async throws {
         let request = try first().with(pageSize: 2)
         request.resume()
-        let next = try #require(await told.wait(for: 1)[0].next)
+        let next = try #require(await delivered.wait(for: 1)[0].next)
 
         request.handle(for: next).resume()
 
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
         #expect(outcomes.map(\.page.size) == [2, 2])
         #expect(rig.transport.lines == ["GET /list?limit=2", "GET /list?offset=2&limit=2"])
@@ -139,7 +141,7 @@ struct PageHandleTests {
 
     @Test("requests P10 lets a paginator count items, from the original request")
     func offsetPagination() async throws {
-        let asked = Told<String>()
+        let asked = Deliveries<String>()
         let paged = PagedEndpoint(
             try rig.endpoint("/list").jsonObject(),
             sizer: sizer(),
@@ -150,11 +152,11 @@ struct PageHandleTests {
                 return try Rig.request("/list?offset=\(page.number * page.size)&limit=\(page.size)")
             }
         )
-        let request = FirstPageHandle(rig.loader, paged) { [told] in told.add($0) }.with(pageSize: 2)
+        let request = FirstPageHandle(rig.loader, paged) { [delivered] in delivered.add($0) }.with(pageSize: 2)
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].next).resume()
+        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
 
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
         #expect(outcomes[1].value?["items"]?[0]?.integer == 2)
         #expect(asked.all == ["/list - false", "/list - false"])
@@ -162,17 +164,17 @@ struct PageHandleTests {
 
     @Test("requests P11 pages through arrays")
     func arrayPagination() async throws {
-        let told = Told<PageOutcome<[JSONValue]>>()
+        let delivered = Deliveries<PageOutcome<[JSONValue]>>()
         let paged = PagedEndpoint(
             try rig.endpoint("/array").jsonArray(),
             sizer: .query("pageSize"),
             paginator: Paginator { try Rig.request("/array?page=\($0.number + 1)&pageSize=\($0.size)") }
         )
-        let request = FirstPageHandle(rig.loader, paged) { told.add($0) }.with(pageSize: 2)
+        let request = FirstPageHandle(rig.loader, paged) { delivered.add($0) }.with(pageSize: 2)
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].next).resume()
+        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
 
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
         #expect(outcomes.map { $0.value?.count } == [2, 2])
     }
@@ -181,7 +183,7 @@ struct PageHandleTests {
     func sizerNotCalled() async throws {
         try first().resume()
 
-        #expect(await told.wait(for: 1)[0].value != nil)
+        #expect(await delivered.wait(for: 1)[0].value != nil)
         #expect(sized.all.isEmpty)
     }
 
@@ -189,9 +191,9 @@ struct PageHandleTests {
     func optionsWithPages() async throws {
         let request = try first(.cancellationErrors)
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].next).resume()
+        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
 
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.value != nil && $0.error == nil })
         #expect(outcomes.map(\.page.number) == [0, 1])
     }
@@ -200,9 +202,9 @@ struct PageHandleTests {
     func copy() async throws {
         let request = try first().with(pageSize: 2).copy()
         request.resume()
-        request.handle(for: await told.wait(for: 1)[0].next).resume()
+        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
 
-        #expect(await told.wait(for: 2).map(\.page.number) == [0, 1])
+        #expect(await delivered.wait(for: 2).map(\.page.number) == [0, 1])
         #expect(request.page.size == 2)
     }
 
@@ -227,7 +229,7 @@ struct PageHandleTests {
     func optionsSurvivePaging() async throws {
         let request = try first(.cancellationErrors).with(pageSize: 2)
         request.resume()
-        let next = await told.wait(for: 1)[0].next
+        let next = await delivered.wait(for: 1)[0].next
 
         #expect(request.handle(for: next).options == .cancellationErrors)
         #expect(request.options == .cancellationErrors)
@@ -239,7 +241,7 @@ struct PageHandleTests {
             var first: FirstPageHandle<Object>?
         }
         let gone = Signal()
-        let pages = Told<Int>()
+        let pages = Deliveries<Int>()
         weak var weakFirst: FirstPageHandle<Object>?
         do {
             let walk = Walk()
@@ -273,7 +275,7 @@ struct PageHandleTests {
 
     @Test("requests §3.3 does not call the paginator after an error or a refused status")
     func paginatorNotCalled() async throws {
-        let asked = Told<Int>()
+        let asked = Deliveries<Int>()
         let paged = PagedEndpoint(
             try rig.endpoint("/missing").jsonObject(),
             paginator: Paginator { page in
@@ -281,10 +283,10 @@ struct PageHandleTests {
                 return nil
             }
         )
-        FirstPageHandle(rig.loader, paged) { [told] in told.add($0) }.resume()
-        FirstPageHandle(rig.loader, paged, options: .httpErrorsDisabled) { [told] in told.add($0) }.resume()
+        FirstPageHandle(rig.loader, paged) { [delivered] in delivered.add($0) }.resume()
+        FirstPageHandle(rig.loader, paged, options: .httpErrorsDisabled) { [delivered] in delivered.add($0) }.resume()
 
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.next == nil && $0.value == nil && $0.response?.status == 404 })
         #expect(asked.all.isEmpty)
     }
@@ -296,9 +298,9 @@ struct PageHandleTests {
             try rig.endpoint("/list").jsonObject(),
             paginator: Paginator { _ in throw Odd() }
         )
-        FirstPageHandle(rig.loader, paged, on: .anywhere) { [told] in told.add($0) }.resume()
+        FirstPageHandle(rig.loader, paged, on: .anywhere) { [delivered] in delivered.add($0) }.resume()
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.next == nil)
         guard case .pagination = outcome.error else {
             Issue.record("It is \(String(describing: outcome.error))")
@@ -310,12 +312,12 @@ struct PageHandleTests {
     func circle() async throws {
         let transport = ScriptedTransport(answering: .json(#"{"next": "/list?p=1"}"#), .json(#"{"next": "/list"}"#))
         let loader = Rig.loader(on: transport)
-        let request = FirstPageHandle(loader, try list()) { [told] in told.add($0) }
+        let request = FirstPageHandle(loader, try list()) { [delivered] in delivered.add($0) }
         request.resume()
-        let first = await told.wait(for: 1)[0]
+        let first = await delivered.wait(for: 1)[0]
         request.handle(for: first.next).resume()
 
-        let second = await told.wait(for: 2)[1]
+        let second = await delivered.wait(for: 2)[1]
         #expect(first.error == nil && first.nextFailure == nil)
         #expect(second.value != nil && second.next == nil)
         withExtendedLifetime(loader) {}
@@ -329,37 +331,37 @@ struct PageHandleTests {
     func storedPage() async throws {
         let request = try first().with(pageSize: 3)
         request.resume()
-        let next = try #require(await told.wait(for: 1)[0].next)
+        let next = try #require(await delivered.wait(for: 1)[0].next)
         let stored = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(next))
 
         request.handle(for: stored).resume()
 
-        let outcome = await told.wait(for: 2)[1]
+        let outcome = await delivered.wait(for: 2)[1]
         #expect(outcome.page == next && outcome.error == nil)
         #expect(outcome.value?["items"]?[0]?.integer == 3)
         #expect(outcome.next?.number == 2)
     }
 
-    @Test("requests PG-D1 tells no next page of an earlier run when a later one fails")
+    @Test("requests PG-D1 reports no next page of an earlier run when a later one fails")
     func nextPageOfItsRun() async throws {
         let transport = ScriptedTransport(answering: .json(#"{"next": "/list?page=1"}"#), .status(500))
         let loader = Rig.loader(on: transport)
-        let request = FirstPageHandle(loader, try list()) { [told] in told.add($0) }
+        let request = FirstPageHandle(loader, try list()) { [delivered] in delivered.add($0) }
         request.resume()
         await end(of: request)
 
         request.resume()
 
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes[0].next?.number == 1)
         #expect(outcomes[1].error?.code == .http && outcomes[1].next == nil)
     }
 
     @Test("requests §1.3 page requests are cancelled and observed as any other")
     func cancellation() async throws {
-        let changes = Told<Bool>()
-        let request = FirstPageHandle(rig.loader, try list("/stall"), options: .cancellationErrors) { [told] in
-            told.add($0)
+        let changes = Deliveries<Bool>()
+        let request = FirstPageHandle(rig.loader, try list("/stall"), options: .cancellationErrors) { [delivered] in
+            delivered.add($0)
         }
         let page = request.handle(for: nil)
         let observations = [request.observeRunning { changes.add($0) }, page.observeRunning { changes.add($0) }]
@@ -370,7 +372,7 @@ struct PageHandleTests {
         page.cancel()
 
         #expect(changes.all == [true, true, false, false])
-        #expect(await told.wait(for: 2).allSatisfy { $0.error?.isCancellation == true && $0.page == page.page })
+        #expect(await delivered.wait(for: 2).allSatisfy { $0.error?.isCancellation == true && $0.page == page.page })
         #expect(page.description.contains("not running") && request.description.contains("not running"))
         for observation in observations { observation.cancel() }
     }

@@ -15,7 +15,7 @@ enum Step: Equatable {
 @MainActor
 protocol QueueSuite {
     var rig: Rig { get }
-    var steps: Told<Step> { get }
+    var steps: Deliveries<Step> { get }
 }
 
 extension QueueSuite {
@@ -54,7 +54,7 @@ extension QueueSuite {
 
     /// Waits until a queue has ended and has reported it.
     func end(of queue: RequestQueue) async {
-        let changes = Told<Bool>()
+        let changes = Deliveries<Bool>()
         let observation = queue.observeRunning { changes.add($0) }
         if observation.wasRunning { _ = await changes.wait(for: 1) }
         observation.cancel()

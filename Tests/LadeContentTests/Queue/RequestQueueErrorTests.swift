@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct RequestQueueErrorTests: QueueSuite {
     let rig = Rig()
-    let steps = Told<Step>()
+    let steps = Deliveries<Step>()
 
     @Test("requests Q14 ends with the one error that was reported, as it is")
     func singleError() async throws {
@@ -25,11 +25,11 @@ struct RequestQueueErrorTests: QueueSuite {
 
     @Test("requests Q16 starts without an error, whatever errors its requests report")
     func startWithoutError() async throws {
-        let told = Told<String>()
-        let queue = RequestQueue { change in told.add("\(change)") }
+        let delivered = Deliveries<String>()
+        let queue = RequestQueue { change in delivered.add("\(change)") }
         for _ in 0..<2 { queue.add(try request("/missing", in: queue)) }
 
-        let all = await told.wait(for: 2)
+        let all = await delivered.wait(for: 2)
 
         #expect(all[0] == "\(RequestQueue.Change.started)")
         #expect(all.count == 2 && all[1] != "\(RequestQueue.Change.finished(nil))")
@@ -76,7 +76,7 @@ struct RequestQueueErrorTests: QueueSuite {
         )
     }
 
-    @Test("requests Q24 cancels the others after an error when that is wanted, within the report")
+    @Test("requests Q24 cancels the others after an error when that is set, within the report")
     func automaticCancellation() async throws {
         let queue = makeQueue(.cancelsOnError)
         let gone = Signal()
@@ -106,7 +106,7 @@ struct RequestQueueErrorTests: QueueSuite {
 
     @Test("requests Q-D1 gives several errors as they were, whatever the queue does later")
     func snapshot() async throws {
-        let errors = Told<any Error>()
+        let errors = Deliveries<any Error>()
         let queue = RequestQueue { change in
             if case .finished(let error?) = change { errors.add(error) }
         }

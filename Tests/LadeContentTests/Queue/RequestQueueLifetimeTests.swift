@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct RequestQueueLifetimeTests: QueueSuite {
     let rig = Rig()
-    let steps = Told<Step>()
+    let steps = Deliveries<Step>()
 
     @Test("requests Q8 is released with its last reference")
     func release() {

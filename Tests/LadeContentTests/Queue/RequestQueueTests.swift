@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct RequestQueueTests: QueueSuite {
     let rig = Rig()
-    let steps = Told<Step>()
+    let steps = Deliveries<Step>()
 
     @Test("requests Q1 does not run when it is new")
     func creation() {
@@ -111,25 +111,25 @@ struct RequestQueueTests: QueueSuite {
     func cascade() async throws {
         let queue = makeQueue()
         let second = try request("/json")
-        let told = Told<Bool>()
+        let delivered = Deliveries<Bool>()
         queue.add(
             RequestHandle(rig.loader, try rig.endpoint("/ok")) { _ in
                 queue.add(second)
-                told.add(second.isRunning)
+                delivered.add(second.isRunning)
             }
         )
 
         #expect(
             await steps.wait(for: 3) == [.started, .completed("/json", hasValue: true), .finished(nil, count: 0)]
         )
-        #expect(told.all == [true])
+        #expect(delivered.all == [true])
     }
 
     @Test("requests Q13 accepts pages one after the other")
     func paginated() async throws {
         let queue = makeQueue()
         rig.transport.on(.get, "/list").respond(.json(#"{"next": "/list?page=1"}"#))
-        let pages = Told<Int>()
+        let pages = Deliveries<Int>()
         let paged = PagedEndpoint(try rig.endpoint("/list").jsonObject(), paginator: .rule(.body(["next"])))
         let holder = PageHolder()
         let first = FirstPageHandle(rig.loader, paged) { outcome in
@@ -175,7 +175,7 @@ struct RequestQueueTests: QueueSuite {
     @Test("requests Q20 is observed")
     func observation() async throws {
         let queue = makeQueue()
-        let changes = Told<Bool>()
+        let changes = Deliveries<Bool>()
         let observation = queue.observeRunning { changes.add($0) }
         queue.add(try request("/ok"))
         #expect(queue.isRunning)
@@ -220,7 +220,7 @@ struct RequestQueueTests: QueueSuite {
     func addFromManyThreads() async throws {
         let rig = rig
         let steps = steps
-        let completions = Told<Bool>()
+        let completions = Deliveries<Bool>()
         let queue = RequestQueue { change in
             if case .started = change { steps.add(.started) } else { steps.add(.finished(nil, count: 0)) }
         }
@@ -244,9 +244,9 @@ struct RequestQueueTests: QueueSuite {
 
         #expect(all.count == 400 && all.allSatisfy(\.self))
         #expect(!queue.isRunning)
-        let told = steps.all
-        #expect(told.count.isMultiple(of: 2) && told.first == .started)
-        #expect(zip(told, told.dropFirst()).allSatisfy { $0 != $1 })
+        let delivered = steps.all
+        #expect(delivered.count.isMultiple(of: 2) && delivered.first == .started)
+        #expect(zip(delivered, delivered.dropFirst()).allSatisfy { $0 != $1 })
     }
 
     @Test("requests §4.1 makes a queue with other options and no requests")

@@ -21,10 +21,10 @@ struct HandleRetryTests {
 
     @Test("finding FP-1 a request handle's call is sent again as a loader's is")
     func requestHandle() async throws {
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
 
-        RequestHandle(loader, Endpoint(try Rig.request("/thing")), on: .anywhere) { told.add($0) }.resume()
-        let outcome = await told.wait(for: 1)[0]
+        RequestHandle(loader, Endpoint(try Rig.request("/thing")), on: .anywhere) { delivered.add($0) }.resume()
+        let outcome = await delivered.wait(for: 1)[0]
 
         #expect(outcome.response?.status == 200)
         #expect(outcome.error == nil)
@@ -33,16 +33,16 @@ struct HandleRetryTests {
 
     @Test("finding FP-1 the call of a page's handle is sent again as a loader's is", arguments: [true, false])
     func pageHandles(isFirst: Bool) async throws {
-        let told = Told<PageOutcome<Data>>()
+        let delivered = Deliveries<PageOutcome<Data>>()
         let paged = PagedEndpoint(
             Endpoint(try Rig.request("/list")),
             sizer: Sizer { request, _ in request },
             paginator: .rule(.body(["next"]))
         )
-        let first = FirstPageHandle(loader, paged, on: .anywhere) { told.add($0) }
+        let first = FirstPageHandle(loader, paged, on: .anywhere) { delivered.add($0) }
 
         if isFirst { first.resume() } else { first.handle(for: nil).resume() }
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
 
         #expect(outcome.response?.status == 200)
         #expect(transport.received.map(\.call.attempt) == [1, 2, 3])

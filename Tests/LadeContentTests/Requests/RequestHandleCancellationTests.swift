@@ -27,28 +27,28 @@ struct RequestHandleCancellationTests {
 
     @Test("requests R8 never calls back once it is cancelled")
     func cancelledIsSilent() async throws {
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
         let gone = Signal()
         do {
-            let request = try rig.data("/ok", told, trace: Trace(gone))
+            let request = try rig.data("/ok", delivered, trace: Trace(gone))
             request.resume()
             request.cancel()
         }
 
         try await gone.wait()
 
-        #expect(told.all.isEmpty)
+        #expect(delivered.all.isEmpty)
     }
 
-    @Test("requests R9 calls back with the cancellation when that is wanted")
+    @Test("requests R9 calls back with the cancellation when that is set")
     func cancellationErrors() async throws {
-        let told = Told<RequestOutcome<Data>>()
-        let request = try rig.data("/stall", told, options: .cancellationErrors)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let request = try rig.data("/stall", delivered, options: .cancellationErrors)
 
         request.resume()
         request.cancel()
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response == nil)
         #expect(outcome.error?.isCancellation == true)
         #expect(outcome.error?.loadingError?.urlErrorCode == -999)
@@ -57,10 +57,10 @@ struct RequestHandleCancellationTests {
     @Test("requests R21 is released after it was cancelled and has reported so")
     func releasedAfterCancellation() async throws {
         let gone = Signal()
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
         weak var weakRequest: RequestHandle<Data>?
         do {
-            let request = try rig.data("/stall", told, options: .cancellationErrors, trace: Trace(gone))
+            let request = try rig.data("/stall", delivered, options: .cancellationErrors, trace: Trace(gone))
             weakRequest = request
             request.resume()
         }
@@ -68,16 +68,16 @@ struct RequestHandleCancellationTests {
         // A weak reference is enough to cancel.
         weakRequest?.cancel()
 
-        _ = await told.wait(for: 1)
+        _ = await delivered.wait(for: 1)
         try await gone.wait()
         #expect(weakRequest == nil)
     }
 
     @Test("requests R29 runs again after it was cancelled")
     func reuseAfterCancellation() async throws {
-        let told = Told<RequestOutcome<Data>>()
-        let changes = Told<Bool>()
-        let request = try rig.data("/ok", told)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let changes = Deliveries<Bool>()
+        let request = try rig.data("/ok", delivered)
         let observation = request.observeRunning { changes.add($0) }
         request.resume()
         request.cancel()
@@ -85,17 +85,17 @@ struct RequestHandleCancellationTests {
         request.resume()
 
         #expect(changes.all == [true, false, true])
-        #expect(await told.wait(for: 1)[0].value != nil)
+        #expect(await delivered.wait(for: 1)[0].value != nil)
         observation.cancel()
     }
 
     @Test("requests R35 never calls back after its loader was released, and stops running")
     func ownerGone() async throws {
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
         let transport = ScriptedTransport(answering: .stalls)
         var loader: Loader? = Rig.loader(on: transport)
         let request = RequestHandle(try #require(loader), try rig.endpoint("/ok"), options: .cancellationErrors) {
-            told.add($0)
+            delivered.add($0)
         }
         request.resume()
         _ = try await transport.request(at: 0)
@@ -103,13 +103,13 @@ struct RequestHandleCancellationTests {
         loader = nil
         await end(of: request)
 
-        #expect(told.all.isEmpty)
+        #expect(delivered.all.isEmpty)
     }
 
     @Test("requests RQ-D1 stops running when others than itself cancel it")
     func cancelledByOthers() async throws {
-        let told = Told<RequestOutcome<Data>>()
-        let request = try rig.data("/stall", told)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let request = try rig.data("/stall", delivered)
         request.resume()
         _ = try await rig.transport.request(at: 0)
 
@@ -117,20 +117,20 @@ struct RequestHandleCancellationTests {
         await end(of: request)
 
         #expect(!request.isRunning)
-        #expect(told.all.isEmpty)
+        #expect(delivered.all.isEmpty)
     }
 
     @Test("requests RQ-D2 drops an answer when its request is cancelled before its completion begins")
     func cancelledBeforeCompletion() async throws {
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
         let gone = Signal()
-        let scheduled = Told<@Sendable () -> Void>()
+        let scheduled = Deliveries<@Sendable () -> Void>()
         let executor = CompletionExecutor { work in scheduled.add(work) }
         do {
             let trace = Trace(gone)
             let endpoint = try rig.endpoint("/ok")
             let request = RequestHandle(rig.loader, endpoint, on: executor) { [trace] outcome in
-                withExtendedLifetime(trace) { told.add(outcome) }
+                withExtendedLifetime(trace) { delivered.add(outcome) }
             }
             request.resume()
             // The answer has arrived and its completion is about to be called.
@@ -139,39 +139,39 @@ struct RequestHandleCancellationTests {
         }
         scheduled.all[0]()
 
-        #expect(told.all.isEmpty)
+        #expect(delivered.all.isEmpty)
     }
 
     @Test("requests RQ-D3 keeps running when the run cancelled before reports its cancellation")
     func generations() async throws {
-        let told = Told<RequestOutcome<Data>>()
-        let request = try rig.data("/slow", told, options: .cancellationErrors)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let request = try rig.data("/slow", delivered, options: .cancellationErrors)
         request.resume()
         _ = try await rig.transport.request(at: 0)
 
         request.cancel()
         request.resume()
-        _ = await told.wait(for: 1)
+        _ = await delivered.wait(for: 1)
         #expect(request.isRunning)
 
         rig.go.raise()
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes[0].error?.isCancellation == true)
         #expect(outcomes[1].value != nil)
     }
 
     @Test("requests RQ-D4 is not running within the completion that reports its cancellation")
     func cancelledRunDoesNotRun() async throws {
-        let told = Told<Bool>()
+        let delivered = Deliveries<Bool>()
         let holder = WeakHandle()
         let endpoint = try rig.endpoint("/stall")
         let request = RequestHandle(rig.loader, endpoint, options: .cancellationErrors) { _ in
-            told.add(holder.weakRequest?.isRunning == true)
+            delivered.add(holder.weakRequest?.isRunning == true)
         }
         holder.weakRequest = request
         request.resume()
         request.cancel()
 
-        #expect(await told.wait(for: 1) == [false])
+        #expect(await delivered.wait(for: 1) == [false])
     }
 }

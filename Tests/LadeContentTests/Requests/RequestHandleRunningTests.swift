@@ -38,15 +38,15 @@ struct RequestHandleRunningTests {
 
     @Test("requests R24 runs within its completion")
     func runsWithinCompletion() async throws {
-        let told = Told<Bool>()
+        let delivered = Deliveries<Bool>()
         let holder = WeakHandle()
         let request = RequestHandle(rig.loader, try rig.endpoint("/ok")) { _ in
-            told.add(holder.weakRequest?.isRunning == true)
+            delivered.add(holder.weakRequest?.isRunning == true)
         }
         holder.weakRequest = request
         request.resume()
 
-        #expect(await told.wait(for: 1) == [true])
+        #expect(await delivered.wait(for: 1) == [true])
     }
 
     @Test("requests R25 does not run after its completion")
@@ -61,19 +61,19 @@ struct RequestHandleRunningTests {
 
     @Test("requests R26 notifies observers first that it is running")
     func observation() async throws {
-        let told = Told<Bool>()
+        let delivered = Deliveries<Bool>()
         let request = try rig.data("/ok")
-        let observation = request.observeRunning { told.add($0) }
+        let observation = request.observeRunning { delivered.add($0) }
 
         request.resume()
 
         #expect(!observation.wasRunning)
-        #expect(await told.wait(for: 2) == [true, false])
+        #expect(await delivered.wait(for: 2) == [true, false])
     }
 
     @Test("requests R36 notifies observers of a request that was resumed on the main thread there, of its end too")
     func observationThread() async throws {
-        let threads = Told<Bool>()
+        let threads = Deliveries<Bool>()
         let request = try rig.data("/ok")
         let observation = request.observeRunning { _ in threads.add(MainDelivery.isOnMain) }
 
@@ -85,17 +85,17 @@ struct RequestHandleRunningTests {
 
     @Test("requests R26 is tracked by Observation")
     func observationTracking() throws {
-        let told = Told<Bool>()
+        let delivered = Deliveries<Bool>()
         let request = try rig.data("/stall")
         withObservationTracking {
             _ = request.isRunning
         } onChange: {
-            told.add(true)
+            delivered.add(true)
         }
 
         request.resume()
 
-        #expect(told.all == [true])
+        #expect(delivered.all == [true])
         request.cancel()
     }
 
@@ -112,27 +112,27 @@ struct RequestHandleRunningTests {
 
     @Test("requests R27 runs once when it is resumed twice")
     func multipleResumes() async throws {
-        let told = Told<RequestOutcome<Data>>()
-        let request = try rig.data("/ok", told)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let request = try rig.data("/ok", delivered)
 
         request.resume()
         request.resume()
         await end(of: request)
 
-        #expect(told.all.count == 1)
+        #expect(delivered.all.count == 1)
         #expect(rig.transport.requests.count == 1)
     }
 
     @Test("requests R28 runs again after its end")
     func reuse() async throws {
-        let told = Told<RequestOutcome<Data>>()
-        let request = try rig.data("/ok", told)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let request = try rig.data("/ok", delivered)
         request.resume()
         await end(of: request)
 
         request.resume()
 
         #expect(request.isRunning)
-        #expect(await told.wait(for: 2).count == 2)
+        #expect(await delivered.wait(for: 2).count == 2)
     }
 }

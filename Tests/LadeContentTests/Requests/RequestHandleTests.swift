@@ -20,63 +20,64 @@ struct RequestHandleTests {
 
     @Test("requests R2 can be made and resumed on a background thread")
     func successFromBackground() async throws {
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
 
-        try await offMain { [rig] in try rig.data("/ok", told).resume() }
+        try await offMain { [rig] in try rig.data("/ok", delivered).resume() }
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.response != nil && outcome.error == nil)
     }
 
     @Test("requests R4 sends nothing and does not call back before it is resumed")
     func neverStarted() async throws {
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
         let gone = Signal()
 
-        _ = try rig.data("/ok", told, trace: Trace(gone))
+        _ = try rig.data("/ok", delivered, trace: Trace(gone))
         try await gone.wait()
 
-        #expect(told.all.isEmpty)
+        #expect(delivered.all.isEmpty)
         #expect(rig.transport.requests.isEmpty)
     }
 
     @Test("requests R17 calls back on the main thread")
     func defaultThread() async throws {
-        let told = Told<Bool>()
-        RequestHandle(rig.loader, try rig.endpoint("/ok")) { _ in told.add(MainDelivery.isOnMain) }.resume()
-        RequestHandle(rig.loader, try rig.endpoint("/ok"), on: .main) { _ in told.add(MainDelivery.isOnMain) }.resume()
+        let delivered = Deliveries<Bool>()
+        RequestHandle(rig.loader, try rig.endpoint("/ok")) { _ in delivered.add(MainDelivery.isOnMain) }.resume()
+        RequestHandle(rig.loader, try rig.endpoint("/ok"), on: .main) { _ in delivered.add(MainDelivery.isOnMain) }
+            .resume()
 
-        #expect(await told.wait(for: 2) == [true, true])
+        #expect(await delivered.wait(for: 2) == [true, true])
     }
 
-    @Test("requests R18 calls back off the main thread when that is wanted")
+    @Test("requests R18 calls back off the main thread when that is set")
     func backgroundCompletion() async throws {
-        let told = Told<Bool>()
+        let delivered = Deliveries<Bool>()
         let endpoint = try rig.endpoint("/ok")
         RequestHandle(rig.loader, endpoint, options: .backgroundCompletion, on: .main) { _ in
-            told.add(MainDelivery.isOnMain)
+            delivered.add(MainDelivery.isOnMain)
         }.resume()
 
-        #expect(await told.wait(for: 1) == [false])
+        #expect(await delivered.wait(for: 1) == [false])
     }
 
     @Test("requests R19 goes with its last reference when it was never started")
     func idleIsReleased() throws {
         weak var weakRequest: RequestHandle<Data>?
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
         do {
-            let request = try rig.data("/ok", told)
+            let request = try rig.data("/ok", delivered)
             weakRequest = request
         }
 
         #expect(weakRequest == nil)
-        #expect(told.all.isEmpty)
+        #expect(delivered.all.isEmpty)
     }
 
     @Test("requests R20 keeps itself until its completion has returned")
     func keepsItself() async throws {
         let gone = Signal()
-        let wasAlive = Told<Bool>()
+        let wasAlive = Deliveries<Bool>()
         weak var weakRequest: RequestHandle<Data>?
         do {
             let holder = WeakHandle()
@@ -98,26 +99,26 @@ struct RequestHandleTests {
 
     @Test("requests R30 lets a completion start another request")
     func nesting() async throws {
-        let told = Told<RequestOutcome<Data>>()
+        let delivered = Deliveries<RequestOutcome<Data>>()
         let rig = rig
         RequestHandle(rig.loader, try rig.endpoint("/ok")) { outcome in
-            told.add(outcome)
-            do { try rig.data("/ok", told).resume() } catch { Issue.record(error) }
+            delivered.add(outcome)
+            do { try rig.data("/ok", delivered).resume() } catch { Issue.record(error) }
         }.resume()
 
-        let outcomes = await told.wait(for: 2)
+        let outcomes = await delivered.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.value != nil })
     }
 
     @Test("requests R31 has copies that run by themselves, without its options")
     func copy() async throws {
-        let told = Told<RequestOutcome<Data>>()
-        let request = try rig.data("/ok", told, options: .cancellationErrors)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let request = try rig.data("/ok", delivered, options: .cancellationErrors)
 
         let copy = request.copy()
         copy.resume()
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.response != nil && outcome.error == nil)
         #expect(copy.options == [] && !request.isRunning)
     }

@@ -12,11 +12,11 @@ struct RequestOutcomeTests {
 
     @Test("requests R3 gives a JSON dictionary")
     func dictionary() async throws {
-        let told = Told<RequestOutcome<[String: JSONValue]>>()
+        let delivered = Deliveries<RequestOutcome<[String: JSONValue]>>()
 
-        RequestHandle(rig.loader, try rig.endpoint("/json").jsonObject()) { told.add($0) }.resume()
+        RequestHandle(rig.loader, try rig.endpoint("/json").jsonObject()) { delivered.add($0) }.resume()
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.value?["name"]?.string == "x")
         #expect(outcome.response != nil && outcome.error == nil)
     }
@@ -24,11 +24,11 @@ struct RequestOutcomeTests {
     @Test("requests R5 reports malformed JSON as invalid data", arguments: ["/garbage", "/empty", "/array"])
     func wrongJSON(path: String) async throws {
         rig.transport.on(.get, "/array").respond(.json("[1]"))
-        let told = Told<RequestOutcome<[String: JSONValue]>>()
+        let delivered = Deliveries<RequestOutcome<[String: JSONValue]>>()
 
-        RequestHandle(rig.loader, try rig.endpoint(path).jsonObject()) { told.add($0) }.resume()
+        RequestHandle(rig.loader, try rig.endpoint(path).jsonObject()) { delivered.add($0) }.resume()
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response != nil)
         #expect(outcome.error?.code == .invalidData)
     }
@@ -81,7 +81,7 @@ struct RequestOutcomeTests {
         }
     }
 
-    @Test("requests R16 leaves the text of a refused certificate when that is wanted")
+    @Test("requests R16 leaves the text of a refused certificate when that is set")
     func friendlyWiFiDisabled() async throws {
         let outcome = try await rig.run("/untrusted", options: .friendlyWiFiMessagesDisabled)
 
@@ -92,17 +92,17 @@ struct RequestOutcomeTests {
 
     @Test("requests §1.4 row 9 treats a parser that returns nil as a success without a value")
     func parserWithoutValue() async throws {
-        let told = Told<RequestOutcome<Int>>()
-        let isMain = Told<Bool>()
+        let delivered = Deliveries<RequestOutcome<Int>>()
+        let isMain = Deliveries<Bool>()
 
         RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
             isMain.add(MainDelivery.isOnMain)
             return nil
         } completion: {
-            told.add($0)
+            delivered.add($0)
         }.resume()
 
-        let outcome = await told.wait(for: 1)[0]
+        let outcome = await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response != nil && outcome.error == nil)
         #expect(isMain.all == [false])
     }
@@ -110,16 +110,16 @@ struct RequestOutcomeTests {
     @Test("requests §1.4 row 8 wraps what a parser throws")
     func parserThatThrows() async throws {
         struct Odd: Error {}
-        let told = Told<RequestOutcome<Int>>()
+        let delivered = Deliveries<RequestOutcome<Int>>()
 
         RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
             throw Odd()
         } completion: {
-            told.add($0)
+            delivered.add($0)
         }.resume()
 
-        guard case .invalidData(let error, _) = await told.wait(for: 1)[0].error else {
-            Issue.record("It is \(told.all)")
+        guard case .invalidData(let error, _) = await delivered.wait(for: 1)[0].error else {
+            Issue.record("It is \(delivered.all)")
             return
         }
         #expect(error is Odd)

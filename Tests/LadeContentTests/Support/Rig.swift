@@ -44,20 +44,20 @@ struct Rig: Sendable {
     /// A data request whose outcomes are collected, and whose completion keeps the trace alive.
     func data(
         _ path: String,
-        _ told: Told<RequestOutcome<Data>> = Told(),
+        _ delivered: Deliveries<RequestOutcome<Data>> = Deliveries(),
         options: RequestOptions = [],
         trace: Trace? = nil
     ) throws -> RequestHandle<Data> {
         RequestHandle(loader, try endpoint(path), options: options, activity: activity) { outcome in
-            withExtendedLifetime(trace) { told.add(outcome) }
+            withExtendedLifetime(trace) { delivered.add(outcome) }
         }
     }
 
     /// Runs a data request to its end.
     func run(_ path: String, options: RequestOptions = []) async throws -> RequestOutcome<Data> {
-        let told = Told<RequestOutcome<Data>>()
-        try data(path, told, options: options).resume()
-        return await told.wait(for: 1)[0]
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        try data(path, delivered, options: options).resume()
+        return await delivered.wait(for: 1)[0]
     }
 }
 
@@ -80,7 +80,7 @@ final class Trace: Sendable {
 }
 
 /// Collects reports from any thread, and lets a test wait for a number of them.
-final class Told<Value: Sendable>: Sendable {
+final class Deliveries<Value: Sendable>: Sendable {
     private struct State {
         var values: [Value] = []
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -121,8 +121,8 @@ func offMain<Value: Sendable>(_ body: @Sendable () throws -> Value) async rethro
 /// Waits until a running request has ended.
 @MainActor
 func end(of request: any GroupedRequest) async {
-    let told = Told<Bool>()
-    let observation = request.observeRunning { told.add($0) }
-    if observation.wasRunning { _ = await told.wait(for: 1) }
+    let delivered = Deliveries<Bool>()
+    let observation = request.observeRunning { delivered.add($0) }
+    if observation.wasRunning { _ = await delivered.wait(for: 1) }
     observation.cancel()
 }

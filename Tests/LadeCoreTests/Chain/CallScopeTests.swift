@@ -88,7 +88,7 @@ struct ScopedCallTests {
         #expect(call.isCancelled)
     }
 
-    @Test("runs what looks at tasks alone in a task that ends with it; the call inside has no scope")
+    @Test("runs a part that supports tasks alone in a task that ends with it; the call inside has no scope")
     func inTask() async {
         let (call, scope) = scopedCall()
         let started = Signal()
@@ -166,7 +166,7 @@ struct ScopedCallTests {
         #expect(ended.isRaised)
     }
 
-    @Test("a chain with a part that does not look at the scope runs in a task of its own", arguments: 0..<3)
+    @Test("a chain with a part that does not support scopes runs in a task of its own", arguments: 0..<3)
     func chain(_ kind: Int) async throws {
         let (call, scope) = scopedCall()
         let transport = ScriptedTransport(answering: .stalls)

@@ -34,7 +34,7 @@ struct FieldCharactersTests {
     }
 
     @Test("checking a value eight bytes at a time has the same result as one by one")
-    func judgesValues() {
+    func checksValues() {
         for bytes in samples() {
             let expected = bytes.allSatisfy(\.isFieldContent)
             #expect(bytes.withUnsafeBufferPointer(\.areFieldContent) == expected, "\(bytes)")
@@ -42,7 +42,7 @@ struct FieldCharactersTests {
     }
 
     @Test("every byte is checked at every position of a value", arguments: 0..<17)
-    func judgesAtEachPlace(place: Int) {
+    func checksAtEachPlace(place: Int) {
         for byte in UInt8.min...UInt8.max {
             for count in [place + 1, 17] {
                 var bytes = [UInt8](repeating: 0x20, count: count)

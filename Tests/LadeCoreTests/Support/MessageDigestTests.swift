@@ -22,7 +22,7 @@ struct MessageDigestTests {
         #expect(bytes.finish().hexadecimalText == digest)
     }
 
-    @Test("SHA-256 does not mind in what pieces a million bytes come")
+    @Test("SHA-256 of a million bytes is the same in pieces of any size")
     func sha256InPieces() {
         var hash = SHA256()
         for _ in 0..<1000 { hash.update(repeatElement(UInt8(ascii: "a"), count: 1000)) }

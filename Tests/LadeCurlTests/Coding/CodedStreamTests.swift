@@ -8,7 +8,7 @@ import Testing
 @Suite("Coded bodies whose reader is slow", .timeLimit(.minutes(1)))
 struct CodedStreamTests {
     @Test(
-        "finding FT-10 goes on in the middle of a piece, and loses and repeats no byte",
+        "finding FT-10 continues in the middle of a piece, and loses and repeats no byte",
         arguments: [1, 4 << 10, 100 << 10],
         [false, true]
     )

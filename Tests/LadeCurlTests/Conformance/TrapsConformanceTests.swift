@@ -15,7 +15,7 @@ struct TrapsConformanceTests {
         try await conform("TR-91")
     }
 
-    @Test("transport TR-92 makes 512 HTTP/2 calls at once within the limits of both sides", .timeLimit(.minutes(5)))
+    @Test("transport TR-92 makes 512 concurrent HTTP/2 calls within the limits of both sides", .timeLimit(.minutes(5)))
     func tr92() async throws {
         try await conform("TR-92")
     }

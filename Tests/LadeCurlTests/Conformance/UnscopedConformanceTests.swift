@@ -4,16 +4,19 @@ import LadeConformance
 import LadeTesting
 import Testing
 
-@Suite("Transport conformance of a transport that looks at its task alone", .timeLimit(.minutes(5)))
+@Suite("Transport conformance of a transport without support for scopes", .timeLimit(.minutes(5)))
 struct UnscopedConformanceTests {
-    @Test("transport TR-62 ends a call with its scope although the transport knows of none", .timeLimit(.minutes(5)))
+    @Test(
+        "transport TR-62 ends a call with its scope although the transport does not support scopes",
+        .timeLimit(.minutes(5))
+    )
     func tr62() async throws {
         let context = ConformanceContext { settings in Unscoped(base: try CurlTransport(settings: settings)) }
         try await #require(TransportConformance.conformanceCase("TR-62")).run(context)
     }
 }
 
-/// A transport of somebody who knows nothing of scopes.
+/// A transport that does not support scopes.
 private struct Unscoped: Transport {
     let base: CurlTransport
 

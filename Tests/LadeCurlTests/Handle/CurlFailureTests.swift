@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCurl
 
-/// One row for each way libcurl can end an exchange, and what the caller is told.
+/// One row for each way libcurl can end an exchange, and the error that the caller gets.
 @Suite("libcurl's failures", .timeLimit(.minutes(1)))
 struct CurlFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
@@ -174,7 +174,7 @@ struct CurlFailureTests {
             },
         ]
 
-    @Test("each failure becomes the error that tells what to do", arguments: connecting + proxies + answers + trust)
+    @Test("each failure becomes the error that says what to do", arguments: connecting + proxies + answers + trust)
     func translates(row: Row) {
         let error = row.failure.loadingError(ErrorContext())
 

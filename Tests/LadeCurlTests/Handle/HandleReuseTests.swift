@@ -22,7 +22,7 @@ struct HandleReuseTests {
         var request = try Request("http://elsewhere.test/")
         request.destination = .host("127.0.0.1", port: Int(server.port))
 
-        // On connections of their own, so that every exchange looks at the destination.
+        // On connections of their own, so that every exchange uses its own destination.
         for _ in 0..<20 { #expect(try await transport.send(request, call: Call()).status == 200) }
 
         await transport.shutDown()

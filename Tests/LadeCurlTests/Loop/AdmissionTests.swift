@@ -38,7 +38,7 @@ struct AdmissionTests {
         #expect((0..<4).flatMap { _ in admission.end(host: admission.host("a")) } == [3, 4, 2, 1])
     }
 
-    @Test("forgets who gave up, wherever in the queue")
+    @Test("removes a cancelled waiter, wherever it is in the queue")
     func forgetsTheWithdrawn() {
         var admission = Admission<Int>(limits: limits(perHost: 1))
         var places: [Int: Admission<Int>.Place] = [:]
@@ -135,7 +135,7 @@ struct AdmissionTests {
         #expect(admission.request(0, host: admission.host("a"), kind: .exclusive, priority: .normal) == .start)
     }
 
-    @Test("finding FT-5 calls that libcurl queued wait in their order, as many as it carries are given to it")
+    @Test("finding FT-5 calls that libcurl queued wait in their order, and libcurl gets no more calls than it can send")
     func takesBack() {
         var admission = Admission<Int>(limits: limits(perHost: 2, streams: 100))
         let host = admission.host("a")
@@ -185,7 +185,7 @@ struct AdmissionTests {
         #expect(admission.end(host: admission.host("a")) == [])
     }
 
-    @Test("passes over a host whose calls have all given up, when a place gets free")
+    @Test("passes over a host whose calls are all cancelled, when a slot gets free")
     func passesOverTheWithdrawn() {
         var admission = Admission<Int>(limits: limits(total: 1))
         #expect(fill(&admission, 0..<1, host: "a") == [0])
@@ -216,7 +216,7 @@ struct AdmissionTests {
         #expect(Set(identities.values).count == 3_000)
     }
 
-    @Test("knows the host of an address again by its beginning alone, until it has forgotten that host")
+    @Test("recognises the host of an address by its beginning alone, until it has forgotten that host")
     func knowsBeginnings() {
         var admission = Admission<Int>(limits: limits())
         var keys = 0
@@ -241,7 +241,7 @@ struct AdmissionTests {
         #expect(admission.host("http://a") == again)
     }
 
-    @Test("forgets hosts that nobody uses once there are 1,024, with what they spoke, and none that are in use")
+    @Test("forgets unused hosts once there are 1,024, with what they spoke, and none that are in use")
     func forgetsIdleHosts() {
         var admission = Admission<Int>(limits: limits(total: 10_000, perHost: 1))
         let busy = admission.host("busy")
@@ -260,7 +260,7 @@ struct AdmissionTests {
         #expect(others.allSatisfy { $0 < 1_024 })
     }
 
-    /// What the admission promises, computed from scratch after each step.
+    /// The invariants of the admission, computed from scratch after each step.
     private struct Model {
         struct Entry {
             var host: String

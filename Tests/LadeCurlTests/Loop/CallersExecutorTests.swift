@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The executor of the caller", .timeLimit(.minutes(1)))
 struct CallersExecutorTests {
-    /// Runs one job at a time, and tells whether the calling thread runs one.
+    /// Runs one job at a time, and reports whether the calling thread runs one.
     private final class NarrowExecutor: TaskExecutor {
         private let queue = DispatchQueue(label: "narrow")
         private let key = DispatchSpecificKey<Bool>()

@@ -23,13 +23,13 @@ struct DeliveryTests {
     }
 
     @MainActor
-    @Test("leaves to the loop who runs on an actor, or on the loop itself")
+    @Test("leaves tasks on an actor, or on the loop itself, to the loop")
     func directLane() {
         #expect(Delivery.Lane.current(isolation: MainActor.shared, isOnLoop: false) == .direct)
         #expect(Delivery.Lane.current(isolation: nil, isOnLoop: true) == .direct)
     }
 
-    @Test("resumes a single task at once, with nobody in between")
+    @Test("resumes a single task immediately, without another in between")
     func resumesOne() {
         let delivery = Delivery(priority: .medium)
         let executor = HeldExecutor()
@@ -45,21 +45,21 @@ struct DeliveryTests {
         #expect(list.isEmpty)
     }
 
-    @Test("resumes everybody of batch after batch, also when it ends at once", .timeLimit(.minutes(5)))
+    @Test("resumes every task of batch after batch, also when it ends immediately", .timeLimit(.minutes(5)))
     func resumesMany() async {
         let delivery = Delivery(priority: .medium)
         for _ in 0..<4 { await handOver(50, to: delivery) }
         await handOver(50, to: delivery) { delivery.end() }
     }
 
-    @Test("resumes who is handed over after its end", .timeLimit(.minutes(5)))
+    @Test("resumes tasks that are handed over after its end", .timeLimit(.minutes(5)))
     func resumesTheLate() async {
         let delivery = Delivery(priority: .medium)
         delivery.end()
         await handOver(3, to: delivery)
     }
 
-    /// Lets so many tasks wait and hands them over together; returns when all have gone on.
+    /// Lets so many tasks wait and hands them over together; returns when all have continued.
     private func handOver(
         _ count: Int,
         to delivery: Delivery,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Giving up while waiting for a connection", .timeLimit(.minutes(5)))
+@Suite("Cancelling while waiting for a connection", .timeLimit(.minutes(5)))
 struct GivingUpTests {
     private func isEnding(_ event: Event) -> Bool {
         switch event {
@@ -53,7 +53,7 @@ struct GivingUpTests {
         }
     }
 
-    @Test("a call whose place came up in the turn in which it was given up is not sent, and ends once")
+    @Test("a call that gets its slot in the turn in which it is cancelled is not sent, and ends once")
     func sameTurn() async throws {
         let server = try LoopbackServer { connection in
             let request = try connection.readRequest()

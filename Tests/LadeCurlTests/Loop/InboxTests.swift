@@ -133,7 +133,7 @@ struct InboxTests {
         #expect(rig.inbox.close().isEmpty)
     }
 
-    @Test("lets everybody go who waits for the end, when it is announced and after")
+    @Test("resumes every waiter for the end, when it is announced and after")
     func announcesTheEnd() {
         let executor = HeldExecutor()
         let waiting = (0..<2).map { _ in executor.start { [inbox = rig.inbox] in await inbox.ended() } }

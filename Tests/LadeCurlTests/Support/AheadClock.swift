@@ -2,7 +2,7 @@ import LadeCore
 
 @testable import LadeCurl
 
-/// A clock for loops that a test puts ahead.
+/// A clock for loops, which a test moves forward.
 final class AheadClock: Sendable {
     private let lead = Locked(Int64(0))
 

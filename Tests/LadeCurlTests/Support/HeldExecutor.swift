@@ -1,8 +1,8 @@
 import LadeCore
 
-/// Runs tasks only when it is told to, on the thread that tells it.
+/// Runs tasks only in a call of `run()`, on the calling thread.
 ///
-/// After ``run()`` every task of it has ended or stands where it waits: a test knows without waiting itself.
+/// After ``run()`` every task of it has ended or is suspended, so that a test need not wait.
 final class HeldExecutor: TaskExecutor {
     private let jobs = Locked<[UnownedJob]>([])
 
@@ -11,7 +11,7 @@ final class HeldExecutor: TaskExecutor {
         jobs.withLock { $0.append(job) }
     }
 
-    /// Runs its tasks until none of them can go on.
+    /// Runs its tasks until none of them can continue.
     func run() {
         while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
             job.runSynchronously(on: asUnownedTaskExecutor())

@@ -81,7 +81,7 @@ struct BodyStreamTests {
         }
     }
 
-    @Test("tells an error after everything that had arrived")
+    @Test("delivers an error after everything that had arrived")
     func tellsErrorsLast() {
         let stream = makeStream()
         append("half", to: stream)
@@ -192,7 +192,7 @@ struct BodyStreamTests {
         #expect(read(stream).value == large)
     }
 
-    @Test("gives its slab back when it goes away with bytes that nobody saw")
+    @Test("returns its slab when it is released with unread bytes")
     func givesItsSlabBack() {
         let buffer = pool.take(64 << 10)
         pool.give(buffer)

@@ -22,7 +22,7 @@ struct BufferPoolTests {
         #expect(pool.keptBytes == size)
     }
 
-    @Test("gives out again what was given back, to who wants that size")
+    @Test("reuses a returned buffer for the next request of its size")
     func reuses() {
         let small = pool.take(5000)
         let large = pool.take(20_000)
@@ -48,7 +48,7 @@ struct BufferPoolTests {
         #expect(pool.keptBytes == 32 << 20)
     }
 
-    @Test("makes data of a buffer without copying, and has it back when the last slice is gone")
+    @Test("makes data of a buffer without copying, and has it back when the last slice is released")
     func handsOver() {
         let buffer = pool.take(10_000)
         buffer.initializeMemory(as: UInt8.self, repeating: 7)
@@ -64,7 +64,7 @@ struct BufferPoolTests {
         #expect(pool.keptBytes == buffer.count)
     }
 
-    @Test("copies few bytes and has the buffer back at once")
+    @Test("copies few bytes and has the buffer back immediately")
     func copiesFewBytes() {
         let buffer = pool.take(100_000)
         buffer.initializeMemory(as: UInt8.self, repeating: 7)

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("How long a transfer holds its request", .timeLimit(.minutes(5)))
 struct TransferLifetimeTests {
-    /// Says when nobody holds it any more.
+    /// Raises its signal when it is released.
     private final class Witness: Sendable {
         private let isGone: Signal
 
@@ -37,7 +37,7 @@ struct TransferLifetimeTests {
         return try CurlTransport(settings: settings)
     }
 
-    @Test("lets go of a body that was written when the exchange has ended")
+    @Test("releases a body that was written when the exchange has ended")
     func letsGoOfBodies() async throws {
         let server = try LoopbackServer { .text($0.text) }
         let transport = try makeTransport()
@@ -49,7 +49,7 @@ struct TransferLifetimeTests {
         await transport.shutDown()
     }
 
-    @Test("lets go of a body when the exchange has failed in the middle of it")
+    @Test("releases a body when the exchange has failed in the middle of it")
     func letsGoOfFailedBodies() async throws {
         let server = try LoopbackServer(script: [.readHead, .reset])
         let transport = try makeTransport()

@@ -24,7 +24,7 @@ struct UploadPipeTests {
         executor.start { try await pipe.write(Data(text.utf8)) }
     }
 
-    /// What the loop reads next, and how it is told.
+    /// What the loop reads next, and how it is notified.
     private func read(_ pipe: UploadPipe, _ count: Int = 100) -> (UploadPipe.Portion, String) {
         var buffer = [UInt8](repeating: 0, count: count)
         let portion = buffer.withUnsafeMutableBytes { pipe.read(into: $0) }
@@ -32,7 +32,7 @@ struct UploadPipeTests {
         return (portion, String(decoding: buffer[..<filled], as: UTF8.self))
     }
 
-    @Test("sends chunks in order, cut as the buffers want, and then the end")
+    @Test("sends chunks in order, cut to the size of the buffers, and then the end")
     func sendsInOrder() {
         let pipe = makePipe()
         for chunk in ["abc", "", "defg", "h"] { write(chunk, to: pipe) }
@@ -46,7 +46,7 @@ struct UploadPipeTests {
         #expect(pipe.failure == nil)
     }
 
-    @Test("has the transfer go on when something comes after it found nothing, once")
+    @Test("resumes the transfer, once, when something comes after it found nothing")
     func resumesTheStarved() {
         let pipe = makePipe()
         write("a", to: pipe)
@@ -82,7 +82,7 @@ struct UploadPipeTests {
         #expect(writer.value != nil)
     }
 
-    @Test("tells the writer that the exchange is over, at once when it waits and at its next chunk otherwise")
+    @Test("notifies the writer of the end of the exchange, immediately when it waits and at its next chunk otherwise")
     func endsWithTheExchange() {
         let pipe = makePipe()
         let writer = write(String(repeating: "x", count: 512 << 10), to: pipe)

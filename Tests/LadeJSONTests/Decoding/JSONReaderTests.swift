@@ -262,7 +262,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "issue 12 names the element that is of another type, whatever it is",
+        "names the element that is of another type, whatever it is",
         arguments: ["-3", "3", "true", "0.5", "[]"]
     )
     func pathsOfElements(element: String) {

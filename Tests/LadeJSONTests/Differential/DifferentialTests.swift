@@ -103,7 +103,7 @@ enum Difference {
         if subject.contains("Dictionary<"), isError { return .orderOfDictionaries }
         // Foundation cuts off the fraction of a large number.
         if found == Outcome.invalid, expected.hasPrefix("value "), hasLargeDecimal(data) { return .exactIntegers }
-        // Foundation goes through 64 bits.
+        // Foundation decodes the number as 64 bits first.
         if subject.contains("Int128"), expected == Outcome.invalid, found.hasPrefix("value ") { return .exactIntegers }
         if expected == Outcome.invalid, hasZeroTimesPower(data) { return .zeroTimesPower }
         return nil

@@ -33,7 +33,7 @@ enum Outcome {
         keys.map(describe).joined(separator: ", ")
     }
 
-    /// A key with its type; the types that neither decoder shows have one name.
+    /// A key with its type; private types of the decoders have one common name.
     private static func describe(_ key: any CodingKey) -> String {
         let name = String(describing: type(of: key))
         let type = ["_CodingKey", "ElementKey", "MemberKey", "_DictionaryCodingKey"].contains(name) ? "key" : name

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeJSON
 
-/// The splitter and Foundation's parser look at the same documents, whole, mutated and truncated.
+/// The splitter and Foundation's parser read the same documents, whole, mutated and truncated.
 @Suite("The JSON splitter against Foundation", .timeLimit(.minutes(5)))
 struct JSONSplitterDifferentialTests {
     @Test("agrees with Foundation on generated documents, in whatever pieces", arguments: 1...12 as ClosedRange<UInt64>)

@@ -33,7 +33,7 @@ struct JSONPrinterTests {
     }
 
     @Test(
-        "shows all characters of what is no JSON",
+        "prints all characters of a text that is not JSON",
         arguments: ["{\"a\":", "]]}", "nonsense here", "[1,]", "{1 2}", "\"abc", "a\"b\"c", "{\"a\" \"b\"}", "<html>"]
     )
     func noJSON(text: String) {

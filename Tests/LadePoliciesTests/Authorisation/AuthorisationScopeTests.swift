@@ -119,7 +119,7 @@ struct AuthorisationScopeTests {
         deadline: Duration? = nil,
         _ scope: CallScope = CallScope(),
         below links: [any Interceptor] = [],
-        telling sink: (any EventSink)? = nil
+        reportingTo sink: (any EventSink)? = nil
     ) throws -> Running {
         let events = EventRecorder()
         var call = Call(time: time, random: SeededRandom(seed: 1), events: [events] + [sink].compactMap(\.self))
@@ -205,7 +205,7 @@ struct AuthorisationScopeTests {
         [nil, Duration.seconds(5)]
     )
     func lastMoment(end: EarlyEnd, deadline: Duration?) async throws {
-        let call = try begin(bearer(), deadline: deadline, telling: LastMoment(end: end))
+        let call = try begin(bearer(), deadline: deadline, reportingTo: LastMoment(end: end))
 
         #expect(await call.task.value.isCancellation)
         #expect(call.waits == [1, 1])
@@ -226,7 +226,7 @@ struct AuthorisationScopeTests {
         #expect(transport.received.isEmpty)
     }
 
-    @Test("an authoriser that looks at its task alone has one that ends with the scope", arguments: EarlyEnd.allCases)
+    @Test("an authoriser that supports tasks alone has one that ends with the scope", arguments: EarlyEnd.allCases)
     func authoriserInATask(end: EarlyEnd) async throws {
         let hasScope = Locked<Bool?>(nil)
         let authoriser = Own { [gate] (context) throws(LoadingError) in
@@ -262,7 +262,7 @@ struct AuthorisationScopeTests {
     }
 
     @Test(
-        "an authoriser that looks at the scope has it, and what it sends for the call ends with it",
+        "an authoriser that supports the scope has it, and what it sends for the call ends with it",
         arguments: [nil, false, true]
     )
     func authoriserThatObserves(observingTransport: Bool?) async throws {

@@ -54,7 +54,7 @@ struct DigestTests {
         #expect(answer.contains(#"opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#))
     }
 
-    @Test("policies PL-45 answers without qop as servers of before 1999 want it (RFC 2617 §3.5)")
+    @Test("policies PL-45 answers without qop as servers of before 1999 require it (RFC 2617 §3.5)")
     func answersOld() throws {
         let challenge = try challenge(
             #"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093""#
@@ -103,7 +103,7 @@ struct DigestTests {
         #expect(AuthenticationChallenge.parse(text).compactMap(DigestChallenge.init).isEmpty)
     }
 
-    @Test("policies PL-45 answers by a replay, then immediately with a growing count")
+    @Test("policies PL-45 answers the first challenge by a replay, and later requests in advance with a growing count")
     func countsUses() async throws {
         transport.on("bare", where: { !$0.headers.contains("Authorization") }).respond(
             .status(

@@ -9,7 +9,7 @@ import Testing
 struct OAuth2Tests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
-    private let told = Locked<[OAuth2Tokens]>([])
+    private let stored = Locked<[OAuth2Tokens]>([])
 
     private func make(
         _ grant: OAuth2Settings.Grant = .refreshToken("r1"),
@@ -23,8 +23,8 @@ struct OAuth2Tests {
             clientProof: .basic("s:t")
         )
         change(&settings)
-        return OAuth2Authoriser(settings, scope: try CredentialScope("https://api.test")) { [told] tokens in
-            told.withLock { $0.append(tokens) }
+        return OAuth2Authoriser(settings, scope: try CredentialScope("https://api.test")) { [stored] tokens in
+            stored.withLock { $0.append(tokens) }
         }
     }
 
@@ -98,7 +98,7 @@ struct OAuth2Tests {
 
         let forms = transport.received.filter { $0.target == "/token" }.map(\.text)
         #expect(forms.map { String($0.suffix(2)) } == ["r1", "r1", "r2"])
-        #expect(told.withLock { $0.map { $0.refreshToken?.reveal() } } == ["r1", "r2", "r3"])
+        #expect(stored.withLock { $0.map { $0.refreshToken?.reveal() } } == ["r1", "r2", "r3"])
         #expect(
             transport.requests.compactMap { $0.headers["Authorization"] }.filter { $0.hasPrefix("Bearer") } == [
                 "Bearer a1", "Bearer a2", "Bearer a3",
@@ -345,7 +345,7 @@ struct OAuth2Tests {
         gate.raise()
         _ = await answer.result
 
-        #expect(told.withLock { $0.isEmpty })
+        #expect(stored.withLock { $0.isEmpty })
     }
 
     @Test("finding FP-15 tokens that were received but not yet passed on when the user signs out are not passed on")
@@ -362,14 +362,14 @@ struct OAuth2Tests {
             OAuth2Settings(tokenEndpoint: endpoint, grant: .refreshToken("r1")),
             scope: try CredentialScope("https://api.test"),
             transport: signingOut
-        ) { [told] tokens in told.withLock { $0.append(tokens) } }
+        ) { [stored] tokens in stored.withLock { $0.append(tokens) } }
         holder.withLock { $0 = authoriser }
         transport.onAnyRequest().respond(.status(200))
 
         _ = try? await send(authoriser)
 
         holder.withLock { $0 = nil }
-        #expect(told.withLock { $0.isEmpty })
+        #expect(stored.withLock { $0.isEmpty })
     }
 }
 

@@ -289,7 +289,7 @@ struct RefreshTests {
         #expect(transport.requests.map { $0.headers["Authorization"] } == expected)
     }
 
-    @Test("signing out during a refresh drops what it brings")
+    @Test("signing out during a refresh discards the new credentials")
     func forgetsDuringRefresh() async throws {
         transport.onAnyRequest().respond(.status(200))
         let gate = Signal()

@@ -294,7 +294,7 @@ struct CookieJarTests {
     }
 
     @Test("policies PL-51 a file that is not a jar is an error; one that cannot be written does not fail the call")
-    func judgesFile() async throws {
+    func checksFile() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "lade-jar-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

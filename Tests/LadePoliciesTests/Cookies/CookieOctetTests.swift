@@ -194,7 +194,7 @@ struct CookieOctetTests {
         #expect(jar.cookies.count == 50 && jar.cookies.filter { $0.setter == "shop.a.test" }.count == 3)
     }
 
-    @Test("finding FP-17 whether a cookie shadows a secure one is known without looking at all of them")
+    @Test("finding FP-17 whether a cookie shadows a secure one is found without reading all of them")
     func shadows() throws {
         var storage = CookieStorage(limits: CookieJar.Limits(), isPublicSuffix: { _ in false })
         let url = try #require(URL(string: "https://x.y.a.test/p/q"))

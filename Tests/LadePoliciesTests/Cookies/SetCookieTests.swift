@@ -56,7 +56,7 @@ struct SetCookieTests {
     }
 
     @Test(
-        "policies PL-51 knows when a cookie ends: Max-Age before Expires, 400 days at most",
+        "policies PL-51 computes when a cookie ends: Max-Age before Expires, 400 days at most",
         arguments: [
             ("a=b", nil), ("a=b; Max-Age=60", 60), ("a=b; Max-Age=60; Expires=Wed, 09 Jun 2021 10:18:14 GMT", 60),
             ("a=b; Expires=Thu, 01 Jan 2026 00:01:00 GMT", 60), ("a=b; Max-Age=6x", nil), ("a=b; Max-Age=+6", nil),

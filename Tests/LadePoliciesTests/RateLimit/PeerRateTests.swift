@@ -38,7 +38,7 @@
             "policies PL-24 is within what nginx allows, 40 calls at 20 per second and 3 of leeway",
             .enabled(if: peers.contains("nginxHTTP"), "needs nginx: start the peers and set LADE_PEERS")
         )
-        func satisfiesTheJudge() async throws {
+        func satisfiesThePeer() async throws {
             #expect(try await send(40, "/limited-fast", rate: 20) == Array(repeating: 200, count: 40))
         }
 
@@ -46,7 +46,7 @@
             "policies PL-24 the server refuses calls without a limit",
             .enabled(if: peers.contains("nginxHTTP"), "needs nginx: start the peers and set LADE_PEERS")
         )
-        func judgeIsStrict() async throws {
+        func peerIsStrict() async throws {
             #expect(try await send(40, "/limited-fast", rate: nil).contains(429))
         }
     }

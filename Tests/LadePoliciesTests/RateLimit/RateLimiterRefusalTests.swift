@@ -59,7 +59,9 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         #expect(limiter.rate(for: url) == nil)
     }
 
-    @Test("policies PL-02 refuses at once whoever cannot start in time, and says how long it would have been")
+    @Test(
+        "policies PL-02 refuses immediately a call that cannot start in time, and says how long the wait would have been"
+    )
     func refusesHopelessWaits() async throws {
         let limiter = try limiter(RateLimits(default: .perSecond(0.1)))
         var call = Call(time: time)
@@ -81,7 +83,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         guard case .failure(let error as LoadingError) = await waiting.result,
             case .deadlineExceeded(let report, _) = error
         else {
-            Issue.record("It went on waiting")
+            Issue.record("It continued to wait")
             return
         }
         #expect(report.impossibleWait?.stage == .wait(.gate(key: key.description)))

@@ -123,7 +123,7 @@ struct RateLimiterWorkTests {
             _ = state.arrive(key(0), .normal, deadline: nil, call: call, taskPriority: priority, now: second(0))
             leaders.append(state.buckets[key(0)]?.leader?.taskPriority)
         }
-        // The second to wait was the third to arrive.
+        // The second waiter in the queue arrived third.
         _ = state.cancel(2, now: second(0))
         leaders.append(state.buckets[key(0)]?.leader?.taskPriority)
 

@@ -238,7 +238,7 @@ struct RetryInterceptorTests {
         #expect(retryRules == ["no: the retry budget is empty"])
     }
 
-    @Test("policies PL-14 charges 10 after a time-out and gives back what a success took")
+    @Test("policies PL-14 charges 10 after a time-out and refunds what a success took")
     func keepsAccount() async throws {
         transport.onAnyRequest().respond(.timesOut()).then(.status(500)).then(.text("ok"))
         _ = try await send(request)

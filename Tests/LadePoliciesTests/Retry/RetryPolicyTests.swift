@@ -152,7 +152,7 @@ struct RetryPolicyTests {
         #expect(policy == policy && policy != RetryPolicy())
     }
 
-    @Test("policies PL-02 gives up a pause that cannot end before the deadline")
+    @Test("policies PL-02 fails instead of a delay that cannot end before the deadline")
     func observesDeadline() throws {
         let decision = try action(.answer(503, pause: .seconds(30))) { $0.remaining = .seconds(29) }
         #expect(decision.action == .exceedDeadline(.seconds(30)))

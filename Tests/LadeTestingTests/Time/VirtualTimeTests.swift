@@ -145,7 +145,7 @@ struct VirtualTimeTests {
         }
     }
 
-    @Test("gives back what the body throws")
+    @Test("rethrows what the body throws")
     func throwsOn() async {
         struct Failure: Error {}
         await #expect(throws: Failure.self) {

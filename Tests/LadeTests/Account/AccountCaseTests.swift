@@ -11,7 +11,7 @@ import Testing
 struct AccountCaseTests {
     private func account(_ rig: Rig, _ decorators: [any RequestDecorator] = []) -> Account {
         var settings = Account.Settings()
-        settings.identifier = "somebody"
+        settings.identifier = "alice"
         settings.decorators = decorators
         return rig.service.account(settings)
     }
@@ -19,12 +19,12 @@ struct AccountCaseTests {
     @Test("service FA-01 is made with what authorises")
     func creation() {
         let authoriser = NotingAuthoriser()
-        let account = Rig().service.account(identifier: "somebody", authorisers: [authoriser])
-        #expect(account.identifier == "somebody")
+        let account = Rig().service.account(identifier: "alice", authorisers: [authoriser])
+        #expect(account.identifier == "alice")
         #expect(account.settings.authorisers.map(\.identifier) == [authoriser.identifier])
     }
 
-    @Test("service FA-02 makes loaders, each its own")
+    @Test("service FA-02 makes a new loader each time")
     func makesLoaders() {
         let account = account(Rig())
         let loader = account.makeLoader()
@@ -48,11 +48,11 @@ struct AccountCaseTests {
     /// until the end.
     ///
     /// Another loader of the account receives nothing.
-    private func told(
+    private func reported(
         _ answer: ScriptedAnswer,
         of change: (inout Request) -> Void = { _ in },
         by witness: Witness = Witness(chunks: true)
-    ) async throws -> [Told] {
+    ) async throws -> [Report] {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest().respond(answer)
         let account = account(rig)
@@ -66,36 +66,36 @@ struct AccountCaseTests {
         change(&request)
         loader.perform(request)
         while try await witness.journal.next().last?.isEnding == false {}
-        #expect(stranger.told.isEmpty)
-        return witness.told
+        #expect(stranger.reported.isEmpty)
+        return witness.reported
     }
 
     @Test("service FA-04 notifies the delegate of one success")
     func success() async throws {
-        #expect(try await told(.text("ok")) == [.success(200, "ok")])
+        #expect(try await reported(.text("ok")) == [.success(200, "ok")])
     }
 
     @Test("service FA-05 notifies the delegate of one failure")
     func failureOnce() async throws {
-        #expect(try await told(.status(500)) == [.failure("call failed: unacceptableStatus(500)")])
+        #expect(try await reported(.status(500)) == [.failure("call failed: unacceptableStatus(500)")])
     }
 
     @Test("service FA-06 notifies the delegate of one cancellation")
     func cancellation() async throws {
-        #expect(try await told(.fails(.cancelled(.init()))) == [.cancelled])
+        #expect(try await reported(.fails(.cancelled(.init()))) == [.cancelled])
     }
 
     @Test("service FA-07 notifies the delegate of one chunk")
     func chunk() async throws {
-        let told = try await told(.text("chunk"), of: { $0.delivery = .streamed })
-        #expect(told.filter { $0 == .chunk("chunk") }.count == 1)
+        let reported = try await reported(.text("chunk"), of: { $0.delivery = .streamed })
+        #expect(reported.filter { $0 == .chunk("chunk") }.count == 1)
     }
 
     @Test("service FA-08 notifies the delegate of the head once, before anything else")
     func head() async throws {
-        let told = try await told(.text("chunk"), of: { $0.delivery = .streamed })
-        #expect(told.first == .head(200))
-        #expect(told.filter { $0 == .head(200) }.count == 1)
+        let reported = try await reported(.text("chunk"), of: { $0.delivery = .streamed })
+        #expect(reported.first == .head(200))
+        #expect(reported.filter { $0 == .head(200) }.count == 1)
     }
 
     /// The calls of an authoriser, and what the server received, when a loader of its account made one call.
@@ -256,7 +256,7 @@ struct AccountCaseTests {
 
         #expect(try await witness.journal.next(2) == [.askedForBody, .success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["once", "again"])
-        #expect(stranger.told.isEmpty)
+        #expect(stranger.reported.isEmpty)
     }
 }
 

@@ -21,7 +21,7 @@ struct AuthorisedLifetimeTests {
 
     private func account(of rig: Rig, _ authoriser: any Authoriser) -> Account {
         var settings = Account.Settings()
-        settings.identifier = "somebody"
+        settings.identifier = "alice"
         settings.authorisers = [authoriser]
         return rig.service.account(settings)
     }

@@ -204,11 +204,11 @@ struct ClientCaseTests {
     func oneClosure() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(500)).then(.text("ok"))
-        let told = Journal<String>()
-        rig.loader.send(try rig.endpoint(), on: .anywhere, success: { _, _ in told.add("success") })
+        let reported = Journal<String>()
+        rig.loader.send(try rig.endpoint(), on: .anywhere, success: { _, _ in reported.add("success") })
         try await rig.events.line("call failed: unacceptableStatus(500)")
-        rig.loader.send(try rig.endpoint(), on: .anywhere, success: { _, _ in told.add("success") })
-        #expect(try await told.next() == ["success"])
+        rig.loader.send(try rig.endpoint(), on: .anywhere, success: { _, _ in reported.add("success") })
+        #expect(try await reported.next() == ["success"])
     }
 
     @Test("client CD-44 client D-15 does not check the status of an answer that did not come over HTTP")
@@ -228,7 +228,7 @@ struct ClientCaseTests {
         await #expect(throws: LoadingError.self) { try await loader.load(Request("https://svc.example.com/")) }
     }
 
-    @Test("client D-04 knows a request before it is sent")
+    @Test("client D-04 has a request in its list before it is sent")
     func registeredFirst() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)

@@ -127,10 +127,10 @@ struct ClientRowTests {
     func oneClosure(hasSuccess: Bool, hasFailure: Bool, status: Int, expected: [String]) async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.status(Status(status)))
-        let told = Journal<String>()
+        let reported = Journal<String>()
         let endpoint = try rig.endpoint()
-        let success: @Sendable (Request, LoadedValue<Data>) -> Void = { _, _ in told.add("success") }
-        let failure: @Sendable (Request, LoadingError) -> Void = { _, _ in told.add("failure") }
+        let success: @Sendable (Request, LoadedValue<Data>) -> Void = { _, _ in reported.add("success") }
+        let failure: @Sendable (Request, LoadingError) -> Void = { _, _ in reported.add("failure") }
 
         try await rig.time.runToTheEnd {
             _ = rig.loader.send(
@@ -141,7 +141,7 @@ struct ClientRowTests {
             )
         }
 
-        #expect(told.all == expected)
+        #expect(reported.all == expected)
         #expect(rig.events.story.count { $0.hasPrefix("call f") } == 1)
     }
 

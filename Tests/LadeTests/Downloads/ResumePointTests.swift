@@ -116,7 +116,7 @@ struct ResumePointTests {
     }
 
     @Test(
-        "knows strong validators (RFC 9110 §8.8)",
+        "recognises strong validators (RFC 9110 §8.8)",
         arguments: [
             (["ETag": "\"1\""], "\"1\""), (["ETag": "\"\""], "\"\""),
             (["ETag": "W/\"1\""], nil), (["ETag": "1"], nil), (["ETag": "\""], nil),

@@ -92,14 +92,14 @@ struct EverySuspensionPointTests {
                 outcome.endedAt = outcome.endedAt ?? rig.time.now
             }
         }
-        let witness = Witness(chunks: true) { told, _ in
-            switch told {
+        let witness = Witness(chunks: true) { reported, _ in
+            switch reported {
             case .success: end(nil)
             case .failure(let text): outcome.withLock { $0.endings.append(text) }
             case .cancelled: end(.cancelled(ErrorContext()))
             case .head, .chunk, .askedForBody:
                 let isLate = outcome.withLock { $0.cancelledAt != nil || !$0.endings.isEmpty }
-                if isLate { outcome.withLock { $0.violations.append("\(told) after the end") } }
+                if isLate { outcome.withLock { $0.violations.append("\(reported) after the end") } }
             }
         }
         loader.delegate = witness

@@ -78,12 +78,12 @@ struct OnceAtTheEndTests {
 
     /// A witness that records ends in a journal.
     private static func witness(_ endings: Journal<String>) -> Witness {
-        Witness { told, _ in
-            switch told {
+        Witness { reported, _ in
+            switch reported {
             case .success: endings.add("success")
             case .failure(let text): endings.add(text)
             case .cancelled: endings.add("call failed: cancelled")
-            case .head, .chunk, .askedForBody: endings.add("\(told)")
+            case .head, .chunk, .askedForBody: endings.add("\(reported)")
             }
         }
     }

@@ -109,7 +109,7 @@ struct EndpointTests {
         #expect(loaded.response.headers["Content-Type"] == "application/json")
     }
 
-    @Test("makes the value of an answer at hand, without asking anybody")
+    @Test("makes the value of an answer at hand, without sending anything")
     func fromResponse() throws {
         let request = try Request("https://svc.example.com/a")
         let response = Response(status: 200, body: ResponseBody(Data(#"{"title":"Zwei"}"#.utf8)), request: request)

@@ -142,7 +142,7 @@ struct EventStreamTests {
         rig.transport.on(.get, "/feed").respond(answer)
         do {
             _ = try await events(rig, 1)
-            Issue.record("It went on")
+            Issue.record("It continued")
         } catch let error as LoadingError {
             switch error {
             case .unacceptableStatus(let status, _): #expect("\(status)" == kind)

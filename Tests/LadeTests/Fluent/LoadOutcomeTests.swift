@@ -17,14 +17,14 @@ struct LoadOutcomeTests: FluentSuite {
 
     // MARK: - Handlers
 
-    @Test("service SW-25 tells a handler without a value what a validator threw, with the answer")
+    @Test("service SW-25 gives a handler without a value the error of a validator, with the answer")
     func voidThrown() async throws {
         let outcome = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }.outcome()
         #expect(outcome.error is Foo)
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-26 tells a handler without a value of an error that is no status")
+    @Test("service SW-26 gives a handler without a value an error that is no status")
     func voidBroken() async throws {
         let outcome = await (try request(rig(.text("ok").breaking(after: 1)))).outcome()
         guard case .incompleteBody(_, _, let context) = outcome.error as? LoadingError else {
@@ -35,46 +35,46 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(context.status == 200)
     }
 
-    @Test("service SW-27 tells a handler without a value a success, whatever the status, where any is accepted")
+    @Test("service SW-27 gives a handler without a value a success, whatever the status, where any is accepted")
     func voidRefused() async throws {
         let outcome = await (try request(rig(.status(403)))).acceptingAnyStatus().outcome()
         #expect(outcome.error == nil)
         #expect(outcome.response?.status == 403)
     }
 
-    @Test("service SW-28 tells a handler without a value a success")
+    @Test("service SW-28 gives a handler without a value a success")
     func voidPlain() async throws {
         let outcome = await (try request(rig(.text("ok")))).outcome()
         #expect(outcome.error == nil)
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-29 tells a handler of the body what a validator threw, with the answer")
+    @Test("service SW-29 gives a handler of the body the error of a validator, with the answer")
     func dataThrown() async throws {
         let outcome = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }.dataOutcome()
         #expect(outcome.error is Foo)
         #expect(outcome.response != nil)
     }
 
-    @Test("service SW-30 tells a handler of the body that there is none")
+    @Test("service SW-30 gives a handler of the body an error when there is none")
     func dataMissing() async throws {
         let outcome = await (try request(rig(.status(204)))).dataOutcome()
         #expect(outcome.error as? ProcessingFault == .emptyBody)
     }
 
-    @Test("service SW-31 tells a handler the body")
+    @Test("service SW-31 gives a handler the body")
     func data() async throws {
         #expect(await (try request(rig(.text("ok")))).dataOutcome().value == Data("ok".utf8))
     }
 
-    @Test("service SW-32 tells a handler of a decoded value what a validator threw")
+    @Test("service SW-32 gives a handler of a decoded value the error of a validator")
     func decodableThrown() async throws {
         let outcome = await (try request(rig(.json(#"{"title": "a"}"#)))).validate { _ in throw Foo() }
             .decodedOutcome(Show.self)
         #expect(outcome.error is Foo)
     }
 
-    @Test("service SW-33 tells a handler of a decoded value which key is missing")
+    @Test("service SW-33 gives a handler of a decoded value an error with the missing key")
     func decodableLacking() async throws {
         let outcome = await (try request(rig(.json("{}")))).decodedOutcome(Show.self)
         guard case .keyNotFound(let key, _) = outcome.error as? DecodingError else {
@@ -84,7 +84,7 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(key.stringValue == "title")
     }
 
-    @Test("service SW-34 tells a handler a decoded value")
+    @Test("service SW-34 gives a handler a decoded value")
     func decodable() async throws {
         let outcomes = Journal<LoadOutcome<Show>>()
         try request(rig(.json(#"{"title": "a"}"#))).responseDecodable(Show.self) { outcomes.add($0) }
@@ -97,38 +97,38 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(try outcome.result.map { Show(title: $0["title"] ?? "") }.get() == Show(title: "a"))
     }
 
-    @Test("service SW-36 tells a handler of JSON what a validator threw")
+    @Test("service SW-36 gives a handler of JSON the error of a validator")
     func jsonThrown() async throws {
         let outcome = await (try request(rig(.json("{}")))).validate { _ in throw Foo() }.jsonOutcome()
         #expect(outcome.error is Foo)
     }
 
-    @Test("service SW-37 tells a handler of JSON that the text is none")
+    @Test("service SW-37 gives a handler of JSON an error when the text is none")
     func jsonBad() async throws {
         #expect(await (try request(rig(.text("bad")))).jsonOutcome().error is JSONFault)
     }
 
-    @Test("service SW-38 tells a handler the JSON")
+    @Test("service SW-38 gives a handler the JSON")
     func json() async throws {
         let outcomes = Journal<LoadOutcome<JSONValue>>()
         try request(rig(.json(#"{"a":1}"#))).responseJSON { outcomes.add($0) }
         #expect(try await outcomes.next().first?.value == .object(["a": .integer(1)]))
     }
 
-    @Test("service SW-39 tells a handler with a serialiser of its own what a validator threw")
+    @Test("service SW-39 gives a handler with a serialiser of its own the error of a validator")
     func serialiserThrown() async throws {
         let outcome = await (try request(rig(.text("ok")))).validate { _ in throw Foo() }
             .outcome(processedBy: TextProcessor())
         #expect(outcome.error is Foo)
     }
 
-    @Test("service SW-40 tells a handler what its serialiser threw")
+    @Test("service SW-40 gives a handler the error of its serialiser")
     func serialiserFails() async throws {
         let failing = ClosureProcessor { (_: Data, _) -> String in throw Bar() }
         #expect(await (try request(rig(.text("ok")))).outcome(processedBy: failing).error is Bar)
     }
 
-    @Test("service SW-41 tells a handler what its serialiser made")
+    @Test("service SW-41 gives a handler the value of its serialiser")
     func serialiser() async throws {
         #expect(await (try request(rig(.text("ok")))).outcome(processedBy: TextProcessor()).value == "ok")
     }
@@ -143,13 +143,15 @@ struct LoadOutcomeTests: FluentSuite {
         try processor.process(Data(text.utf8), of: Response(status: 200, request: try Request("https://a.test/")))
     }
 
-    @Test("service SW-42 misses an empty body where the body is wanted, and gives another as it is")
+    @Test("service SW-42 refuses an empty body where the body is required, and gives another as it is")
     func dataSerialiser() throws {
         #expect(throws: ProcessingFault.emptyBody) { try serialised("", by: BodyProcessor()) }
         #expect(try serialised("body", by: BodyProcessor()) == Data("body".utf8))
     }
 
-    @Test("service SW-43 misses an empty body where a value is to be decoded, and tells the wrong type from the right")
+    @Test(
+        "service SW-43 misses an empty body where a value is to be decoded, and distinguishes the wrong type from the right"
+    )
     func decodableSerialiser() throws {
         let processor = DecodingProcessor(Show.self, decoder: JSONDecoder())
         #expect(throws: ProcessingFault.emptyBody) { try serialised("", by: processor) }
@@ -157,7 +159,7 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(try serialised(#"{"title": "a"}"#, by: processor) == Show(title: "a"))
     }
 
-    @Test("service SW-44 misses an empty body where JSON is wanted, refuses what is none, and takes fragments")
+    @Test("service SW-44 refuses an empty body where JSON is required, refuses other text, and takes fragments")
     func jsonSerialiser() throws {
         let processor = RequiredJSONProcessor()
         #expect(throws: ProcessingFault.emptyBody) { try serialised("", by: processor) }
@@ -170,7 +172,7 @@ struct LoadOutcomeTests: FluentSuite {
 
     private static let body = #"{"title":"a"}"#
 
-    /// Publishers: a handler is told one outcome, which is a success.
+    /// Publishers: a handler gets one outcome, which is a success.
     private func published<Value>(
         _ attach: (LoadRequest, @escaping @Sendable (LoadOutcome<Value>) -> Void) -> Void
     ) async throws -> LoadOutcome<Value> {
@@ -230,48 +232,48 @@ struct LoadOutcomeTests: FluentSuite {
         #expect(outcome.error == nil)
     }
 
-    @Test("service SW-52 gives one outcome to who awaits the end")
+    @Test("service SW-52 gives one outcome to a task that awaits the end")
     func awaitsVoid() async throws {
         let outcome = await (try request(rig(.json(Self.body)))).outcome()
         #expect(outcome.error == nil)
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-53 gives the body to who awaits it, with the answer")
+    @Test("service SW-53 gives the body to a task that awaits it, with the answer")
     func awaitsData() async throws {
         let outcome = await (try request(rig(.json(Self.body)))).dataOutcome()
         #expect(outcome.value == Data(Self.body.utf8))
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-54 gives a decoded value to who awaits it, with the answer")
+    @Test("service SW-54 gives a decoded value to a task that awaits it, with the answer")
     func awaitsDecodable() async throws {
         let outcome = await (try request(rig(.json(Self.body)))).decodedOutcome(Show.self)
         #expect(outcome.value == Show(title: "a"))
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-55 gives JSON to who awaits it, with the answer")
+    @Test("service SW-55 gives JSON to a task that awaits it, with the answer")
     func awaitsJSON() async throws {
         let outcome = await (try request(rig(.json(Self.body)))).jsonOutcome()
         #expect(outcome.value?["title"]?.string == "a")
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-56 gives what a serialiser made to who awaits it, with the answer")
+    @Test("service SW-56 gives the value of a serialiser to a task that awaits it, with the answer")
     func awaitsSerialised() async throws {
         let outcome = await (try request(rig(.json(Self.body)))).outcome(processedBy: TextProcessor())
         #expect(outcome.value == Self.body)
         #expect(outcome.response?.status == 200)
     }
 
-    @Test("service SW-57 throws to who awaits the body when there is none")
+    @Test("service SW-57 throws to a task that awaits the body when there is none")
     func throwsWithoutBody() async throws {
         let empty = await (try request(rig(.status(204)))).dataOutcome()
         #expect(throws: ProcessingFault.emptyBody) { try empty.get() }
     }
 
-    @Test("service SW-58 gives the body to who awaits it")
+    @Test("service SW-58 gives the body to a task that awaits it")
     func awaitedBody() async throws {
         #expect(try await request(rig(.text("ok"))).dataOutcome().get() == Data("ok".utf8))
     }

@@ -20,7 +20,7 @@ struct LoadRequestTests: FluentSuite {
         #expect(try request(Rig()).request.sourceIdentifier == "tests")
     }
 
-    @Test("service SW-02 is under way from its first handler on")
+    @Test("service SW-02 is in flight from its first handler on")
     func active() async throws {
         let rig = rig(.stalls)
         let requests = try ["/a", "/b", "/c"].map { try request(rig, $0) }
@@ -30,7 +30,7 @@ struct LoadRequestTests: FluentSuite {
         rig.loader.cancelAllLoads()
     }
 
-    @Test("is let go, with its handlers, when its loader goes away while it is under way", .timeLimit(.minutes(5)))
+    @Test("is released, with its handlers, when its loader is released while it is in flight", .timeLimit(.minutes(5)))
     func release() async throws {
         let isGone = Signal()
         do {
@@ -69,14 +69,14 @@ struct LoadRequestTests: FluentSuite {
         return try #require(await outcomes.next().first)
     }
 
-    @Test("service SW-03 tells a success")
+    @Test("service SW-03 reports a success")
     func success() async throws {
         let outcome = try await outcome(.text("ok"))
         #expect(outcome.error == nil)
         #expect(outcome.data == Data("ok".utf8))
     }
 
-    @Test("service SW-04 tells an error")
+    @Test("service SW-04 reports an error")
     func failure() async throws {
         guard
             case .transport(code: 123, _, _) = try await outcome(.fails(.transport(code: 123, message: "", .init())))
@@ -87,7 +87,7 @@ struct LoadRequestTests: FluentSuite {
         }
     }
 
-    @Test("service SW-05 service D-34 tells a cancellation once")
+    @Test("service SW-05 service D-34 reports a cancellation once")
     func cancelled() async throws {
         let rig = rig(.stalls)
         let outcomes = Journal<LoadOutcome<Void>>()
@@ -98,7 +98,7 @@ struct LoadRequestTests: FluentSuite {
         #expect(isCancellation(all[0].error))
     }
 
-    @Test("service SW-06 cancels what is under way, and not what was never sent")
+    @Test("service SW-06 cancels what is in flight, and not what was never sent")
     func cancelActive() async throws {
         let rig = rig(.stalls)
         let outcomes = Journal<LoadOutcome<Void>>()
@@ -205,13 +205,13 @@ struct LoadRequestTests: FluentSuite {
     @Test("service SW-15 refuses a 301 by default, with its code")
     func moved() async throws { #expect(try await refused(301) == 301) }
 
-    @Test("service SW-16 takes a 304 where 300 to 399 are wanted")
+    @Test("service SW-16 accepts a 304 where 300 to 399 are accepted")
     func notModified() async throws { #expect(try await refused(304, in: .redirection) == nil) }
 
-    @Test("service SW-17 refuses a 204 where only 200 is wanted, with its code")
+    @Test("service SW-17 refuses a 204 where only 200 is accepted, with its code")
     func noContent() async throws { #expect(try await refused(204, in: 200) == 204) }
 
-    @Test("service D-38 takes a 404 for a failure unless told otherwise, and keeps the answer within reach")
+    @Test("service D-38 treats a 404 as a failure by default, and keeps the answer in its error")
     func notFound() async throws {
         let outcome = await (try request(rig(.status(404, "page")))).outcome()
         #expect(status(outcome.error) == 404)
@@ -233,7 +233,7 @@ struct LoadRequestTests: FluentSuite {
 
     // MARK: - Handlers
 
-    /// What handlers are told of a request that cannot be sent, for its loader is gone.
+    /// What handlers get for a request that cannot be sent, because its loader is released.
     private func unsent(_ attach: (LoadRequest, Journal<LoadOutcome<Void>>) -> Void) async throws -> [LoadOutcome<Void>]
     {
         let rig = rig(.text("ok"))
@@ -247,7 +247,7 @@ struct LoadRequestTests: FluentSuite {
         return outcomes.all
     }
 
-    @Test("service SW-18 tells handlers before and after that it could not be sent")
+    @Test("service SW-18 gives handlers before and after the error that it could not be sent")
     func executionFails() async throws {
         let all = try await unsent { request, outcomes in
             request.response { outcomes.add($0) }
@@ -257,14 +257,14 @@ struct LoadRequestTests: FluentSuite {
         #expect(all.allSatisfy { isCancellation($0.error) })
     }
 
-    @Test("service SW-24 tells a handler without a value that it could not be sent, without an answer")
+    @Test("service SW-24 gives a handler without a value the error that it could not be sent, without an answer")
     func voidExecutionFails() async throws {
         let all = try await unsent { request, outcomes in request.response { outcomes.add($0) } }
         #expect(all.map { isCancellation($0.error) } == [true])
         #expect(all.map { $0.response == nil } == [true])
     }
 
-    @Test("service SW-19 service D-34 tells handlers before and after a cancellation of it")
+    @Test("service SW-19 service D-34 notifies handlers before and after a cancellation of it")
     func aroundCancellation() async throws {
         let rig = rig(.stalls)
         let outcomes = Journal<LoadOutcome<Void>>()
@@ -276,7 +276,7 @@ struct LoadRequestTests: FluentSuite {
         #expect(all.allSatisfy { isCancellation($0.error) })
     }
 
-    /// What handlers are told of a request: some attached before it is sent, some after its end.
+    /// What handlers get for a request: some attached before it is sent, some after its end.
     private func handled(
         _ answer: ScriptedAnswer,
         before: Int,
@@ -292,7 +292,7 @@ struct LoadRequestTests: FluentSuite {
         return (outcomes.all, rig.transport.received.count)
     }
 
-    @Test("service SW-20 tells a handler once, whatever the transport says twice")
+    @Test("service SW-20 notifies a handler once, also when the transport reports an end twice")
     func answersTwice() async throws {
         // A cancellation after the end is the only second ending that there can be.
         let rig = rig(.text("ok"))
@@ -306,21 +306,21 @@ struct LoadRequestTests: FluentSuite {
         #expect(outcomes.all.first?.error == nil)
     }
 
-    @Test("service SW-21 sends once for two handlers, and tells both")
+    @Test("service SW-21 sends once for two handlers, and notifies both")
     func twoHandlers() async throws {
         let (outcomes, sent) = try await handled(.text("ok"), before: 2, after: 0)
         #expect(outcomes.map { $0.error == nil } == [true, true])
         #expect(sent == 1)
     }
 
-    @Test("service SW-22 tells a handler that comes after the end, without sending again")
+    @Test("service SW-22 notifies a handler that comes after the end, without sending again")
     func lateHandler() async throws {
         let (outcomes, sent) = try await handled(.text("ok"), before: 1, after: 1)
         #expect(outcomes.map { $0.data } == [Data("ok".utf8), Data("ok".utf8)])
         #expect(sent == 1)
     }
 
-    @Test("service SW-23 tells a handler that comes after a failure of it, without sending again")
+    @Test("service SW-23 notifies a handler that comes after a failure of it, without sending again")
     func lateHandlerOfFailure() async throws {
         let (outcomes, sent) = try await handled(.connectionLost(), before: 1, after: 1)
         #expect(outcomes.count == 2)

@@ -156,7 +156,7 @@ struct DecodedValuesTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("decodes with Foundation's decoder when it is given, and complete bodies as often as wanted")
+    @Test("decodes with Foundation's decoder when it is given, and complete bodies any number of times")
     func otherDecoders() async throws {
         let body = ResponseBody(Data("{\"id\":1}\n{\"id\":2}".utf8))
         for _ in 0..<2 {

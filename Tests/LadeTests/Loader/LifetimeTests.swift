@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Lifetimes", .timeLimit(.minutes(1)))
 struct LifetimeTests {
-    @Test("service D-01 service M-11 cancels the work of a loader that goes away, and calls nobody back")
+    @Test("service D-01 service M-11 cancels the work of a released loader, and calls no completion")
     func loaderGone() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 3)] }
         rig.transport.onAnyRequest().respond(.stalls)
@@ -32,13 +32,13 @@ struct LifetimeTests {
         try await executed.wait()
         try await executed.wait()
 
-        #expect(witness.told.isEmpty)
+        #expect(witness.reported.isEmpty)
         #expect(called.withLock { $0 } == 0)
         #expect(rig.transport.received.count == 2)
         #expect(rig.events.story.filter { $0 == "call failed: cancelled" }.count == 2)
     }
 
-    @Test("finding FL-13 lets an awaited call end by itself: who awaits it holds its loader")
+    @Test("finding FL-13 lets an awaited call end by itself: the task that awaits it holds its loader")
     func awaitedHoldsTheLoader() async throws {
         let rig = Rig()
         let go = Signal()
@@ -99,7 +99,7 @@ struct LifetimeTests {
         #expect(rig.transport.cancellations == 1)
     }
 
-    @Test("service D-10 service D-33 ends an awaited call as cancelled from outside, without cancelling who awaits it")
+    @Test("service D-10 service D-33 ends an awaited call as cancelled, without cancelling the task that awaits it")
     func awaitedFromOutside() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
@@ -177,7 +177,7 @@ struct LifetimeTests {
         let decorator = SAMLDecorator(clientID: "iplayer")
         decorator.samlToken = "T"
         var settings = Account.Settings()
-        settings.identifier = "somebody"
+        settings.identifier = "alice"
         settings.decorators = [decorator]
         let account = rig.service.account(settings)
         let loader = account.makeLoader()
@@ -218,7 +218,7 @@ struct LifetimeTests {
         #expect(rig.transport.received.count == 1)
     }
 
-    @Test("service D-14 lets a service go when nobody holds it any more")
+    @Test("service D-14 releases a service with its last reference")
     func serviceGoes() async throws {
         weak var service: Service?
         weak var loader: Loader?

@@ -29,7 +29,7 @@ struct LoaderCaseTests {
         #expect(rig.transport.lines == ["GET /a"])
     }
 
-    @Test("service LO-03 cancels all loads, each told once")
+    @Test("service LO-03 cancels all loads, each reported once")
     func cancelAll() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
@@ -38,15 +38,15 @@ struct LoaderCaseTests {
         _ = try await rig.transport.request(at: 4)
 
         rig.loader.cancelAllLoads()
-        let told = try await witness.journal.next(5)
+        let reported = try await witness.journal.next(5)
         try await rig.transport.cancellations(atLeast: 5)
 
-        #expect(told == Array(repeating: .cancelled, count: 5))
+        #expect(reported == Array(repeating: .cancelled, count: 5))
         #expect(rig.transport.cancellations == 5)
         #expect(rig.loader.currentRequests.isEmpty)
     }
 
-    @Test("service LO-04 tells one success")
+    @Test("service LO-04 reports one success")
     func success() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -57,7 +57,7 @@ struct LoaderCaseTests {
         #expect(try await witness.journal.next() == [.success(200, "ok")])
     }
 
-    @Test("service LO-05 tells one error")
+    @Test("service LO-05 reports one error")
     func error() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.timesOut())
@@ -68,7 +68,7 @@ struct LoaderCaseTests {
         #expect(try await witness.journal.next() == [.failure("call failed: timedOut(idle)")])
     }
 
-    @Test("service LO-06 tells one cancellation when the network says so")
+    @Test("service LO-06 reports one cancellation when the network ends the request as cancelled")
     func cancelled() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
@@ -79,26 +79,26 @@ struct LoaderCaseTests {
         #expect(try await witness.journal.next() == [.cancelled])
     }
 
-    /// Everything that is told of a streamed request in two chunks.
-    private func toldOfStream() async throws -> [Told] {
+    /// Everything that is reported for a streamed request in two chunks.
+    private func reportsOfStream() async throws -> [Report] {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.chunks(["one", "two"]))
         let witness = Witness(chunks: true)
         _ = rig.perform(try rig.request().streamed, witness)
         while try await witness.journal.next().last?.isEnding == false {}
-        return witness.told
+        return witness.reported
     }
 
-    @Test("service LO-07 tells each chunk of a streamed request once, in order, and no body at the end")
+    @Test("service LO-07 reports each chunk of a streamed request once, in order, and no body at the end")
     func chunks() async throws {
-        #expect(try await toldOfStream().dropFirst() == [.chunk("one"), .chunk("two"), .success(200, "")])
+        #expect(try await reportsOfStream().dropFirst() == [.chunk("one"), .chunk("two"), .success(200, "")])
     }
 
-    @Test("service LO-08 tells the head of a streamed request once, before its chunks")
+    @Test("service LO-08 reports the head of a streamed request once, before its chunks")
     func head() async throws {
-        let told = try await toldOfStream()
-        #expect(told.firstIndex(of: .head(200)) == 0)
-        #expect(told.filter { $0 == .head(200) }.count == 1)
+        let reported = try await reportsOfStream()
+        #expect(reported.firstIndex(of: .head(200)) == 0)
+        #expect(reported.filter { $0 == .head(200) }.count == 1)
     }
 
     @Test("service LO-09 asks a delegate that can for a body that is needed again")
@@ -116,7 +116,9 @@ struct LoaderCaseTests {
         #expect(rig.transport.received.map(\.text) == ["first", "again"])
     }
 
-    @Test("service LO-10 service D-05 leaves a body that cannot be sent again marked so when nobody reopens it")
+    @Test(
+        "service LO-10 service D-05 leaves a body that cannot be sent again marked so when the delegate does not reopen it"
+    )
     func doesNotReopen() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -131,7 +133,7 @@ struct LoaderCaseTests {
         #expect(rig.transport.requests.first?.body?.isReplayable == false)
     }
 
-    @Test("service LO-11 tells once on another queue")
+    @Test("service LO-11 reports once on another queue")
     func otherQueue() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -161,7 +163,7 @@ struct LoaderCaseTests {
         #expect(!handle.isRunning)
     }
 
-    @Test("service D-16 tells that consent is missing where everything else is told")
+    @Test("service D-16 reports missing consent where everything else is reported")
     func noConsentOnMain() async throws {
         let rig = Rig()
         let isMain = Locked(false)
@@ -169,13 +171,13 @@ struct LoaderCaseTests {
         rig.loader.delegate = witness
 
         rig.loader.perform(try rig.request().streamed)
-        let told = try await witness.journal.next()
+        let reported = try await witness.journal.next()
 
-        #expect(told == [.failure("call failed: invalidRequest")])
+        #expect(reported == [.failure("call failed: invalidRequest")])
         #expect(isMain.withLock { $0 })
     }
 
-    @Test("service LO-13 tells no head of a request that is not streamed")
+    @Test("service LO-13 reports no head of a request that is not streamed")
     func noHead() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -186,9 +188,10 @@ struct LoaderCaseTests {
         #expect(try await witness.journal.next() == [.success(200, "ok")])
     }
 
-    /// What a loader's delegate is told of another loader's request that is answered so, and what that one's is told.
-    private func toldOfForeign(_ answer: ScriptedAnswer, isStreamed: Bool) async throws -> (own: [Told], other: [Told])
-    {
+    /// What is reported to a loader's delegate for another loader's request that is answered so, and to the other's.
+    private func reportsOfForeign(_ answer: ScriptedAnswer, isStreamed: Bool) async throws -> (
+        own: [Report], other: [Report]
+    ) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
         let witness = Witness(chunks: true)
@@ -200,45 +203,45 @@ struct LoaderCaseTests {
         second.delegateExecutor = .anywhere
         second.perform(isStreamed ? try rig.request().streamed : try rig.request())
         while try await witness.journal.next().last?.isEnding == false {}
-        return (own.told, witness.told)
+        return (own.reported, witness.reported)
     }
 
-    @Test("service LO-14 tells no success of another loader's request")
+    @Test("service LO-14 reports no success of another loader's request")
     func foreignSuccess() async throws {
-        let told = try await toldOfForeign(.text("ok"), isStreamed: false)
-        #expect(told.own.isEmpty)
-        #expect(told.other == [.success(200, "ok")])
+        let reported = try await reportsOfForeign(.text("ok"), isStreamed: false)
+        #expect(reported.own.isEmpty)
+        #expect(reported.other == [.success(200, "ok")])
     }
 
-    @Test("service LO-15 tells no error of another loader's request")
+    @Test("service LO-15 reports no error of another loader's request")
     func foreignError() async throws {
-        let told = try await toldOfForeign(.timesOut(), isStreamed: false)
-        #expect(told.own.isEmpty)
-        #expect(told.other == [.failure("call failed: timedOut(idle)")])
+        let reported = try await reportsOfForeign(.timesOut(), isStreamed: false)
+        #expect(reported.own.isEmpty)
+        #expect(reported.other == [.failure("call failed: timedOut(idle)")])
     }
 
-    @Test("service LO-16 tells no cancellation of another loader's request")
+    @Test("service LO-16 reports no cancellation of another loader's request")
     func foreignCancellation() async throws {
-        let told = try await toldOfForeign(.fails(.cancelled(.init())), isStreamed: false)
-        #expect(told.own.isEmpty)
-        #expect(told.other == [.cancelled])
+        let reported = try await reportsOfForeign(.fails(.cancelled(.init())), isStreamed: false)
+        #expect(reported.own.isEmpty)
+        #expect(reported.other == [.cancelled])
     }
 
-    @Test("service LO-17 tells no chunk of another loader's request")
+    @Test("service LO-17 reports no chunk of another loader's request")
     func foreignChunk() async throws {
-        let told = try await toldOfForeign(.chunks(["a", "b"]), isStreamed: true)
-        #expect(!told.own.contains(.chunk("a")) && !told.own.contains(.chunk("b")))
-        #expect(told.other.contains(.chunk("a")) && told.other.contains(.chunk("b")))
+        let reported = try await reportsOfForeign(.chunks(["a", "b"]), isStreamed: true)
+        #expect(!reported.own.contains(.chunk("a")) && !reported.own.contains(.chunk("b")))
+        #expect(reported.other.contains(.chunk("a")) && reported.other.contains(.chunk("b")))
     }
 
-    @Test("service LO-18 tells no head of another loader's request")
+    @Test("service LO-18 reports no head of another loader's request")
     func foreignHead() async throws {
-        let told = try await toldOfForeign(.chunks(["a", "b"]), isStreamed: true)
-        #expect(!told.own.contains(.head(200)))
-        #expect(told.other.contains(.head(200)))
+        let reported = try await reportsOfForeign(.chunks(["a", "b"]), isStreamed: true)
+        #expect(!reported.own.contains(.head(200)))
+        #expect(reported.other.contains(.head(200)))
     }
 
-    @Test("service LO-19 tells a cancellation by the handle, once, and nothing after it")
+    @Test("service LO-19 reports a cancellation by the handle, once, and nothing after it")
     func byHandle() async throws {
         let rig = Rig()
         let witness = Witness()
@@ -251,7 +254,7 @@ struct LoaderCaseTests {
         #expect(handle.isCancelled)
     }
 
-    @Test("service LO-20 knows what is under way")
+    @Test("service LO-20 lists what is in flight")
     func current() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)
@@ -279,7 +282,7 @@ struct LoaderCaseTests {
     @Test("service LO-24 lets everything go after a cancellation by the handle")
     func releasesAfterCancel() async throws { try await releases(.cancel) }
 
-    /// Performs a request that ends so, and waits until nobody holds it any more.
+    /// Performs a request that ends so, and waits until it is released.
     private func releases(_ end: End) async throws {
         let time = VirtualTime()
         let begun = Signal()
@@ -306,12 +309,12 @@ struct LoaderCaseTests {
                 try await begun.wait()
                 load.cancel()
             }
-            let told = try await witness.journal.next()
-            #expect(told.count == 1)
+            let reported = try await witness.journal.next()
+            #expect(reported.count == 1)
             switch end {
-            case .success: #expect(told == [.success(200, "")])
-            case .failure: #expect(told == [.failure("call failed: timedOut(idle)")])
-            case .cancelEvent, .cancel: #expect(told == [.cancelled])
+            case .success: #expect(reported == [.success(200, "")])
+            case .failure: #expect(reported == [.failure("call failed: timedOut(idle)")])
+            case .cancelEvent, .cancel: #expect(reported == [.cancelled])
             }
         }
 
@@ -324,7 +327,7 @@ struct LoaderCaseTests {
     @Test("service D-13 keeps account and service alive, so that no request falls silent")
     func keepsUpperLevels() async throws {
         let transport = ScriptedTransport(answering: .text("ok"))
-        let loader = Service(.still, transport: transport).account(identifier: "somebody").makeLoader()
+        let loader = Service(.still, transport: transport).account(identifier: "alice").makeLoader()
 
         let response = try await loader.load(Request("https://svc.example.com/"))
 

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Random lifetimes", .timeLimit(.minutes(5)))
 struct RandomLifetimeTests {
-    /// Loaders, accounts and services come and go while calls of every form are under way.
+    /// Loaders, accounts and services come and go while calls of every form are in flight.
     @Test("ends 100,000 random lifetimes once each, without a leak or a late call")
     func randomLifetimes() async throws {
         let random = SeededRandom(seed: UInt64.random(in: 0...(.max)))
@@ -31,7 +31,7 @@ struct RandomLifetimeTests {
             // So are deadlines, which no machine is to be too busy for.
             settings.deadlines.buffered = .seconds(3_600)
             settings.deadlines.attempt = .seconds(3_600)
-            // Every other one with a transport that knows nothing of scopes.
+            // Every other one with a transport that does not support scopes.
             let service =
                 round % 2 == 0
                 ? Service(settings, transport: transport) : Service(settings, transport: Unscoped(base: transport))
@@ -50,12 +50,12 @@ struct RandomLifetimeTests {
         }
         #expect(tally.late == 0, "seed \(random.seed)")
         #expect(tally.repeated == 0, "seed \(random.seed)")
-        // The last tasks of a service may be on their way out; those of earlier ones are long gone.
+        // The last tasks of a service may be on their way out; those of earlier ones have ended.
         #expect(services.dropLast(5).allSatisfy { $0.service == nil }, "seed \(random.seed)")
     }
 }
 
-/// A transport of somebody who knows nothing of scopes: its calls run in tasks of their own.
+/// A transport that does not support scopes: its calls run in tasks of their own.
 private struct Unscoped: Transport {
     let base: ScriptedTransport
 

@@ -6,22 +6,22 @@ import Testing
 
 @Suite("Rosters", .timeLimit(.minutes(1)))
 struct RosterTests {
-    @Test("lists its members in the order they joined, and gives back who leaves")
+    @Test("lists its members in the order they joined, and returns the member that leaves")
     func order() {
         var roster = Roster<String>()
-        let seats = ["c", "a", "b", "d"].map { roster.join($0) }
+        let slots = ["c", "a", "b", "d"].map { roster.join($0) }
 
-        let first = roster.leave(seats[1])
-        let again = roster.leave(seats[1])
+        let first = roster.leave(slots[1])
+        let again = roster.leave(slots[1])
         _ = roster.join("e")
 
         #expect(first == "a")
         #expect(again == nil)
         #expect(roster.inOrder == ["c", "b", "d", "e"])
-        #expect(roster.seatCount == 4)
+        #expect(roster.slotCount == 4)
     }
 
-    @Test("a seat that was given back takes nobody out who sits there later")
+    @Test("a slot that was released removes no later member of the same index")
     func ignoresOldSeats() {
         var roster = Roster<String>()
         let old = roster.join("a")
@@ -38,16 +38,16 @@ struct RosterTests {
     func findsCalls() {
         let random = SeededRandom(seed: 39)
         var roster = Roster<Int>()
-        var seats = (0..<16_000).map { roster.join($0) }
+        var slots = (0..<16_000).map { roster.join($0) }
 
         for round in 1...40_000 {
             let index = Int(random.next() % 16_000)
-            let left = roster.leave(seats[index])
+            let left = roster.leave(slots[index])
             #expect(left.map { $0 % 16_000 } == index)
-            seats[index] = roster.join(index + round * 16_000)
+            slots[index] = roster.join(index + round * 16_000)
         }
 
-        #expect(roster.seatCount == 16_000)
+        #expect(roster.slotCount == 16_000)
         #expect(roster.inOrder.count == 16_000)
         #expect(roster.inOrder.map { $0 / 16_000 } == roster.inOrder.map { $0 / 16_000 }.sorted())
     }

@@ -8,7 +8,7 @@ struct CallStoryTests {
     private let story = CallStory()
     private var call: Call { Call(id: Call.ID(1), time: time) }
 
-    private func tell(_ event: Event, after pause: Duration = .zero) {
+    private func record(_ event: Event, after pause: Duration = .zero) {
         time.advance(by: pause)
         story.record(event, of: call)
     }
@@ -21,9 +21,9 @@ struct CallStoryTests {
 
     @Test("policies PL-60 attributes every millisecond of a call, from the name to the last byte")
     func exchange() {
-        tell(.callStarted(method: .get, url: "https://h.example/x"))
-        tell(.exchangeStarted(method: .get, url: "https://h.example/x"), after: .milliseconds(1))
-        tell(.headReceived(status: 200, headers: ["Retry-After": "3"], version: .http2), after: .milliseconds(60))
+        record(.callStarted(method: .get, url: "https://h.example/x"))
+        record(.exchangeStarted(method: .get, url: "https://h.example/x"), after: .milliseconds(1))
+        record(.headReceived(status: 200, headers: ["Retry-After": "3"], version: .http2), after: .milliseconds(60))
         let metrics = metrics {
             $0.nameLookup = .milliseconds(5)
             $0.connect = .milliseconds(15)
@@ -31,8 +31,8 @@ struct CallStoryTests {
             $0.firstByte = .milliseconds(59)
             $0.responseBodyBytes = 70
         }
-        tell(.exchangeFinished(metrics), after: .milliseconds(39))
-        tell(.callFinished(status: 200), after: .milliseconds(1))
+        record(.exchangeFinished(metrics), after: .milliseconds(39))
+        record(.callFinished(status: 200), after: .milliseconds(1))
 
         let timeline = story.timeline
 
@@ -70,13 +70,13 @@ struct CallStoryTests {
     @Test("policies PL-60 gives a wait its reason, and the innermost thing its time")
     func nesting() {
         let token = WaitReason.authorisation(authoriser: "OAuth")
-        tell(.callStarted(method: .get, url: "http://h/"))
-        tell(.waitStarted(token))
-        tell(.exchangeStarted(method: .post, url: "http://h/token"), after: .milliseconds(2))
-        tell(.exchangeFinished(metrics { $0.firstByte = .milliseconds(3) }), after: .milliseconds(4))
-        tell(.waitEnded(token, after: .milliseconds(7)), after: .milliseconds(1))
-        tell(.waitStarted(.backoff(attempt: 2)))
-        tell(.waitEnded(.backoff(attempt: 2), after: .milliseconds(90)), after: .milliseconds(90))
+        record(.callStarted(method: .get, url: "http://h/"))
+        record(.waitStarted(token))
+        record(.exchangeStarted(method: .post, url: "http://h/token"), after: .milliseconds(2))
+        record(.exchangeFinished(metrics { $0.firstByte = .milliseconds(3) }), after: .milliseconds(4))
+        record(.waitEnded(token, after: .milliseconds(7)), after: .milliseconds(1))
+        record(.waitStarted(.backoff(attempt: 2)))
+        record(.waitEnded(.backoff(attempt: 2), after: .milliseconds(90)), after: .milliseconds(90))
 
         let totals = story.timeline.totals
 
@@ -118,8 +118,8 @@ struct CallStoryTests {
         ]
     )
     func failures(url: String, metrics: Metrics, stage: CallTimeline.Stage) {
-        tell(.exchangeStarted(method: .get, url: url))
-        tell(.exchangeFailed(.timedOut(.whole, ErrorContext()), metrics), after: .seconds(1))
+        record(.exchangeStarted(method: .get, url: url))
+        record(.exchangeFailed(.timedOut(.whole, ErrorContext()), metrics), after: .seconds(1))
 
         #expect(story.timeline.totals.map(\.stage) == [stage])
         #expect(story.timeline.elapsed == .seconds(1))
@@ -142,7 +142,7 @@ struct CallStoryTests {
                 .exchangeFinished(metrics), .exchangeFailed(.cancelled(ErrorContext()), metrics), .attemptStarted(2),
                 .headReceived(status: 200, headers: [:], version: nil),
             ]
-            tell(events[Int(random.next() % UInt64(events.count))], after: random.duration(below: .milliseconds(20)))
+            record(events[Int(random.next() % UInt64(events.count))], after: random.duration(below: .milliseconds(20)))
         }
 
         let timeline = story.timeline
@@ -187,9 +187,9 @@ struct CallStoryTests {
         #expect(timeline.rows.last?.text == "6 further events are not shown")
     }
 
-    @Test("policies PL-60 lets no text make lines of its own")
+    @Test("policies PL-60 escapes line ends in texts")
     func escaping() {
-        tell(.hostMarked(host: "h", address: "a", reason: "b\n\u{1B}[2Jc", for: .seconds(1)))
+        record(.hostMarked(host: "h", address: "a", reason: "b\n\u{1B}[2Jc", for: .seconds(1)))
 
         #expect(story.timeline.description.contains("b\\x0A\\x1B[2Jc"))
     }

@@ -77,7 +77,7 @@ struct LoadedPageTests {
         #expect(items == [0, 1, 2, 3])
     }
 
-    @Test("pages PA-04 a walk that begins with a later page knows the pages before it", arguments: [0, 2])
+    @Test("pages PA-04 a walk that begins with a later page has the pages before it", arguments: [0, 2])
     func circleAcrossWalks(prefetch: Int) async throws {
         let endpoint = try PagedEndpoint<Numbers>.numbers()
         let loader = Self.circle.loader
@@ -128,7 +128,7 @@ struct LoadedPageTests {
         #expect(source.transport.requests.allSatisfy { $0.headers["Authorization"] == "Bearer canary" })
     }
 
-    @Test("a stored page keeps method and body, and counted pages go on from it")
+    @Test("a stored page keeps method and body, and counted pages continue from it")
     func storedBody() async throws {
         let source = PagedSource { asked in
             .json(PagedSource.body([asked["page"] ?? -1], next: nil))

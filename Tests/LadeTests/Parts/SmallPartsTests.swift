@@ -10,7 +10,7 @@ import Testing
 @Suite("Small parts", .timeLimit(.minutes(1)))
 struct SmallPartsTests {
     /// A call in flight that was cancelled a number of times, and the reports to its delegate.
-    private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, told: [Told]) {
+    private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, reported: [Report]) {
         let rig = Rig()
         let witness = Witness()
         let handle = try await rig.performStalling(witness)
@@ -19,22 +19,22 @@ struct SmallPartsTests {
         // After the end of the exchange, nothing more can be reported.
         try await rig.transport.cancellations(atLeast: 1)
         try await rig.events.line("call failed: cancelled")
-        return (handle, witness.told)
+        return (handle, witness.reported)
     }
 
     @Test("service SM-01 reports one cancellation, and is marked as cancelled")
     func cancel() async throws {
-        let (handle, told) = try await cancelled(1)
-        #expect(told == [.cancelled])
+        let (handle, reported) = try await cancelled(1)
+        #expect(reported == [.cancelled])
         #expect(handle.isCancelled)
     }
 
     @Test("service SM-02 reports one cancellation when it is cancelled twice")
     func cancelTwice() async throws {
-        #expect(try await cancelled(2).told == [.cancelled])
+        #expect(try await cancelled(2).reported == [.cancelled])
     }
 
-    @Test("service SM-03 gives a handle that knows what it cancels")
+    @Test("service SM-03 gives a handle that names what it cancels")
     func handle() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.stalls)

@@ -158,7 +158,7 @@ struct AttemptCaseTests {
         #expect(rig.transport.received.count == 1)
     }
 
-    @Test("service AT-16 says of an attempt's cancellation that it is one")
+    @Test("service AT-16 reports a cancelled attempt as cancelled")
     func cancelledFlag() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))

@@ -71,7 +71,7 @@ struct RequestCaseTests {
         #expect(request.headers == ["A": "1"])
     }
 
-    @Test("service RQ-08 knows the length of its body")
+    @Test("service RQ-08 has the length of its body")
     func body() async throws {
         let request = try Request(.post, url, body: .text("Test"))
         #expect(try await sent(request).body?.length == 4)
@@ -333,7 +333,7 @@ struct ResponseCaseTests {
         #expect(error.description == "GET https://svc.example.com/thing: The server answered 404.")
     }
 
-    @Test("service RS-15 knows the address that answered")
+    @Test("service RS-15 has the address that answered")
     func resolvedURL() async throws {
         let moved = try Request("https://other.example.com/moved")
         let transport = ClosureTransport { _, _ throws(LoadingError) in Response(status: 200, request: moved) }

@@ -16,8 +16,8 @@ struct EndingTests {
     func cancelledInItsChunk() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.chunks(["a", "b", "c"]))
-        let witness = Witness(chunks: true) { told, load in
-            if case .chunk = told { load.cancel() }
+        let witness = Witness(chunks: true) { reported, load in
+            if case .chunk = reported { load.cancel() }
         }
 
         _ = rig.perform(try rig.request().streamed, witness)

@@ -100,7 +100,7 @@ struct ServiceCallCaseTests {
         try await repeated { rig, witness, handle in
             #expect(rig.loader.currentRequests.count == 1)
             #expect(handle.isRunning)
-            #expect(witness.told.isEmpty)
+            #expect(witness.reported.isEmpty)
         }
     }
 
@@ -135,9 +135,9 @@ struct ServiceCallCaseTests {
         request.body = .writer { try await $0(Data("once".utf8)) }
 
         _ = rig.perform(request, witness)
-        let told = try await witness.journal.next(2)
+        let reported = try await witness.journal.next(2)
 
-        #expect(told.filter { $0 == .askedForBody }.count == 1)
+        #expect(reported.filter { $0 == .askedForBody }.count == 1)
         #expect(rig.transport.received.last?.text == "again")
     }
 }

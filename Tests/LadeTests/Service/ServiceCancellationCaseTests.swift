@@ -32,7 +32,7 @@ struct ServiceCancellationCaseTests {
         loader = nil
         try await rig.events.line("call failed: cancelled")
 
-        #expect(witness.told.isEmpty)
+        #expect(witness.reported.isEmpty)
         #expect(rig.transport.requests.isEmpty)
     }
 
@@ -96,7 +96,7 @@ struct ServiceCancellationCaseTests {
         _ = try await rig.loader.load(rig.request("/other"))
 
         #expect(handle.isRunning)
-        #expect(witness.told.isEmpty)
+        #expect(witness.reported.isEmpty)
         handle.cancel()
         _ = try await witness.journal.next()
     }

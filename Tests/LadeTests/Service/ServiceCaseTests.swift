@@ -40,7 +40,7 @@ struct ServiceCaseTests {
         #expect(rig.transport.requests.first?.priority == priority)
     }
 
-    @Test("service SV-05 ignores what is told of a call it does not know")
+    @Test("service SV-05 ignores reports for an unknown call")
     func unknownCall() {
         let totals = Journal<ConsumptionObserver.Total>()
         let observer = ConsumptionObserver(on: nil) { totals.add($0) }
@@ -70,7 +70,7 @@ struct ServiceCaseTests {
         #expect(witness.loads.withLock { $0 } == [nowhere.id, other.id])
     }
 
-    @Test("service SV-32 has nothing in flight for a request without an address, and tells its error")
+    @Test("service SV-32 has nothing in flight for a request without an address, and reports its error")
     func noURL() async throws {
         let rig = Rig()
         let witness = Witness()
@@ -83,7 +83,7 @@ struct ServiceCaseTests {
         #expect(!handle.isRunning)
     }
 
-    @Test("service D-12 tells one error of a request without an address, awaited or called back")
+    @Test("service D-12 reports one error of a request without an address, awaited or called back")
     func noSilence() async throws {
         let rig = Rig()
         let results = Journal<String>()
@@ -99,7 +99,7 @@ struct ServiceCaseTests {
         }
     }
 
-    @Test("service SV-22 service M-18 tells a consumption observer until it is removed")
+    @Test("service SV-22 service M-18 notifies a consumption observer until it is removed")
     func observer() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -114,7 +114,7 @@ struct ServiceCaseTests {
         #expect(totals.all.first?.status == 200)
     }
 
-    @Test("service D-24 checks every certificate unless it is told not to for tests")
+    @Test("service D-24 checks every certificate unless a setting for tests says otherwise")
     func certificates() {
         #expect(Service.Settings().transport.tls.verification == .full)
     }

@@ -44,7 +44,7 @@ struct ServiceDefectTests {
         #expect(rig.time.now == Instant(nanoseconds: 20_000_000_000))
     }
 
-    @Test("service D-40 tells how long each attempt took, and how long the whole call")
+    @Test("service D-40 reports how long each attempt took, and how long the whole call")
     func times() async throws {
         let rig = Rig {
             $0.retries.limit = 1
@@ -71,7 +71,7 @@ struct ServiceDefectTests {
         #expect(starts.map(\.attempt) == [1, 2])
     }
 
-    @Test("service D-44 tells of each attempt whether its answer came from a cache, as far as the transport knows")
+    @Test("service D-44 reports of each attempt whether its answer came from a cache, as far as the transport can")
     func sources() async throws {
         let asked = Locked(0)
         let transport = ClosureTransport { request, _ throws(LoadingError) in

@@ -49,7 +49,7 @@ struct ServiceRowTests {
         #expect(rig.transport.requests.map { $0.headers["Authorization"] } == ["noted"])
     }
 
-    @Test("finding FQ-24 service SV-09 credentials that come when loader and delegate are gone are for no call")
+    @Test("finding FQ-24 service SV-09 credentials that come after loader and delegate are released are for no call")
     func lateCredentials() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
@@ -64,14 +64,14 @@ struct ServiceRowTests {
         settings.identifier = "a"
         settings.decorators = [decorator]
         let account = rig.service.account(settings)
-        let told = Locked<[Told]>([])
+        let reported = Locked<[Report]>([])
         func begin() throws -> (Loader, Witness) {
-            let witness = Witness { entry, _ in told.withLock { $0.append(entry) } }
+            let witness = Witness { entry, _ in reported.withLock { $0.append(entry) } }
             let loader = account.makeLoader()
             loader.delegate = witness
             loader.delegateExecutor = .anywhere
             loader.perform(try rig.request())
-            loader.load(try rig.request(), on: .anywhere) { _ in told.withLock { $0.append(.cancelled) } }
+            loader.load(try rig.request(), on: .anywhere) { _ in reported.withLock { $0.append(.cancelled) } }
             return (loader, witness)
         }
         var kept: (Loader, Witness)? = try begin()
@@ -83,7 +83,7 @@ struct ServiceRowTests {
         for _ in 0..<2 { try await rig.events.event { if case .callFailed = $0 { true } else { false } } }
         try await rig.time.runToTheEnd {}
 
-        #expect(told.withLock { $0 }.isEmpty)
+        #expect(reported.withLock { $0 }.isEmpty)
         #expect(rig.transport.requests.isEmpty)
         #expect(
             rig.events.story.filter { $0.hasPrefix("call f") } == Array(repeating: "call failed: cancelled", count: 2)
@@ -91,7 +91,7 @@ struct ServiceRowTests {
     }
 
     /// The reports about a call whose authorisation fails, to a delegate and by an error.
-    private func failing(_ change: (inout Account.Settings) -> Void) async throws -> (Rig, [Told], LoadingError?) {
+    private func failing(_ change: (inout Account.Settings) -> Void) async throws -> (Rig, [Report], LoadingError?) {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("ok"))
         var settings = Account.Settings()
@@ -106,14 +106,14 @@ struct ServiceRowTests {
             loader.perform(request)
             return await failure { () throws(LoadingError) in try await loader.load(request) }
         }
-        return (rig, witness.told, error)
+        return (rig, witness.reported, error)
     }
 
     @Test("finding FQ-24 service SV-10 service FA-15 a decorator's own error is the one failure, and nothing is sent")
     func decoratorFails() async throws {
-        let (rig, told, error) = try await failing { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
+        let (rig, reported, error) = try await failing { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
 
-        #expect(told == [.failure("call failed: decorationFailed")])
+        #expect(reported == [.failure("call failed: decorationFailed")])
         guard case .decorationFailed(let cause, let context)? = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -136,9 +136,9 @@ struct ServiceRowTests {
                 throw .transport(code: 1, message: "test", ErrorContext(request))
             }
         }
-        let (rig, told, error) = try await failing { $0.authorisers = [Failing()] }
+        let (rig, reported, error) = try await failing { $0.authorisers = [Failing()] }
 
-        #expect(told == [.failure("call failed: transport")])
+        #expect(reported == [.failure("call failed: transport")])
         guard case .transport(code: 1, message: "test", _)? = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -176,7 +176,7 @@ struct ServiceRowTests {
 
         try await rig.time.runToTheEnd { _ = loader.perform(request) }
 
-        #expect(witness.told == [.failure("call failed: unacceptableStatus(401)")])
+        #expect(witness.reported == [.failure("call failed: unacceptableStatus(401)")])
         #expect(rig.transport.requests.map { $0.headers["Authorization"] } == ["Bearer token-1", "Bearer token-2"])
         #expect(sources.withLock { $0 } == 2)
     }
@@ -199,7 +199,9 @@ struct ServiceRowTests {
             loader.perform(request)
         }
 
-        #expect(witness.told == [.failure("call failed: transport"), .failure("call failed: unacceptableStatus(403)")])
+        #expect(
+            witness.reported == [.failure("call failed: transport"), .failure("call failed: unacceptableStatus(403)")]
+        )
         #expect(rig.transport.requests.count == 2)
         #expect(sources.withLock { $0 } == 1)
     }
@@ -299,23 +301,23 @@ struct ServiceRowTests {
 
         try await rig.time.runToTheEnd { _ = rig.perform(sent, witness) }
 
-        #expect(witness.told == [.success(200, "ok")])
+        #expect(witness.reported == [.success(200, "ok")])
         #expect(rig.transport.received.map(\.text) == ["first"])
         #expect(rig.transport.requests.map { $0.body?.isReplayable } == [false])
         #expect(opened.withLock { $0 } == 1)
     }
 
     @Test(
-        "finding FQ-24 service LO-14 LO-15 LO-16 LO-17 LO-18 a loader's delegate is told nothing of another's calls",
+        "finding FQ-24 service LO-14 LO-15 LO-16 LO-17 LO-18 a loader's delegate is not notified of another loader's calls",
         arguments: [
             (.text("ok"), false, [.success(200, "ok")]),
             (.timesOut(), false, [.failure("call failed: timedOut(idle)")]),
             (.fails(.cancelled(ErrorContext())), false, [.cancelled]),
             (.chunks(["a", "b"]), true, [.head(200), .chunk("a"), .chunk("b"), .success(200, "")]),
             (.text("ab").breaking(after: 1), true, [.head(200), .chunk("a"), .failure("call failed: incompleteBody")]),
-        ] as [(ScriptedAnswer, Bool, [Told])]
+        ] as [(ScriptedAnswer, Bool, [Report])]
     )
-    func foreignCalls(answer: ScriptedAnswer, isStreamed: Bool, expected: [Told]) async throws {
+    func foreignCalls(answer: ScriptedAnswer, isStreamed: Bool, expected: [Report]) async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(answer)
         let (own, other) = (Witness(chunks: true), Witness(chunks: true))
@@ -328,8 +330,8 @@ struct ServiceRowTests {
 
         try await rig.time.runToTheEnd { _ = second.perform(request) }
 
-        #expect(own.told == [])
-        #expect(other.told == expected)
+        #expect(own.reported == [])
+        #expect(other.reported == expected)
     }
 
     @Test("finding FQ-24 service RQ-17 a copy has every property, and changing it changes nothing of the original")

@@ -58,7 +58,7 @@ final class ModelServers: Transport {
         var violations: [String] = []
         var sent: [String: Int] = [:]
         var underWay = ExchangeCount()
-        /// The time to which each rate is used up, by the servers' own count.
+        /// The earliest time of the next request to each service, as its server counts.
         var paidUntil: [ServiceKey: Instant] = [:]
         /// The first start of the metered service, and the count when its own callers arrived last.
         var firstMetered: Instant?
@@ -139,13 +139,15 @@ final class ModelServers: Transport {
 
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         let key = Self.key(of: request.url)
-        judge(request, key)
+        check(request, key)
         let place = ExchangePlace { [state] in state.withLock { $0.underWay.leave(key) } }
         let refreshing = key.description == "id.example.com:443/token" ? Self.form(request)["refresh_token"] : nil
         if let refreshing {
             state.withLock { state in
                 state.refreshing[refreshing, default: 0] += 1
-                if state.refreshing[refreshing] != 1 { state.violations.append("two refreshes at once: \(refreshing)") }
+                if state.refreshing[refreshing] != 1 {
+                    state.violations.append("two concurrent refreshes: \(refreshing)")
+                }
             }
         }
         defer {
@@ -168,7 +170,7 @@ final class ModelServers: Transport {
     }
 
     /// Checks what any server may expect: its rate, its requested delay, its limit on concurrent exchanges.
-    private func judge(_ request: Request, _ key: ServiceKey) {
+    private func check(_ request: Request, _ key: ServiceKey) {
         let now = time.now
         state.withLock { state in
             state.sent[key.description, default: 0] += 1
@@ -191,7 +193,7 @@ final class ModelServers: Transport {
             }
             let count = state.underWay.enter(key)
             if let cap = Self.caps[key], count > cap {
-                state.violations.append("\(key) has \(count) exchanges at once, which is more than \(cap)")
+                state.violations.append("\(key) has \(count) concurrent exchanges, which is more than \(cap)")
             }
         }
     }
@@ -224,7 +226,7 @@ final class ModelServers: Transport {
         case "api.example.com:443/v1": return refusal(of: request)?.after(delay) ?? item(request, "v1", delay)
         case "api.example.com:443/orders": return refusal(of: request)?.after(delay) ?? order(request, delay)
         default:
-            note("nobody is at \(request.url)")
+            note("no server is at \(request.url)")
             return .status(404)
         }
     }
@@ -262,7 +264,7 @@ final class ModelServers: Transport {
             guard !isUnreached else { return }
             state.processed.insert(operation)
             guard storm == nil else { return }
-            // A server that knows the key does not process the request again; without a key it does.
+            // A server that has the key does not process the request again; without a key it does.
             if let key, !state.applied.insert(key).inserted { return }
             state.effects[operation, default: 0] += 1
         }

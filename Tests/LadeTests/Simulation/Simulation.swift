@@ -127,7 +127,7 @@ final class Simulation: Sendable {
             outcome.violations.append("\(waiting) calls wait for a slot for ever")
         }
         let open = loaders.flatMap(\.currentRequests)
-        if !open.isEmpty { outcome.violations.append("\(open.count) calls go on for ever: \(open.prefix(3))") }
+        if !open.isEmpty { outcome.violations.append("\(open.count) calls never end: \(open.prefix(3))") }
         outcome.effects = servers.effects.count
         for (operation, count) in servers.effects where count != 1 {
             outcome.violations.append("an effect came twice: operation \(operation) had \(count)")
@@ -287,9 +287,9 @@ final class Simulation: Sendable {
 
     @discardableResult
     private func callBack(_ request: Request, by loader: Loader) -> LoadHandle {
-        let told = Locked(0)
+        let reported = Locked(0)
         return loader.load(request, on: .anywhere) { [self] result in
-            let count = told.withLock { count in
+            let count = reported.withLock { count in
                 count += 1
                 return count
             }

@@ -53,7 +53,7 @@ struct SimulationTests {
     }
 
     @Test(
-        "policies PL-14 PL-16 PL-22 PL-24 PL-25 PL-47 PL-60 keep their word through 10,000 calls of a bad day",
+        "policies PL-14 PL-16 PL-22 PL-24 PL-25 PL-47 PL-60 hold through 10,000 calls of a server with faults",
         arguments: seeds
     )
     func badDay(seed: UInt64) async throws {
@@ -86,12 +86,12 @@ struct SimulationTests {
         #expect(first.endings == second.endings)
     }
 
-    @Test("a link that breaks its word is noticed by the simulation", arguments: Sabotage.allCases)
+    @Test("an interceptor that violates a rule is detected by the simulation", arguments: Sabotage.allCases)
     func notices(_ sabotage: Sabotage) async throws {
         let outcome = try await Simulation(seed: 3, size: 1500, sabotage: sabotage.apply).run()
 
         for clue in sabotage.clues {
-            #expect(outcome.violations.contains { $0.contains(clue) }, "nobody noticed “\(clue)”")
+            #expect(outcome.violations.contains { $0.contains(clue) }, "no violation has “\(clue)”")
         }
     }
 }
@@ -109,7 +109,7 @@ enum Sabotage: CaseIterable, Sendable {
     var clues: [String] {
         switch self {
         case .noRateLimits: ["closed until", "early"]
-        case .noConcurrencyCaps: ["exchanges at once, which is more than"]
+        case .noConcurrencyCaps: ["concurrent exchanges, which is more than"]
         case .repeatsEverything: ["was repeated", "an effect came twice"]
         case .newKeys: ["came with two keys", "an effect came twice"]
         case .repeatsForEver: ["attempts in", "of a budget"]
@@ -139,7 +139,7 @@ enum Sabotage: CaseIterable, Sendable {
                 links[index] = RetryInterceptor(policy, budget: nil)
             }
         case .showsSecrets:
-            settings.attemptInterceptors.append(Telling())
+            settings.attemptInterceptors.append(Reporting())
         case .hidesTime:
             settings.attemptInterceptors.insert(Dawdling(), at: 0)
             settings.adjustChain = { links in
@@ -151,7 +151,7 @@ enum Sabotage: CaseIterable, Sendable {
     }
 
     /// Puts a secret into an error.
-    private struct Telling: Interceptor {
+    private struct Reporting: Interceptor {
         func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
             let response = try await next(request)
             guard response.status == 404 else { return response }

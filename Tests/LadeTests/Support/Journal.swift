@@ -27,7 +27,7 @@ final class Journal<Entry: Sendable>: Sendable {
 }
 
 /// The reports to a delegate.
-enum Told: Equatable, Sendable {
+enum Report: Equatable, Sendable {
     case success(Int, String)
     case failure(String)
     case cancelled
@@ -45,31 +45,31 @@ enum Told: Equatable, Sendable {
 
 /// A delegate that records, and treats any report after the end of a load as a failure of the test.
 final class Witness: LoaderDelegate {
-    let journal = Journal<Told>()
+    let journal = Journal<Report>()
     let loads = Locked<[Call.ID]>([])
     private let ended = Locked<Set<Call.ID>>([])
     private let supportsChunks: Bool
     private let newBody: RequestBody?
-    private let onTold: @Sendable (Told, LoadHandle) -> Void
+    private let onReport: @Sendable (Report, LoadHandle) -> Void
 
     init(
         chunks: Bool = false,
         newBody: RequestBody? = nil,
-        onTold: @escaping @Sendable (Told, LoadHandle) -> Void = { _, _ in }
+        onReport: @escaping @Sendable (Report, LoadHandle) -> Void = { _, _ in }
     ) {
         supportsChunks = chunks
         self.newBody = newBody
-        self.onTold = onTold
+        self.onReport = onReport
     }
 
-    var told: [Told] { journal.all }
+    var reported: [Report] { journal.all }
 
-    private func add(_ told: Told, _ load: LoadHandle) {
-        let isLate = ended.withLock { $0.contains(load.id) || (told.isEnding && !$0.insert(load.id).inserted) }
-        if isLate { Issue.record("\(told) was told of \(load.id) after its ending") }
-        onTold(told, load)
+    private func add(_ reported: Report, _ load: LoadHandle) {
+        let isLate = ended.withLock { $0.contains(load.id) || (reported.isEnding && !$0.insert(load.id).inserted) }
+        if isLate { Issue.record("\(reported) was reported for \(load.id) after its end") }
+        onReport(reported, load)
         loads.withLock { $0.append(load.id) }
-        journal.add(told)
+        journal.add(reported)
     }
 
     func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) {

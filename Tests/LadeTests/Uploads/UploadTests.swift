@@ -19,7 +19,7 @@ struct UploadTests {
         return try #require(rig.transport.received.first)
     }
 
-    @Test("sends a form of fields, bytes and files, with its length told beforehand")
+    @Test("sends a form of fields, bytes and files, with its length known beforehand")
     func form() async throws {
         let path = TemporaryFile.make("from the disk")
         defer { TemporaryFile.remove(path) }
@@ -51,7 +51,7 @@ struct UploadTests {
         #expect(try await post(form.body).text.contains("\r\n\r\nmade\r\n--B--\r\n"))
     }
 
-    @Test("makes a boundary that nobody can foresee")
+    @Test("makes a boundary that cannot be predicted")
     func boundary() {
         #expect(MultipartForm().boundary != MultipartForm().boundary)
         #expect(
@@ -60,7 +60,7 @@ struct UploadTests {
         )
     }
 
-    @Test("client D-19 tells how far the sending of a body is")
+    @Test("client D-19 reports how far the sending of a body is")
     func progress() async throws {
         let journal = Journal<TransferProgress>()
         let bytes = Data(repeating: 7, count: 150_000)
@@ -135,7 +135,7 @@ struct UploadTests {
         #expect(received.text == expected)
     }
 
-    @Test("finding FL-11 sends no form whose file has become shorter since its length was told")
+    @Test("finding FL-11 sends no form whose file has become shorter since its length was determined")
     func shrunkenFile() async throws {
         let path = TemporaryFile.make("from the disk")
         defer { TemporaryFile.remove(path) }

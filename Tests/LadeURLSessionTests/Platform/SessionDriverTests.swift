@@ -46,7 +46,7 @@ struct SessionDriverTests {
         #expect(driver.makeTask(in: session, for: try transfer(request), .none).priority == expected)
     }
 
-    @Test("service SV-05 gives up a task that answers for no exchange")
+    @Test("service SV-05 cancels a task that belongs to no exchange")
     func strayResponse() throws {
         defer { driver.shutDown() }
         let dispositions = Locked<[URLSession.ResponseDisposition]>([])
@@ -123,7 +123,7 @@ struct SessionDriverTests {
     }
 
     @Test(
-        "service TP-08 refuses a challenge without a host, without a trust to judge, or for a password",
+        "service TP-08 refuses a challenge without a host, without a trust to check, or for a password",
         arguments: [
             ("", NSURLAuthenticationMethodDefault), ("svc.example.com", NSURLAuthenticationMethodDefault),
             ("svc.example.com", NSURLAuthenticationMethodHTTPBasic),
@@ -154,14 +154,16 @@ struct SessionDriverTests {
         }
     }
 
-    @Test("service D-15 is called back one call after the other, so that bodies of 32 exchanges at once arrive whole")
+    @Test(
+        "service D-15 is called back one call after the other, so that bodies of 32 concurrent exchanges arrive whole"
+    )
     func serialCallbacks() async throws {
         defer { driver.shutDown() }
         #expect(driver.callbacks.maxConcurrentOperationCount == 1)
         #expect(try await exchanges(32) == Array(repeating: true, count: 32))
     }
 
-    @Test("service D-18 has its sessions before the first exchange, and no more of them for many at once")
+    @Test("service D-18 has its sessions before the first exchange, and no more of them for many concurrent ones")
     func sessions() async throws {
         let expected = SessionDriver.Lane.canWait ? 2 : 1
         try #require(driver.sessionCount == expected)
@@ -181,7 +183,7 @@ struct SessionDriverTests {
         #expect(lane == (waits && SessionDriver.Lane.canWait ? .patient : .prompt))
     }
 
-    @Test("a wait for a network that the platform tells of is an event of its exchange", .timeLimit(.minutes(5)))
+    @Test("a wait for a network that the platform reports is an event of its exchange", .timeLimit(.minutes(5)))
     func waiting() async throws {
         defer { driver.shutDown() }
         let server = try LoopbackServer { _ in .text("ok") }

@@ -35,7 +35,7 @@ struct HostGateTests {
         withExtendedLifetime((one, other)) {}
     }
 
-    @Test("who is cancelled leaves the queue, and takes no place")
+    @Test("a cancelled waiter leaves the queue, and takes no slot")
     func cancelling() async throws {
         let gate = HostGate(limit: 1)
         let first = try await gate.enter("a", context: ErrorContext())
@@ -46,7 +46,7 @@ struct HostGateTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("who comes cancelled is not let in")
+    @Test("a waiter that is cancelled before it begins takes no slot")
     func cancelledBefore() async {
         let gate = HostGate(limit: 1)
         let task = Task {

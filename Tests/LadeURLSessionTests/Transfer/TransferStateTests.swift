@@ -21,7 +21,7 @@ struct TransferStateTests {
         var state = TransferStateSubject(
             TransferState(request: request, limits: limits, canPause: canPause, now: at(0))
         )
-        #expect(show(state.start(at: at(0))) == ["tell exchange started"])
+        #expect(show(state.start(at: at(0))) == ["report exchange started"])
         return state
     }
 
@@ -38,10 +38,10 @@ struct TransferStateTests {
     @Test("a buffered answer is given when the platform has finished")
     func buffered() throws {
         var state = try state(.buffered(limit: 100))
-        #expect(show(state.headArrived(head(200, ("Content-Length", "6")), at: at(1))) == ["tell head 200"])
+        #expect(show(state.headArrived(head(200, ("Content-Length", "6")), at: at(1))) == ["report head 200"])
         #expect(state.bytesArrived(bytes(4), at: at(1)).isEmpty)
         #expect(state.bytesArrived(bytes(2), at: at(1)).isEmpty)
-        #expect(show(state.finished(nil, lateHead: nil, at: at(2))) == ["tell finished", "answer 200 with 6"])
+        #expect(show(state.finished(nil, lateHead: nil, at: at(2))) == ["report finished", "answer 200 with 6"])
         #expect(state.metrics.firstByte == .seconds(1))
         #expect(state.metrics.total == .seconds(2))
         #expect(state.metrics.responseBodyBytes == 6)
@@ -50,11 +50,11 @@ struct TransferStateTests {
     @Test("a streamed answer is given with its head, then read as it comes")
     func streamed() throws {
         var state = try state()
-        #expect(show(state.headArrived(head(), at: at(1))) == ["tell head 200", "answer 200 streaming"])
+        #expect(show(state.headArrived(head(), at: at(1))) == ["report head 200", "answer 200 streaming"])
         #expect(show(state.read(at: at(1))) == ["wait"])
         #expect(show(state.bytesArrived(bytes(4), at: at(1))) == ["give reader 4"])
         #expect(state.bytesArrived(bytes(3), at: at(1)).isEmpty)
-        #expect(show(state.finished(nil, lateHead: nil, at: at(2))) == ["tell finished"])
+        #expect(show(state.finished(nil, lateHead: nil, at: at(2))) == ["report finished"])
         #expect(show(state.read(at: at(2))) == ["3"])
         #expect(show(state.read(at: at(2))) == ["the end"])
         #expect(show(state.read(at: at(2))) == ["the end"])
@@ -66,36 +66,38 @@ struct TransferStateTests {
         _ = state.headArrived(head(200, ("Content-Length", "9")), at: at(1))
         _ = state.bytesArrived(bytes(4), at: at(1))
         let failure = PlatformFailure(.networkConnectionLost)
-        #expect(show(state.finished(failure, lateHead: nil, at: at(1))) == ["cancel task", "tell failed"])
+        #expect(show(state.finished(failure, lateHead: nil, at: at(1))) == ["cancel task", "report failed"])
         #expect(show(state.read(at: at(1))) == ["4"])
         #expect(show(state.read(at: at(1))) == ["throw lost: after 4 bytes of the body"])
     }
 
-    @Test("interim heads are told and not taken for the answer")
+    @Test("interim heads are reported and not taken for the answer")
     func interim() throws {
         var state = try state()
-        #expect(show(state.headArrived(head(103, ("Link", "</a>")), at: at(1))) == ["tell interim 103"])
-        #expect(show(state.headArrived(head(), at: at(1))) == ["tell head 200", "answer 200 streaming"])
+        #expect(show(state.headArrived(head(103, ("Link", "</a>")), at: at(1))) == ["report interim 103"])
+        #expect(show(state.headArrived(head(), at: at(1))) == ["report head 200", "answer 200 streaming"])
     }
 
-    @Test("transport TR-18 a switch of protocols that nobody asked for is an error")
+    @Test("transport TR-18 a switch of protocols without a request for it is an error")
     func upgrade() throws {
         var state = try state()
         let actions = show(state.headArrived(head(101), at: at(1)))
         #expect(
             actions == [
-                "cancel task", "abandon connections", "tell failed", "fail sender: malformed: unaskedUpgrade",
+                "cancel task", "abandon connections", "report failed", "fail sender: malformed: unaskedUpgrade",
             ]
         )
     }
 
     // MARK: - Limits
 
-    @Test("transport TR-81 an announced length above the limit fails at once")
+    @Test("transport TR-81 an announced length above the limit fails immediately")
     func announcedTooLarge() throws {
         var state = try state(.buffered(limit: 5))
         let actions = show(state.headArrived(head(200, ("Content-Length", "6")), at: at(1)))
-        #expect(actions == ["tell head 200", "cancel task", "tell failed", "fail sender: too large: 5, announced 6"])
+        #expect(
+            actions == ["report head 200", "cancel task", "report failed", "fail sender: too large: 5, announced 6"]
+        )
     }
 
     @Test("transport TR-81 a body that grows above the limit fails then")
@@ -104,16 +106,16 @@ struct TransferStateTests {
         _ = state.headArrived(head(), at: at(1))
         #expect(state.bytesArrived(bytes(5), at: at(1)).isEmpty)
         let actions = show(state.bytesArrived(bytes(1), at: at(1)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: too large: 5, announced -1"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: too large: 5, announced -1"])
     }
 
     @Test("a coded length above the limit says nothing about the decoded one")
     func codedLength() throws {
         var state = try state(.buffered(limit: 5))
         let coded = head(200, ("Content-Length", "25"), ("Content-Encoding", "gzip"))
-        #expect(show(state.headArrived(coded, at: at(1))) == ["tell head 200"])
+        #expect(show(state.headArrived(coded, at: at(1))) == ["report head 200"])
         #expect(state.bytesArrived(bytes(2), at: at(1)).isEmpty)
-        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["tell finished", "answer 200 with 2"])
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["report finished", "answer 200 with 2"])
         #expect(state.metrics.contentEncoding == "gzip")
         #expect(state.metrics.responseBodyBytes == 25)
         #expect(state.metrics.decodedBodyBytes == 2)
@@ -124,7 +126,7 @@ struct TransferStateTests {
         var state = try state(canPause: false)
         _ = state.headArrived(head(200, ("Content-Length", "2"), ("Content-Encoding", "gzip")), at: at(1))
         #expect(show(state.bytesArrived(bytes(199), at: at(1))) == [])
-        #expect(show(state.bytesArrived(bytes(1), at: at(1))) == ["cancel task", "tell failed"])
+        #expect(show(state.bytesArrived(bytes(1), at: at(1))) == ["cancel task", "report failed"])
     }
 
     @Test("transport TR-16 the heads of one exchange share one limit")
@@ -132,10 +134,10 @@ struct TransferStateTests {
         var state = try state()
         // Each counts 3 for the name, 65,529 for the value and 4 for colon, space and line end: a quarter of 256 KiB.
         let quarter = ("X-A", String(repeating: "v", count: 65_529))
-        for _ in 0..<3 { #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["tell interim 103"]) }
-        #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["tell interim 103"])
+        for _ in 0..<3 { #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["report interim 103"]) }
+        #expect(show(state.headArrived(head(103, quarter), at: at(1))) == ["report interim 103"])
         let actions = show(state.headArrived(head(200, ("A", "")), at: at(1)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: head too large"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: head too large"])
     }
 
     // MARK: - Short answers
@@ -146,7 +148,7 @@ struct TransferStateTests {
         _ = state.headArrived(head(200, ("Content-Length", "6")), at: at(1))
         _ = state.bytesArrived(bytes(4), at: at(1))
         let actions = show(state.finished(nil, lateHead: nil, at: at(1)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: incomplete: 4 of 6"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: incomplete: 4 of 6"])
     }
 
     @Test("transport TR-53 an answer that is complete stays so when the connection breaks under the request")
@@ -155,12 +157,12 @@ struct TransferStateTests {
         _ = whole.headArrived(head(417, ("Content-Length", "4")), at: at(1))
         _ = whole.bytesArrived(bytes(4), at: at(1))
         let broken = PlatformFailure(.networkConnectionLost)
-        #expect(show(whole.finished(broken, lateHead: nil, at: at(1))) == ["tell finished", "answer 417 with 4"])
+        #expect(show(whole.finished(broken, lateHead: nil, at: at(1))) == ["report finished", "answer 417 with 4"])
 
         var open = try state(.buffered(limit: 100), method: .post)
         _ = open.headArrived(head(417), at: at(1))
         let actions = show(open.finished(broken, lateHead: nil, at: at(1)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: lost: after 0 bytes of the body"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: lost: after 0 bytes of the body"])
     }
 
     @Test("a length that stands in an answer without a body is not waited for", arguments: [204, 304])
@@ -168,36 +170,36 @@ struct TransferStateTests {
         var state = try state(.buffered(limit: 100))
         _ = state.headArrived(head(code, ("Content-Length", "1000")), at: at(1))
         let actions = show(state.finished(nil, lateHead: nil, at: at(1)))
-        #expect(actions == ["tell finished", "answer \(code) with 0"])
+        #expect(actions == ["report finished", "answer \(code) with 0"])
     }
 
     @Test("transport TR-43 an answer to HEAD has no body whatever its length says")
     func headRequest() throws {
         var state = try state(.buffered(limit: 100), method: .head)
         _ = state.headArrived(head(200, ("Content-Length", "1000")), at: at(1))
-        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["tell finished", "answer 200 with 0"])
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["report finished", "answer 200 with 0"])
     }
 
     @Test("a redirect that leads nowhere is delivered late, and its swallowed body is an error")
     func lateHead() throws {
         var empty = try state(.buffered(limit: 100))
         let nothing = show(empty.finished(nil, lateHead: head(301, ("Content-Length", "0")), at: at(1)))
-        #expect(nothing == ["tell head 301", "tell finished", "answer 301 with 0"])
+        #expect(nothing == ["report head 301", "report finished", "answer 301 with 0"])
 
         var sized = try state(.buffered(limit: 100))
         let known = show(sized.finished(nil, lateHead: head(301, ("Content-Length", "2")), at: at(1)))
-        #expect(known == ["tell head 301", "cancel task", "tell failed", "fail sender: incomplete: 0 of 2"])
+        #expect(known == ["report head 301", "cancel task", "report failed", "fail sender: incomplete: 0 of 2"])
 
         var chunked = try state(.buffered(limit: 100))
         let unknown = show(chunked.finished(nil, lateHead: head(301, ("Transfer-Encoding", "chunked")), at: at(1)))
-        #expect(unknown == ["tell head 301", "cancel task", "tell failed", "fail sender: incomplete: 0 of -1"])
+        #expect(unknown == ["report head 301", "cancel task", "report failed", "fail sender: incomplete: 0 of -1"])
     }
 
     @Test("a platform that finishes without a head has lost the connection")
     func noHead() throws {
         var state = try state()
         let actions = show(state.finished(nil, lateHead: nil, at: at(1)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: lost: before any byte of the answer"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: lost: before any byte of the answer"])
     }
 
     // MARK: - One ending
@@ -206,7 +208,7 @@ struct TransferStateTests {
     func oneEnding() throws {
         var state = try state()
         _ = state.headArrived(head(), at: at(1))
-        #expect(show(state.cancel(at: at(1))) == ["cancel task", "tell failed"])
+        #expect(show(state.cancel(at: at(1))) == ["cancel task", "report failed"])
         #expect(state.isEnded)
         #expect(state.cancel(at: at(1)).isEmpty)
         #expect(state.start(at: at(1)).isEmpty)
@@ -228,7 +230,7 @@ struct TransferStateTests {
         var waiting = try state()
         _ = waiting.headArrived(head(), at: at(1))
         _ = waiting.read(at: at(1))
-        #expect(show(waiting.cancel(at: at(1))) == ["cancel task", "tell failed", "fail reader: cancelled"])
+        #expect(show(waiting.cancel(at: at(1))) == ["cancel task", "report failed", "fail reader: cancelled"])
     }
 
     @Test("cancelling after the platform has finished does not make the end of the body out of its middle")
@@ -249,12 +251,12 @@ struct TransferStateTests {
         #expect(show(read.read(at: at(1))) == ["the end"])
     }
 
-    @Test("a reader sees the end only when it was told")
+    @Test("a reader sees the end only when it was reported")
     func publishing() throws {
         var state = try state().state
         _ = state.headArrived(head(), at: at(1))
         let actions = state.finished(PlatformFailure(.networkConnectionLost), lateHead: nil, at: at(1))
-        #expect(show(actions) == ["cancel task", "tell failed", "publish"])
+        #expect(show(actions) == ["cancel task", "report failed", "publish"])
         #expect(show(state.read(at: at(1))) == ["wait"])
         #expect(show(state.publish()) == ["fail reader: lost: after 0 bytes of the body"])
         #expect(state.publish().isEmpty)
@@ -262,7 +264,7 @@ struct TransferStateTests {
 
     // MARK: - Back-pressure
 
-    @Test("reception stops above the high-water mark and goes on when half is read")
+    @Test("reception stops above the high-water mark and resumes when half is read")
     func pausing() throws {
         var state = try state()
         _ = state.headArrived(head(), at: at(1))
@@ -294,7 +296,7 @@ struct TransferStateTests {
         #expect(state.nextDeadline(at: at(5)) == at(14))
         _ = state.headArrived(head(), at: at(9))
         #expect(state.timePassed(at(18)).isEmpty)
-        #expect(show(state.timePassed(at(19))) == ["cancel task", "tell failed"])
+        #expect(show(state.timePassed(at(19))) == ["cancel task", "report failed"])
         #expect(show(state.read(at: at(19))) == ["throw timed out: idle"])
         #expect(state.metrics.requestBodyBytes == 5)
     }
@@ -316,7 +318,7 @@ struct TransferStateTests {
         #expect(state.nextDeadline(at: at(101)) == at(112))
         #expect(state.timePassed(at(111)).isEmpty)
         let actions = show(state.timePassed(at(112)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: timed out: whole exchange"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: timed out: whole exchange"])
     }
 
     @Test("transport TR-80 the whole time-out starts once")
@@ -328,10 +330,10 @@ struct TransferStateTests {
         _ = state.headArrived(head(), at: at(9))
         #expect(state.nextDeadline(at: at(9)) == at(12))
         let actions = show(state.timePassed(at(12)))
-        #expect(actions == ["cancel task", "tell failed", "fail sender: timed out: whole exchange"])
+        #expect(actions == ["cancel task", "report failed", "fail sender: timed out: whole exchange"])
     }
 
-    @Test("a wait for a slow reader is nobody's idleness")
+    @Test("the idle time-out does not run while the reader is slow")
     func pausedIsNotIdle() throws {
         var state = try state { $0.timeouts.idle = .seconds(10) }
         _ = state.headArrived(head(), at: at(1))
@@ -349,13 +351,13 @@ struct TransferStateTests {
 
     // MARK: - Waiting for a network
 
-    @Test("a wait for a network is told, and is nobody's idleness")
+    @Test("a wait for a network is reported, and the idle time-out does not run meanwhile")
     func connectivity() throws {
         var state = try state(change: { $0.timeouts.idle = .seconds(60) })
-        #expect(show(state.waitsForConnectivity(at: at(1))) == ["tell wait for a network"])
+        #expect(show(state.waitsForConnectivity(at: at(1))) == ["report wait for a network"])
         #expect(state.waitsForConnectivity(at: at(2)).isEmpty)
         #expect(state.timePassed(at(500)).isEmpty)
-        #expect(show(state.reached(at: at(501))) == ["tell no wait for a network after 500.0 seconds"])
+        #expect(show(state.reached(at: at(501))) == ["report no wait for a network after 500.0 seconds"])
         #expect(state.reached(at: at(502)).isEmpty)
         #expect(state.nextDeadline(at: at(502)) == at(561))
         #expect(show(state.timePassed(at(561))).contains("fail sender: timed out: idle"))
@@ -367,7 +369,7 @@ struct TransferStateTests {
         _ = state.waitsForConnectivity(at: at(0))
         #expect(
             show(state.timePassed(at(20))) == [
-                "tell no wait for a network after 20.0 seconds", "cancel task", "tell failed",
+                "report no wait for a network after 20.0 seconds", "cancel task", "report failed",
                 "fail sender: timed out: whole exchange",
             ]
         )

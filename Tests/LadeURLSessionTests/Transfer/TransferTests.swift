@@ -21,7 +21,7 @@ private final class LateBytes: EventSink {
 
 @Suite(.timeLimit(.minutes(5)))
 struct TransferTests {
-    @Test("an exchange that is given up ends its task, whatever arrives meanwhile")
+    @Test("an exchange that is cancelled ends its task, whatever arrives meanwhile")
     func bytesWhileEnding() async throws {
         let driver = try SessionDriver(.ephemeral, settings: TransportSettings())
         defer { driver.shutDown() }

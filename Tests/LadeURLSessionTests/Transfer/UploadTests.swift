@@ -16,7 +16,7 @@ struct UploadTests {
         String(decoding: try Data(contentsOf: file.url), as: UTF8.self)
     }
 
-    @Test("chunks are spooled in order, into a file for nobody else, that goes with its last reference")
+    @Test("chunks are spooled in order, into a private file, which is removed with its last reference")
     func spools() async throws {
         var file: SpooledFile? = try await spool(
             .writer { write in
@@ -55,7 +55,7 @@ struct UploadTests {
         }
     }
 
-    @Test("a whole file is sent as it lies, a part of one through a copy")
+    @Test("a whole file is sent from its place, a part of one through a copy")
     func files() async throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("lade-test-\(UUID().uuidString)")
         try Data("0123456789".utf8).write(to: url)
