@@ -33,7 +33,7 @@ run_tests() { # log, arguments...
     local log=$1 status=0
     shift
     # With a thousand concurrent tests on two threads, each would wait for minutes, and real time-outs would pass.
-    export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-24}
+    export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-16}
     # XCTest's own harness would report that it executed no test.
     if ! grep -rqs '^ *import XCTest' Tests; then set -- --disable-xctest "$@"; fi
     Scripts/bounded "${TEST_MINUTES:-15}" swift test --skip-build "${swift_flags[@]}" "$@" </dev/null 2>&1 | tee "$log" || status=$?

@@ -14,8 +14,10 @@ private let lookUpBegan = Signal()
 struct ConformanceTests {
     private static let dangerous = KnownIssue.all.filter { $0.manner == .endsTheProcess }.map(\.number)
     private static let others = TransportConformance.cases.filter { !dangerous.contains($0.number) }
-    private static let measured = others.filter(\.measuresProcess)
-    private static let unmeasured = others.filter { !$0.measuresProcess }
+    /// Their servers send without end, which keeps the threads of all sessions of the process from their timers.
+    private static let endless = ["TR-80", "TR-81"]
+    private static let separate = others.filter { $0.measuresProcess || endless.contains($0.number) }
+    private static let together = others.filter { !$0.measuresProcess && !endless.contains($0.number) }
 
     private static func makeContext(_ issue: KnownIssue? = nil) -> ConformanceContext {
         var context = ConformanceContext(shutDown: { await ($0 as? URLSessionTransport)?.shutDown() }) { settings in
@@ -47,13 +49,13 @@ struct ConformanceTests {
         return context
     }
 
-    @Test("transport", .timeLimit(.minutes(5)), arguments: unmeasured)
+    @Test("transport", .timeLimit(.minutes(5)), arguments: together)
     func conforms(_ test: ConformanceCase) async throws {
         try await check(test) { await Self.record(test.number) }
     }
 
-    @Test("transport, measured", .serialized, .timeLimit(.minutes(5)), arguments: measured)
-    func conformsMeasured(_ test: ConformanceCase) async throws {
+    @Test("transport, in a process of its own", .serialized, .timeLimit(.minutes(5)), arguments: separate)
+    func conformsAlone(_ test: ConformanceCase) async throws {
         try await check(test) { await runInProcess(test.number) }
     }
 

@@ -259,10 +259,9 @@ struct KnownIssue: Sendable {
         KnownIssue(
             "FH-1",
             "The platform reads what arrived before a request as the beginning of its answer",
-            findings: [
-                "hang: GET /next ", "“evil”", "times the next request arrived", "connections: expected 2, got 1",
-                "hang: closing the connection did", trust,
-            ]
+            findings: ["hang: GET /next ", "hang: closing the connection did", trust],
+            // It depends on when the bytes are read, which is later on a busy machine.
+            occasional: ["“evil”", "times the next request arrived", "connections: expected 2, got 1"]
         ),
         KnownIssue(
             "FT-9",

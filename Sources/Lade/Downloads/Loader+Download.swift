@@ -300,7 +300,8 @@ private struct DownloadTarget {
         var status = stat()
         let isFolder = name.isEmpty || stat(folder + name, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
         guard !isFolder else {
-            let fault = FileFault(path: folder + name, operation: .write, reason: "it names no file")
+            let reason = name.isEmpty ? "it names no file" : "it is no regular file"
+            let fault = FileFault(path: folder + name, operation: .write, reason: reason)
             throw .file(fault, ErrorContext())
         }
         guard !options.mayOverwrite, !(options.continuesFile && name == self.name), lstat(folder + name, &status) == 0

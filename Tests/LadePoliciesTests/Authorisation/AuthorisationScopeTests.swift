@@ -92,7 +92,7 @@ private struct Unscoped: Transport {
     }
 }
 
-@Suite("Authorisation and the scope of a call", .timeLimit(.minutes(1)))
+@Suite("Authorisation and the scope of a call", .timeLimit(.minutes(5)))
 struct AuthorisationScopeTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
