@@ -262,8 +262,12 @@ final class HarvestLedger {
     // MARK: - Ending
 
     /// Removes the output and its journal when this run created them and received nothing.
+    ///
+    /// An output that another program has changed or replaced stays.
     func withdraw() {
-        guard isNew, journal.isUntouched, case .file(let disk, let file) = sink else { return }
+        guard isNew, journal.isUntouched, case .file(let disk, let file) = sink, disk.isUnchanged(size: 0) else {
+            return
+        }
         Disk.remove(file.path)
         Disk.remove(disk.path)
     }

@@ -4,7 +4,7 @@ import LadeCatalogueServer
 import Testing
 
 /// Images that the catalogue names, loaded from the local catalogue.
-@Suite("Images over the wire", .timeLimit(.minutes(1)))
+@Suite("Images over the wire", .timeLimit(.minutes(5)))
 struct CatalogueImageTests {
     private let server: LocalCatalogue
     private let catalogue: Catalogue

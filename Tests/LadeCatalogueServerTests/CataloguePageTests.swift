@@ -7,7 +7,7 @@ import Testing
 
 /// Cases of pages and requests that need a catalogue.
 @MainActor
-@Suite("Handles and the local catalogue", .timeLimit(.minutes(1)))
+@Suite("Handles and the local catalogue", .timeLimit(.minutes(5)))
 struct CataloguePageTests {
     private struct List: Decodable, Sendable {
         struct Item: Decodable, Sendable {

@@ -122,7 +122,7 @@ struct ServiceSample: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("The services of the local catalogue", .timeLimit(.minutes(1)))
+@Suite("The services of the local catalogue", .timeLimit(.minutes(5)))
 struct CatalogueServiceTests {
     @Test(
         "each service answers for the business units that have it, and says that the others have it not",

@@ -225,7 +225,7 @@ struct WireCall: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("The catalogue's client and the local catalogue", .timeLimit(.minutes(1)))
+@Suite("The catalogue's client and the local catalogue", .timeLimit(.minutes(5)))
 struct CatalogueWireTests {
     private let server: LocalCatalogue
     private let catalogue: Catalogue
@@ -283,7 +283,7 @@ struct CatalogueWireTests {
     }
 }
 
-@Suite("The whole catalogue", .timeLimit(.minutes(1)))
+@Suite("The whole catalogue", .timeLimit(.minutes(5)))
 struct CatalogueWalkTests {
     /// The number of items of every service for every business unit that has it, each with all of its pages.
     private func walk(_ server: LocalCatalogue) async throws -> [String: Int] {

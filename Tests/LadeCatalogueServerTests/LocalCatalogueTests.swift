@@ -4,7 +4,7 @@ import LadeCatalogueServer
 import LadeTesting
 import Testing
 
-@Suite("The local catalogue", .timeLimit(.minutes(1)))
+@Suite("The local catalogue", .timeLimit(.minutes(5)))
 struct LocalCatalogueTests {
     private struct Medias: Decodable {
         struct Media: Decodable {
@@ -108,7 +108,7 @@ struct LocalCatalogueTests {
         #expect(catalogue.counts.limited == 1)
     }
 
-    @Test("holds each answer back for the latency, of its own time", .timeLimit(.minutes(1)))
+    @Test("holds each answer back for the latency, of its own time", .timeLimit(.minutes(5)))
     func latency() async throws {
         var options = LocalCatalogue.Options()
         let time = VirtualTime()
@@ -130,7 +130,7 @@ struct LocalCatalogueTests {
         #expect(catalogue.counts.pages == 1)
     }
 
-    @Test("lets answers go that it holds back when it is stopped", .timeLimit(.minutes(1)))
+    @Test("lets answers go that it holds back when it is stopped", .timeLimit(.minutes(5)))
     func stopsWhileItHoldsBack() async throws {
         var options = LocalCatalogue.Options()
         let time = VirtualTime()

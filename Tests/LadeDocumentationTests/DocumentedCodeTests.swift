@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The Swift code in the README, in `Documentation/`, in the DocC catalogues and in documentation comments.
-@Suite("Code in the documentation", .timeLimit(.minutes(1)))
+@Suite("Code in the documentation", .timeLimit(.minutes(5)))
 struct DocumentedCodeTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private static let root = folder.appending(path: "../..").standardized

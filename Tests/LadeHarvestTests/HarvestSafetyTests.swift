@@ -143,6 +143,21 @@ struct HarvestSafetyTests {
         #expect(summary.items == 15)
     }
 
+    @Test("keeps what another program has put in the place of the output when not even the first page came")
+    func replacedOutput() async throws {
+        let folder = try HarvestSample.Folder()
+        let source = HarvestSample.source { _ in
+            try? "mine".write(toFile: folder.file("out"), atomically: true, encoding: .utf8)
+            return true
+        }
+
+        await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(with: source.loader, to: .file(folder.file("out")))
+        }
+
+        #expect(folder.text("out") == "mine")
+    }
+
     @Test("keeps an empty file that was there before when not even the first page came")
     func emptyOutput() async throws {
         let folder = try HarvestSample.Folder()

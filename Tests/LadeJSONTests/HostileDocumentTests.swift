@@ -6,7 +6,7 @@ import Testing
 /// Documents made to cost more than they weigh.
 ///
 /// `Benchmarks/json --hostile` has them at full size.
-@Suite("Hostile documents", .timeLimit(.minutes(1)))
+@Suite("Hostile documents", .timeLimit(.minutes(5)))
 struct HostileDocumentTests {
     private static let brackets = Data(repeating: UInt8(ascii: "["), count: 64 << 20)
 

@@ -7,7 +7,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct URLRequestBridgeTests {
     @Test("a request becomes a URLRequest and comes back")
     func roundTrip() throws {

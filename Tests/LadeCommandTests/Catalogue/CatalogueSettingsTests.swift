@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite("The arguments of lade catalogue", .timeLimit(.minutes(1)))
+@Suite("The arguments of lade catalogue", .timeLimit(.minutes(5)))
 struct CatalogueSettingsTests {
     private func settings(_ arguments: String...) throws -> CatalogueSettings {
         var settings = CatalogueSettings()

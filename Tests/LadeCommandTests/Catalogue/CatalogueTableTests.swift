@@ -7,7 +7,7 @@ import Testing
 @testable import LadeCatalogue
 @testable import LadeCommand
 
-@Suite("The tables of lade catalogue", .timeLimit(.minutes(1)))
+@Suite("The tables of lade catalogue", .timeLimit(.minutes(5)))
 struct CatalogueTableTests {
     private func table(_ json: String) throws -> TextTable {
         CatalogueTable.table(of: try CatalogueResponse(Data(json.utf8)))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionSettingsTests {
     private func settings(_ arguments: String...) throws(CommandError) -> ConnectionSettings {
         let parser = ArgumentParser(command: "lade get", rows: GetSettings.rows)

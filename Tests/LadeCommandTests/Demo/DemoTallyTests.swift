@@ -4,7 +4,7 @@ import Testing
 @testable import LadeCommand
 @testable import LadeHarvest
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DemoTallyTests {
     private let lines = Locked<[String]>([])
 

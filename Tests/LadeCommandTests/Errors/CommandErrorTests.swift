@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CommandErrorTests {
     private static let context: ErrorContext = {
         guard let url = URL(string: "http://me:pw@h.example/x?token=abc") else { return ErrorContext() }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JSONTreeTests {
     private func text(_ items: [(String, String)]) throws(CommandError) -> String {
         var tree = JSONTree()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestItemTests {
     @Test(
         "distinguishes the kinds of items by the earliest and longest separator",

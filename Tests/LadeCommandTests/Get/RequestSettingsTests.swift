@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestSettingsTests {
     private func settings(_ arguments: [String]) throws(CommandError) -> GetSettings {
         let parser = ArgumentParser(command: "lade get", rows: GetSettings.rows)

@@ -4,7 +4,7 @@ import Testing
 @testable import LadeCommand
 
 /// The lines of the command in the README and in `Documentation/`.
-@Suite("Command lines in the documentation", .timeLimit(.minutes(1)))
+@Suite("Command lines in the documentation", .timeLimit(.minutes(5)))
 struct DocumentedLinesTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         .standardized

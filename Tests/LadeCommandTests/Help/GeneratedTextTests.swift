@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GeneratedTextTests {
     @Test("command CM-08 makes completions from the table", arguments: Completions.Shell.allCases)
     func completions(shell: Completions.Shell) {

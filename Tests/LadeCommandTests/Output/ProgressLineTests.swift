@@ -12,7 +12,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressLineTests {
     @Test("command CM-02 shows bytes and rate of a long download, and removes the line at the end")
     func shows() throws {
@@ -88,7 +88,7 @@ struct ProgressLineTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgressChoiceTests {
     @Test("says how much of a body was sent")
     func upload() {

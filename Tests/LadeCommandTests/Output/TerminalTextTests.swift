@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TerminalTextTests {
     /// Shows the bytes in pieces of a size.
     private func shown(_ bytes: [UInt8], _ kind: TerminalText.Kind = .plain, piece: Int = 1) -> String {

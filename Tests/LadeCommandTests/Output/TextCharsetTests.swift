@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TextCharsetTests {
     private func text(_ bytes: [UInt8], _ charset: TextCharset, piece: Int) -> String {
         var decoder = CharsetDecoder(charset)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite("Tables", .timeLimit(.minutes(1)))
+@Suite("Tables", .timeLimit(.minutes(5)))
 struct TextTableTests {
     @Test(
         "counts the columns that a text takes",

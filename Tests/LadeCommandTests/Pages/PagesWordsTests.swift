@@ -12,7 +12,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PagesWordsTests {
     @Test(
         "notices a size of pages that the server ignores",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConfigurationTests {
     private let file = PrivateFile(path: "/home/me/.config/lade/config", kind: "configuration")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieTextTests {
     @Test("reads and writes the lines that curl writes")
     func lines() throws {

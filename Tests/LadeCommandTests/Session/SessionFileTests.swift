@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionFileTests {
     private func session(_ folder: TemporaryFolder, _ text: String? = nil) throws -> SessionFile {
         let path = folder.path + "/s.json"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EventRecordTests {
     @Test("command CM-04 writes an event as one line of JSON without secrets")
     func line() {

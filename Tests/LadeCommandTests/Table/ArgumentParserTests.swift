@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ArgumentParserTests {
     private struct Settings: CommandSettings, Equatable {
         var operands: [String] = []

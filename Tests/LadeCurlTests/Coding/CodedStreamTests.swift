@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Coded bodies whose reader is slow", .timeLimit(.minutes(1)))
+@Suite("Coded bodies whose reader is slow", .timeLimit(.minutes(5)))
 struct CodedStreamTests {
     @Test(
         "finding FT-10 continues in the middle of a piece, and loses and repeats no byte",

@@ -4,7 +4,7 @@ import Testing
 @testable import LadeCurl
 @testable import LadeConformance
 
-@Suite("The decoder of content codings", .timeLimit(.minutes(1)))
+@Suite("The decoder of content codings", .timeLimit(.minutes(5)))
 struct ContentDecoderTests {
     /// What came of one coded body.
     private struct Outcome: Equatable {

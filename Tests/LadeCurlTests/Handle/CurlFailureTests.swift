@@ -6,7 +6,7 @@ import Testing
 @testable import LadeCurl
 
 /// One row for each way libcurl can end an exchange, and the error that the caller gets.
-@Suite("libcurl's failures", .timeLimit(.minutes(1)))
+@Suite("libcurl's failures", .timeLimit(.minutes(5)))
 struct CurlFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var name: String

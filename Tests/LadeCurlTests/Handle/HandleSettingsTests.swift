@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Settings that are checked when the transport is made", .timeLimit(.minutes(1)))
+@Suite("Settings that are checked when the transport is made", .timeLimit(.minutes(5)))
 struct HandleSettingsTests {
     /// The smallest DER sequence, as a certificate in PEM form without a line end.
     private static func pem(_ kind: String = "CERTIFICATE", _ body: String = "MAA=") -> Data {

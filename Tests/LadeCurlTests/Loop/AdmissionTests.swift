@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Admission to the network", .timeLimit(.minutes(1)))
+@Suite("Admission to the network", .timeLimit(.minutes(5)))
 struct AdmissionTests {
     private func limits(total: Int = 100, perHost: Int = 2, streams: Int = 5) -> TransportSettings.ConnectionLimits {
         var limits = TransportSettings.ConnectionLimits()

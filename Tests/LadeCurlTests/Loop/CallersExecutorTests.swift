@@ -4,7 +4,7 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-@Suite("The executor of the caller", .timeLimit(.minutes(1)))
+@Suite("The executor of the caller", .timeLimit(.minutes(5)))
 struct CallersExecutorTests {
     /// Runs one job at a time, and reports whether the calling thread runs one.
     private final class NarrowExecutor: TaskExecutor {

@@ -9,7 +9,7 @@ import Testing
 /// Servers that send without end and never answer: they hold up no deadline and no call to another host.
 ///
 /// One after the other, because a flood keeps the processor busy.
-@Suite("Endless answers", .serialized, .timeLimit(.minutes(1)))
+@Suite("Endless answers", .serialized, .timeLimit(.minutes(5)))
 struct EndlessAnswersTests {
     /// Whether a server got rid of everything, which means that the client has read it.
     private let hasSentAll = Locked(false)

@@ -11,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("The inbox of the loop", .timeLimit(.minutes(1)))
+@Suite("The inbox of the loop", .timeLimit(.minutes(5)))
 struct InboxTests {
     /// An inbox that wakes a pipe instead of a loop.
     private final class Rig {

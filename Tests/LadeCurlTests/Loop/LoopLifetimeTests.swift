@@ -9,7 +9,7 @@ import Testing
     import Glibc
 #endif
 
-@Suite("The life of the loop", .timeLimit(.minutes(1)))
+@Suite("The life of the loop", .timeLimit(.minutes(5)))
 struct LoopLifetimeTests {
     private func settings() -> TransportSettings {
         var settings = TransportSettings()

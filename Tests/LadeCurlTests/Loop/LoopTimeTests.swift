@@ -9,7 +9,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("The time of the loop", .timeLimit(.minutes(1)))
+@Suite("The time of the loop", .timeLimit(.minutes(5)))
 struct LoopTimeTests {
     private let ahead = AheadClock()
     private let transport: CurlTransport

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Lines and queues of the loop", .timeLimit(.minutes(1)))
+@Suite("Lines and queues of the loop", .timeLimit(.minutes(5)))
 struct WaitingLineTests {
     @Test(
         "a line gives what a plain array gives, whatever is appended, prepended, removed and taken",

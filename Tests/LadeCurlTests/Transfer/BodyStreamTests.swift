@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("A streamed body between the loop and its reader", .timeLimit(.minutes(1)))
+@Suite("A streamed body between the loop and its reader", .timeLimit(.minutes(5)))
 struct BodyStreamTests {
     private let pool = BufferPool()
     private let cancels = Tally()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("The pool of buffers", .timeLimit(.minutes(1)))
+@Suite("The pool of buffers", .timeLimit(.minutes(5)))
 struct BufferPoolTests {
     private let pool = BufferPool()
 

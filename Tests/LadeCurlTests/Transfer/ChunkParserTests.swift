@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Chunks", .timeLimit(.minutes(1)))
+@Suite("Chunks", .timeLimit(.minutes(5)))
 struct ChunkParserTests {
     /// What a parser made of some bytes.
     struct Outcome: Equatable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("Head vetting", .timeLimit(.minutes(1)))
+@Suite("Head vetting", .timeLimit(.minutes(5)))
 struct HeadVettingTests {
     /// Feeds a head as the wire library would: line by line, each with its end.
     private func vet(

@@ -3,7 +3,7 @@ import LadeCurl
 import LadeTesting
 import Testing
 
-@Suite("What a proxy is blamed for", .timeLimit(.minutes(1)))
+@Suite("What a proxy is blamed for", .timeLimit(.minutes(5)))
 struct ProxyBlameTests {
     private func transport() throws -> CurlTransport {
         var settings = TransportSettings()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCurl
 
-@Suite("A request body between its writer and the loop", .timeLimit(.minutes(1)))
+@Suite("A request body between its writer and the loop", .timeLimit(.minutes(5)))
 struct UploadPipeTests {
     private struct WriterFailure: Error {}
 

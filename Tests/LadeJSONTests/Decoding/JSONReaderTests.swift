@@ -2,7 +2,7 @@ import FoundationEssentials
 import LadeJSON
 import Testing
 
-@Suite("Types that read themselves", .timeLimit(.minutes(1)))
+@Suite("Types that read themselves", .timeLimit(.minutes(5)))
 struct JSONReaderTests {
     struct Show: Codable, JSONReadable, Equatable {
         enum CodingKeys: String, CodingKey, CaseIterable { case id, title, date, tags, parts, tint, ratio, isNew, next }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeJSON
 
-@Suite("The JSON splitter", .timeLimit(.minutes(1)))
+@Suite("The JSON splitter", .timeLimit(.minutes(5)))
 struct JSONSplitterTests {
     /// What a splitter makes of a document given in pieces.
     struct Outcome: Equatable {

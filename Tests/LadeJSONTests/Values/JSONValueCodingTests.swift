@@ -6,7 +6,7 @@
 import LadeJSON
 import Testing
 
-@Suite("Coding of JSON values", .timeLimit(.minutes(1)))
+@Suite("Coding of JSON values", .timeLimit(.minutes(5)))
 struct JSONValueCodingTests {
     private struct Envelope: Codable, Equatable {
         var name: String

@@ -6,7 +6,7 @@
 import LadeJSON
 import Testing
 
-@Suite("JSON values", .timeLimit(.minutes(1)))
+@Suite("JSON values", .timeLimit(.minutes(5)))
 struct JSONValueTests {
     @Test("finding FP-29 names are compared by code units")
     func names() throws {

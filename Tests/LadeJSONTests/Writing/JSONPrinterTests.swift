@@ -1,7 +1,7 @@
 import LadeJSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JSONPrinterTests {
     private static let controls: Set<Unicode.Scalar> = ["\u{1B}", "\u{9B}", "\u{202E}", "\n"]
 

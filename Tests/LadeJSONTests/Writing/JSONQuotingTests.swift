@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeJSON
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JSONQuotingTests {
     @Test(
         "takes every JSON value for one",

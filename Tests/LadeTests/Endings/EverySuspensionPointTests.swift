@@ -31,7 +31,7 @@ enum Cancelling: CaseIterable {
 ///
 /// The whole call runs on one thread in virtual time, so a run is reproducible step by step. It is over when a day of
 /// that time has passed without anything left to do, so that even a late second end is detected.
-@Suite("A call that is cancelled at every suspension point", .timeLimit(.minutes(1)))
+@Suite("A call that is cancelled at every suspension point", .timeLimit(.minutes(5)))
 struct EverySuspensionPointTests {
     /// The result of one run.
     private struct Outcome {

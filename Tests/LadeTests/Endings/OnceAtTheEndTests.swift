@@ -10,7 +10,7 @@ import LadeTesting
 import Testing
 
 /// Counts the ends of a call when no work is left, so that even a late second end is detected.
-@Suite("Endings, counted at the end", .timeLimit(.minutes(1)))
+@Suite("Endings, counted at the end", .timeLimit(.minutes(5)))
 struct OnceAtTheEndTests {
     /// The behaviour of a server, and how a call ends with it.
     struct Course: Sendable, CustomTestStringConvertible {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeURLSession
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CertificateKeyTests {
     /// Self-signed certificates and the SubjectPublicKeyInfo of each, as `openssl x509 -pubkey` gives it.
     static let certificates: [(String, String)] = [

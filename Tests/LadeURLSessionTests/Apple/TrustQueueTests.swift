@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeURLSession
 
-@Suite("The queue of certificate checks", .timeLimit(.minutes(1)))
+@Suite("The queue of certificate checks", .timeLimit(.minutes(5)))
 struct TrustQueueTests {
     @Test("finding FT-16 a check that waits holds up neither the delegate's queue nor other checks")
     func checks() async throws {

@@ -8,7 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PlatformFailureTests {
     /// Real messages of libcurl 7.88 and OpenSSL 3.0, with their meanings.
     static let sentences: [(String, PlatformFailure.Meaning)] = [

@@ -8,7 +8,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PlatformRequestTests {
     private func refusedFeature(_ change: (inout Request) throws -> Void) throws -> String? {
         var request = try Request("http://example.com")

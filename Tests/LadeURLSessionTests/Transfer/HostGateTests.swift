@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeURLSession
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostGateTests {
     @Test("a place is given to the next in order when one leaves")
     func order() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeURLSession
 
 /// Fed with events, without tasks or time: each test reads as events and expected actions.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferStateTests {
     private func state(
         _ delivery: Request.Delivery = .streamed,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeURLSession
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UploadTests {
     private struct Broken: Error {}
 
