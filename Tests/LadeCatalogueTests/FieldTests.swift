@@ -11,6 +11,9 @@ struct ModelSample: Sendable, CustomTestStringConvertible {
     let fault: @Sendable (String, _ isStrict: Bool) throws -> String?
     let text: @Sendable (String) throws -> String
     let keys: @Sendable () throws -> ModelKeys
+    /// The text of the model, or the place and the reason of the first fault.
+    let outcome: @Sendable (String) throws -> String
+    let foundationOutcome: @Sendable (String) throws -> String
 
     init<Model: CatalogueModel>(_ type: Model.Type, _ json: String) {
         testDescription = "\(type)"
@@ -18,6 +21,22 @@ struct ModelSample: Sendable, CustomTestStringConvertible {
         fault = { try faultPath(type, $0, strict: $1) }
         text = { try decoded(type, $0).description }
         keys = { try ModelKeys(of: type) }
+        outcome = { json in
+            do {
+                return try decoded(type, json).description
+            } catch let fault as MappingFault {
+                return fault.description
+            }
+        }
+        foundationOutcome = { json in
+            let decoder = JSONDecoder()
+            decoder.dateDecodingStrategy = .iso8601
+            do {
+                return try decoder.decode(type, from: Data(json.utf8)).description
+            } catch let error as DecodingError {
+                return try #require(MappingFault(error)).description
+            }
+        }
     }
 
     /// The value at a path of keys and indices of an answer.
@@ -209,8 +228,9 @@ struct FieldTests {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) {
             var model = ""
             for line in try String(contentsOf: folder.appending(path: name), encoding: .utf8).split(separator: "\n") {
-                if let match = line.firstMatch(of: /^ *public struct (\w+)/) { model = String(match.1) }
-                if line.contains("enum CodingKeys: String, JSONKey") { models.insert(model) }
+                if let match = line.firstMatch(of: /^ *public struct (\w+): (?!ModelPart)/) { model = String(match.1) }
+                if line.hasPrefix("    public mutating func read(_ members"), !model.isEmpty { models.insert(model) }
+                if line == "}" { model = "" }
             }
         }
         let sampled = Self.samples.map(\.testDescription)
@@ -383,6 +403,62 @@ struct FieldTests {
         let media = try decoded(Listing<Media>.self, Samples.mediaList).items[0].description
         #expect(media.contains("\n    show: Show {\n") && media.contains("\n        title: Promenades\n"))
         #expect(!Media().description.contains("lead") && !Media().description.contains("show"))
+    }
+
+    /// A model of a service of its own, as an application declares it.
+    private struct Podcast: CatalogueModel {
+        var title = ""
+        var feed: URL?
+        var kind: MediaType = .none
+        var latest: Media?
+        var hosts: [Presenter] = []
+
+        mutating func read(_ members: borrowing ModelMembers) throws {
+            try members.read("title", &title)
+            try members.read("feedUrl", &feed)
+            try members.read("mediaType", &kind)
+            try members.read("latestMedia", &latest)
+            try members.read("hostList", &hosts)
+        }
+    }
+
+    @Test("a model of an application follows the same rules, by every decoder")
+    func ownModel() throws {
+        let json = #"""
+            {"title": "A", "feedUrl": "", "mediaType": "TAPE", "latestMedia": {"title": "B", "duration": true},
+            "hostList": [null, {"name": "C"}]}
+            """#
+        let ours = try decoded(Podcast.self, json)
+        let theirs = try JSONDecoder().decode(Podcast.self, from: Data(json.utf8))
+
+        #expect(ours.title == "A" && ours.feed == nil && ours.kind == .none && ours.hosts.map(\.name) == ["C"])
+        #expect(ours.latest?.title == "B" && ours.latest?.duration == .milliseconds(1))
+        #expect(ours == theirs && ours.description == theirs.description)
+        #expect(try faultPath(Podcast.self, #"{"latestMedia": {"show": {"title": 1}}}"#) == "/latestMedia/show/title")
+        #expect(try faultPath(Podcast.self, #"{"title": ""}"#, strict: true) == "/hostList")
+        let listed = #"{"title": "", "hostList": [{"name": ""}, {}]}"#
+        #expect(try faultPath(Podcast.self, listed, strict: true) == "/hostList/1/name")
+    }
+
+    @Test("a part of the document that is not a text has the path of its place")
+    func invalidText() throws {
+        let error = #expect(throws: DecodingError.self) {
+            try decoded(Listing<Media>.self, #"{"mediaList": [{}, {"show": {"title": "\ud800"}}]}"#)
+        }
+        guard case .dataCorrupted(let context) = error else { return }
+        #expect("\(try #require(context.underlyingError))".hasSuffix("in /mediaList/1/show/title"))
+    }
+
+    @Test("Foundation's decoder gives the same values, and errors at the same paths", arguments: samples)
+    func foundationFields(sample: ModelSample) throws {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(sample.json.utf8)) as? [String: Any])
+        let values: [Any?] = [nil, NSNull(), true, 1.5, "text", [7], [NSNull()], ["x": 1]]
+        for key in try sample.keys().all {
+            for value in values {
+                let json = try changed(object, key, value)
+                #expect(try sample.outcome(json) == sample.foundationOutcome(json), "\(key) \(value ?? "missing")")
+            }
+        }
     }
 
     @Test("models decode by Foundation's decoder, too")

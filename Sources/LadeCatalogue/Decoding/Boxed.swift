@@ -34,13 +34,6 @@ extension Boxed: Hashable where Value: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
 
-extension Boxed: Decodable where Value: Decodable {
-    /// Decodes the value.
-    public init(from decoder: any Decoder) throws {
-        self.init(wrappedValue: try decoder.singleValueContainer().decode(Value.self))
-    }
-}
-
 extension Boxed: OptionalValue {
     var wrapped: Any? { wrappedValue }
 }

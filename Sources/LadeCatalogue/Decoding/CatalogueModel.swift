@@ -1,9 +1,57 @@
+public import LadeJSON
+
+/// The properties of a model, or some of them that several models have in common.
+///
+/// A part reads its properties from the members of an object, next to the other parts of the model.
+public protocol ModelPart: Sendable, Hashable {
+    /// Makes an empty value, for previews and tests.
+    init()
+
+    /// Reads the properties.
+    ///
+    /// - Parameter members: The members of the model's object.
+    /// - Throws: `DecodingError` for a value that does not match its property.
+    mutating func read(_ members: borrowing ModelMembers) throws
+}
+
 /// A model of the catalogue's responses.
 ///
 /// Models are values, and copies can be changed. Every key of a response may be missing; then the property has its
 /// initial value. Unknown keys are ignored, an unknown word becomes the fallback of its enumeration, and a value of the
-/// wrong type is an error (``MappingFault``).
-public protocol CatalogueModel: Decodable, Sendable, Hashable, CustomStringConvertible {}
+/// wrong type is an error (``MappingFault``). ``ModelMembers`` lists the rules.
+///
+/// A model for a service of your own declares its properties with their initial values, and reads them by key:
+///
+/// ```swift
+/// struct Podcast: CatalogueModel {
+///     var title = ""
+///     var feed: URL?
+///     var latest: Media?
+///
+///     mutating func read(_ members: borrowing ModelMembers) throws {
+///         try members.read("title", &title)
+///         try members.read("feedUrl", &feed)
+///         try members.read("latestMedia", &latest)
+///     }
+/// }
+/// ```
+///
+/// Any decoder decodes models. `FastJSONDecoder` reads them without the containers of `Decodable`.
+public protocol CatalogueModel: ModelPart, JSONReadable, CustomStringConvertible {}
+
+extension CatalogueModel {
+    /// Decodes the properties.
+    public init(from decoder: any Decoder) throws {
+        self.init()
+        try read(try ModelMembers(decoder))
+    }
+
+    /// Reads the properties.
+    public init(from reader: inout JSONReader) throws {
+        self.init()
+        try reader.lookUpMembers { try read(ModelMembers($0)) }
+    }
+}
 
 /// A model that is compared by a key, such as its URN.
 ///
@@ -35,13 +83,20 @@ extension CatalogueModel {
 /// Writes the descriptions of models.
 private enum Description {
     static func text(of model: any CatalogueModel, indentation: String) -> String {
-        let inner = indentation + "    "
-        let lines = Mirror(reflecting: model).children.compactMap { label, value -> String? in
-            guard var name = label, let text = text(of: value, inner) else { return nil }
+        let lines = lines(of: model, indentation + "    ").sorted().joined()
+        return "\(type(of: model)) {\n\(lines)\(indentation)}"
+    }
+
+    /// A line for each property that has a value; the properties of parts are those of the model.
+    private static func lines(of part: any ModelPart, _ indentation: String) -> [String] {
+        Mirror(reflecting: part).children.flatMap { label, value -> [String] in
+            if !(value is any CatalogueModel), let part = value as? any ModelPart {
+                return lines(of: part, indentation)
+            }
+            guard var name = label, let text = text(of: value, indentation) else { return [] }
             if name.hasPrefix("_") { name.removeFirst() }
-            return "\(inner)\(name): \(text)\n"
+            return ["\(indentation)\(name): \(text)\n"]
         }
-        return "\(type(of: model)) {\n\(lines.sorted().joined())\(indentation)}"
     }
 
     private static func text(of value: Any, _ indentation: String) -> String? {

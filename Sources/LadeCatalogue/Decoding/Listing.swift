@@ -43,19 +43,25 @@ extension Listing: Decodable where Item: Decodable {
             let reason = "\(Item.self) is not listed by the catalogue."
             throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: reason))
         }
-        let members = try decoder.container(keyedBy: MemberName.self)
-        items = try members.list(of: Item.self, MemberName(listed.listKey)) ?? []
-        total = members.count(MemberName("total"))
-        next = members.text(MemberName("next"))
+        let members = try ModelMembers(decoder)
+        do {
+            items = try members.list(listed.listKey, of: Item.self) ?? []
+        } catch DecodingError.typeMismatch(_, let context)
+            where context.codingPath.count == decoder.codingPath.count + 1
+        {
+            // A value that is not a list has no items.
+        }
+        total = members.count("total")
+        next = members.address("next")
         guard Item.self == MediaSearchHit.self else { return }
         do {
-            aggregations = try members.decodeIfPresent(MediaAggregations.self, forKey: MemberName("aggregations"))
-            suggestions = try members.decodeIfPresent([SearchSuggestion].self, forKey: MemberName("suggestionList"))
+            try members.read("aggregations", &aggregations)
+            try members.read("suggestionList", &suggestions)
         } catch {
             guard decoder.userInfo[.toleratesFacets] != nil else { throw error }
             // Each of the two may still be valid.
-            aggregations = try? members.decodeIfPresent(MediaAggregations.self, forKey: MemberName("aggregations"))
-            suggestions = try? members.decodeIfPresent([SearchSuggestion].self, forKey: MemberName("suggestionList"))
+            try? members.read("aggregations", &aggregations)
+            try? members.read("suggestionList", &suggestions)
         }
     }
 }
@@ -80,8 +86,8 @@ public struct PagedObject<Object: CatalogueModel>: Sendable, Equatable, Decodabl
 
     /// Decodes a page.
     public init(from decoder: any Decoder) throws {
-        object = try Object(from: decoder)
-        next = try decoder.container(keyedBy: MemberName.self).text(MemberName("next"))
+        object = try decoder.singleValueContainer().decode(Object.self)
+        next = try ModelMembers(decoder).address("next")
     }
 
     /// The properties of the object.
@@ -90,34 +96,19 @@ public struct PagedObject<Object: CatalogueModel>: Sendable, Equatable, Decodabl
     }
 }
 
-/// A key that is not declared by a model.
-struct MemberName: JSONKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(_ name: String) { stringValue = name }
-    init?(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-}
-
-extension KeyedDecodingContainer where Key == MemberName {
-    /// The list for a key; nil for any other value.
-    fileprivate func list<Item: Decodable>(of type: Item.Type, _ key: Key) throws -> [Item]? {
-        do {
-            return try decodeIfPresent([Item].self, forKey: key)
-        } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == codingPath.count + 1 {
-            return nil
-        }
-    }
-
+extension ModelMembers {
     /// The number for a key; nil for any other value and for a negative number.
-    fileprivate func count(_ key: Key) -> Int? {
+    fileprivate func count(_ key: String) -> Int? {
+        var number: Int?
         // Another value says nothing about the list.
-        (try? decodeIfPresent(Int.self, forKey: key)).flatMap { $0 }.flatMap { $0 < 0 ? nil : $0 }
+        try? read(key, &number)
+        return number.flatMap { $0 < 0 ? nil : $0 }
     }
 
     /// The text for a key; nil for any other value, such as a channel's next program.
-    fileprivate func text(_ key: Key) -> String? {
-        (try? decodeIfPresent(String.self, forKey: key)).flatMap { $0 }
+    fileprivate func address(_ key: String) -> String? {
+        var text: String?
+        try? read(key, &text)
+        return text
     }
 }

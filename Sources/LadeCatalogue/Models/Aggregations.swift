@@ -22,16 +22,17 @@ public struct MediaAggregations: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case mediaTypeBuckets = "mediaTypeList"
-        case subtitlesAvailableBuckets = "subtitleAvailableList"
-        case downloadAvailableBuckets = "downloadAvailableList"
-        case playableAbroadBuckets = "playableAbroadList"
-        case qualityBuckets = "qualityList"
-        case showBuckets = "showList"
-        case topicBuckets = "topicList"
-        case durationInMinutesBuckets = "durationListInMinutes"
-        case dateBuckets = "dateList"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("mediaTypeList", &mediaTypeBuckets)
+        try members.read("subtitleAvailableList", &subtitlesAvailableBuckets)
+        try members.read("downloadAvailableList", &downloadAvailableBuckets)
+        try members.read("playableAbroadList", &playableAbroadBuckets)
+        try members.read("qualityList", &qualityBuckets)
+        try members.read("showList", &showBuckets)
+        try members.read("topicList", &topicBuckets)
+        try members.read("durationListInMinutes", &durationInMinutesBuckets)
+        try members.read("dateList", &dateBuckets)
     }
 }
 
@@ -45,9 +46,10 @@ public struct DateBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case day = "date"
-        case count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("date", &day)
+        try members.read("count", &count)
     }
 }
 
@@ -61,9 +63,10 @@ public struct DownloadAvailableBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case isDownloadAvailable = "downloadAvailable"
-        case count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("downloadAvailable", &isDownloadAvailable)
+        try members.read("count", &count)
     }
 }
 
@@ -77,9 +80,10 @@ public struct DurationBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case minutes = "duration"
-        case count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("duration", &minutes)
+        try members.read("count", &count)
     }
 }
 
@@ -95,8 +99,11 @@ public struct ItemBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case urn, title, count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("urn", &urn)
+        try members.read("title", &title)
+        try members.read("count", &count)
     }
 }
 
@@ -110,8 +117,10 @@ public struct MediaTypeBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case mediaType, count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("mediaType", &mediaType)
+        try members.read("count", &count)
     }
 }
 
@@ -125,9 +134,10 @@ public struct PlayableAbroadBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case isPlayableAbroad = "playableAbroad"
-        case count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("playableAbroad", &isPlayableAbroad)
+        try members.read("count", &count)
     }
 }
 
@@ -141,8 +151,10 @@ public struct QualityBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case quality, count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("quality", &quality)
+        try members.read("count", &count)
     }
 }
 
@@ -156,9 +168,10 @@ public struct SubtitlesAvailableBucket: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case areSubtitlesAvailable = "subtitlesAvailable"
-        case count
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("subtitlesAvailable", &areSubtitlesAvailable)
+        try members.read("count", &count)
     }
 }
 
@@ -172,9 +185,10 @@ public struct SearchSuggestion: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case text
-        case numberOfExactMatches = "exactMatchTotal"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("text", &text)
+        try members.read("exactMatchTotal", &numberOfExactMatches)
     }
 }
 
@@ -186,8 +200,9 @@ public struct MediaSearchHit: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case urn
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("urn", &urn)
     }
 }
 
@@ -199,7 +214,8 @@ public struct ShowSearchHit: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case urn
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("urn", &urn)
     }
 }

@@ -7,27 +7,9 @@
 /// A television or radio channel.
 ///
 /// Channels are equal when their identifiers are.
-public struct Channel: KeyedModel {
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The identifier among everything in the catalogue; from `urn`.
-    public var urn = ""
-    /// The broadcaster; from `vendor`.
-    public var vendor: Vendor = .none
-    /// The way of broadcasting; from `transmission`.
-    public var transmission: Transmission = .none
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
-    /// The title of the image; from `imageTitle`.
-    public var imageTitle: String?
-    /// The copyright of the image; from `imageCopyright`.
-    public var imageCopyright: String?
+public struct Channel: BroadcastItem {
+    /// The identifiers, texts, image and way of broadcasting.
+    public var broadcastProperties = BroadcastProperties()
     /// The address of the image as a vector graphic; from `imageUrlRaw`.
     var rawImageURL: URL?
     /// The address of the timetable; from `timeTableUrl`.
@@ -40,20 +22,15 @@ public struct Channel: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case urn, vendor, transmission, title, lead
-        case summary = "description"
-        case imageURL = "imageUrl"
-        case imageTitle, imageCopyright
-        case rawImageURL = "imageUrlRaw"
-        case timetableURL = "timeTableUrl"
-        case currentProgram = "now"
-        case nextProgram = "next"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try broadcastProperties.read(members)
+        try members.read("imageUrlRaw", &rawImageURL)
+        try members.read("timeTableUrl", &timetableURL)
+        try members.read("now", &_currentProgram)
+        try members.read("next", &_nextProgram)
     }
 
-    /// The image, for making addresses in different sizes.
-    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The image as a vector graphic.
     public var rawImage: CatalogueImage? { CatalogueImage(rawImageURL) }
     /// The key for comparing values.
@@ -64,25 +41,17 @@ public struct Channel: KeyedModel {
 ///
 /// Programs of a ``ProgramComposition`` are equal when their channels, titles and times are; others when all properties
 /// are.
-public struct Program: TimeBound, KeyedModel {
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
-    /// The title of the image; from `imageTitle`.
-    public var imageTitle: String?
-    /// The copyright of the image; from `imageCopyright`.
-    public var imageCopyright: String?
+public struct Program: TimeBound, KeyedModel, Titled, Illustrated {
+    /// The title and the texts.
+    public var textProperties = TextProperties()
+    /// The image.
+    public var imageProperties = ImageProperties()
     /// The subtitle; from `subtitle`.
     public var subtitle: String?
     /// When the program begins; from `startTime`.
     public var startDate: Date?
     /// When the program ends; from `endTime`.
     public var endDate: Date?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
     /// Whether the image is a placeholder; from `imageIsFallbackUrl`.
     var imageIsFallback: Bool?
     /// The address of a page about the program; from `url`.
@@ -131,36 +100,42 @@ public struct Program: TimeBound, KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case title, lead
-        case summary = "description"
-        case imageTitle, imageCopyright, subtitle
-        case startDate = "startTime"
-        case endDate = "endTime"
-        case imageURL = "imageUrl"
-        case imageIsFallback = "imageIsFallbackUrl"
-        case url, show
-        case subprograms = "subProgramList"
-        case mediaURN = "mediaUrn"
-        case genre, seasonNumber, episodeNumber
-        case numberOfEpisodes = "episodesTotal"
-        case productionYear, productionCountry, youthProtectionColor, originalTitle
-        case crewMembers = "creditList"
-        case presenter
-        case isRebroadcast = "isRepetition"
-        case rebroadcastDescription = "repetitionDescription"
-        case hasSubtitles = "subtitlesAvailable"
-        case hasAlternateAudio = "hasTwoLanguages"
-        case hasSignLanguage
-        case hasAudioDescription = "hasVisualDescription"
-        case isDolbyDigital
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try textProperties.read(members)
+        try imageProperties.read(members)
+        try members.read("subtitle", &subtitle)
+        try members.read("startTime", &startDate)
+        try members.read("endTime", &endDate)
+        try members.read("imageIsFallbackUrl", &imageIsFallback)
+        try members.read("url", &url)
+        try members.read("show", &_show)
+        try members.read("subProgramList", &subprograms)
+        try members.read("mediaUrn", &mediaURN)
+        try members.read("genre", &genre)
+        try members.read("seasonNumber", &seasonNumber)
+        try members.read("episodeNumber", &episodeNumber)
+        try members.read("episodesTotal", &numberOfEpisodes)
+        try members.read("productionYear", &productionYear)
+        try members.read("productionCountry", &productionCountry)
+        try members.read("youthProtectionColor", &youthProtectionColor)
+        try members.read("originalTitle", &originalTitle)
+        try members.read("creditList", &crewMembers)
+        try members.read("presenter", &presenter)
+        try members.read("isRepetition", &isRebroadcast)
+        try members.read("repetitionDescription", &rebroadcastDescription)
+        try members.read("subtitlesAvailable", &hasSubtitles)
+        try members.read("hasTwoLanguages", &hasAlternateAudio)
+        try members.read("hasSignLanguage", &hasSignLanguage)
+        try members.read("hasVisualDescription", &hasAudioDescription)
+        try members.read("isDolbyDigital", &isDolbyDigital)
     }
 
     /// The identity made from channel, titles and times within a ``ProgramComposition``; empty elsewhere.
     var uid = ""
 
     /// The image; nil when it is a placeholder.
-    public var image: CatalogueImage? { imageIsFallback == true ? nil : CatalogueImage(imageURL) }
+    public var image: CatalogueImage? { imageIsFallback == true ? nil : CatalogueImage(imageProperties.imageURL) }
     /// The key for comparing values.
     public var identity: String { uid }
 }
@@ -177,39 +152,35 @@ public struct CrewMember: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case name = "realName"
-        case role
-        case characterName = "name"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("realName", &name)
+        try members.read("role", &role)
+        try members.read("name", &characterName)
     }
 }
 
 /// A presenter, in responses of the first generation.
 ///
 /// Presenters are equal when their names are.
-public struct Presenter: KeyedModel {
+public struct Presenter: KeyedModel, Illustrated {
     /// The name; from `name`.
     public var name = ""
     /// The address of a page about the presenter; from `url`.
     public var url: URL?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
-    /// The title of the image; from `imageTitle`.
-    public var imageTitle: String?
-    /// The copyright of the image; from `imageCopyright`.
-    public var imageCopyright: String?
+    /// The image.
+    public var imageProperties = ImageProperties()
 
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case name, url
-        case imageURL = "imageUrl"
-        case imageTitle, imageCopyright
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("name", &name)
+        try members.read("url", &url)
+        try imageProperties.read(members)
     }
 
-    /// The image, for making addresses in different sizes.
-    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The key for comparing values.
     public var identity: String { name }
 }

@@ -28,13 +28,16 @@ public struct EditorialPage: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case vendor, type, title
-        case summary = "description"
-        case isPublished
-        case topicURN = "topicUrn"
-        case sections = "sectionList"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("id", &uid)
+        try members.read("vendor", &vendor)
+        try members.read("type", &type)
+        try members.read("title", &title)
+        try members.read("description", &summary)
+        try members.read("isPublished", &isPublished)
+        try members.read("topicUrn", &topicURN)
+        try members.read("sectionList", &sections)
     }
 
     /// The key for comparing values.
@@ -67,16 +70,17 @@ public struct EditorialSection: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case vendor
-        case type = "sectionType"
-        case isPublished
-        case isPersonalized = "hasPersonalizedContent"
-        case startDate = "start"
-        case endDate = "end"
-        case presentation = "representation"
-        case mediaType
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("id", &uid)
+        try members.read("vendor", &vendor)
+        try members.read("sectionType", &type)
+        try members.read("isPublished", &isPublished)
+        try members.read("hasPersonalizedContent", &isPersonalized)
+        try members.read("start", &startDate)
+        try members.read("end", &endDate)
+        try members.read("representation", &presentation)
+        try members.read("mediaType", &mediaType)
     }
 
     /// The key for comparing values.
@@ -93,9 +97,10 @@ public struct EditorialPresentation: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case type = "name"
-        case properties
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("name", &type)
+        try members.read("properties", &properties)
     }
 
     /// The focal point of the image; from `properties.imageFocalPoint`.
@@ -136,13 +141,15 @@ public struct EditorialPresentation: CatalogueModel {
 
         init() {}
 
-        enum CodingKeys: String, JSONKey {
-            case imageFocalPoint, title
-            case summary = "description"
-            case label
-            case imageURL = "imageUrl"
-            case hasDetailPage, link
-            case isRandomized = "pickRandomElement"
+        mutating func read(_ members: borrowing ModelMembers) throws {
+            try members.read("imageFocalPoint", &imageFocalPoint)
+            try members.read("title", &title)
+            try members.read("description", &summary)
+            try members.read("label", &label)
+            try members.read("imageUrl", &imageURL)
+            try members.read("hasDetailPage", &hasDetailPage)
+            try members.read("link", &link)
+            try members.read("pickRandomElement", &isRandomized)
         }
     }
 }
@@ -157,8 +164,9 @@ public struct EditorialLink: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case type = "targetType"
-        case target
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("targetType", &type)
+        try members.read("target", &target)
     }
 }

@@ -7,23 +7,15 @@
 /// An episode of a show.
 ///
 /// Episodes are equal when their identifiers are.
-public struct Episode: KeyedModel {
+public struct Episode: KeyedModel, Titled, Illustrated {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
-    /// The title of the image; from `imageTitle`.
-    public var imageTitle: String?
-    /// The copyright of the image; from `imageCopyright`.
-    public var imageCopyright: String?
+    /// The title and the texts.
+    public var textProperties = TextProperties()
+    /// The image.
+    public var imageProperties = ImageProperties()
     /// The date of publication; from `publishedDate`.
     public var date: Date?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
     /// The URN of the episode's media; from `fullLengthUrn`.
     public var fullLengthURN: String?
     /// The medias of the episode; from `mediaList`.
@@ -38,21 +30,19 @@ public struct Episode: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case title, lead
-        case summary = "description"
-        case imageTitle, imageCopyright
-        case date = "publishedDate"
-        case imageURL = "imageUrl"
-        case fullLengthURN = "fullLengthUrn"
-        case medias = "mediaList"
-        case socialCount, seasonNumber
-        case episodeNumber = "number"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("id", &uid)
+        try textProperties.read(members)
+        try imageProperties.read(members)
+        try members.read("publishedDate", &date)
+        try members.read("fullLengthUrn", &fullLengthURN)
+        try members.read("mediaList", &medias)
+        try members.read("socialCount", &socialCount)
+        try members.read("seasonNumber", &seasonNumber)
+        try members.read("number", &episodeNumber)
     }
 
-    /// The image, for making addresses in different sizes.
-    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The key for comparing values.
     public var identity: String { uid }
 }
@@ -71,9 +61,11 @@ public struct EpisodeComposition: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case channel, show
-        case episodes = "episodeList"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("channel", &_channel)
+        try members.read("show", &_show)
+        try members.read("episodeList", &episodes)
     }
 
     /// The key for comparing values.
@@ -83,25 +75,22 @@ public struct EpisodeComposition: KeyedModel {
 /// A page about a media, for further reading.
 ///
 /// Values are equal when their identifiers are.
-public struct RelatedContent: KeyedModel {
+public struct RelatedContent: KeyedModel, Titled {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
     /// The address of the page; from `url`.
     public var url: URL?
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
+    /// The title and the texts.
+    public var textProperties = TextProperties()
 
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case url, title, lead
-        case summary = "description"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("id", &uid)
+        try members.read("url", &url)
+        try textProperties.read(members)
     }
 
     /// The key for comparing values.

@@ -1,7 +1,7 @@
 /// The chapters and streams that a player needs to play a media.
 ///
 /// Compositions are equal when both URNs are.
-public struct MediaComposition: CatalogueModel {
+public struct MediaComposition: CatalogueModel, AnalyticsLabelled {
     /// The URN of the chapter to play; from `chapterUrn`.
     public var chapterURN = ""
     /// The URN of the segment to play; from `segmentUrn`.
@@ -14,20 +14,20 @@ public struct MediaComposition: CatalogueModel {
     @Boxed public var show: Show?
     /// The chapters; from `chapterList`.
     public var chapters: [Chapter] = []
-    /// The labels for audience measurement; from `analyticsMetadata`.
-    public var analyticsLabels: [String: String]?
-    /// The labels for audience measurement by comScore; from `analyticsData`.
-    public var comScoreAnalyticsLabels: [String: String]?
+    /// The labels for audience measurement.
+    public var analyticsProperties = AnalyticsProperties()
 
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case chapterURN = "chapterUrn"
-        case segmentURN = "segmentUrn"
-        case channel, episode, show
-        case chapters = "chapterList"
-        case analyticsLabels = "analyticsMetadata"
-        case comScoreAnalyticsLabels = "analyticsData"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("chapterUrn", &chapterURN)
+        try members.read("segmentUrn", &segmentURN)
+        try members.read("channel", &_channel)
+        try members.read("episode", &_episode)
+        try members.read("show", &_show)
+        try members.read("chapterList", &chapters)
+        try analyticsProperties.read(members)
     }
 }

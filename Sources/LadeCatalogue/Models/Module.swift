@@ -7,19 +7,11 @@
 /// An event with its own medias, such as a festival.
 ///
 /// Modules are equal when their identifiers are.
-public struct Module: KeyedModel {
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The identifier among everything in the catalogue; from `urn`.
-    public var urn = ""
-    /// The broadcaster; from `vendor`.
-    public var vendor: Vendor = .none
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
+public struct Module: KeyedModel, Identified, Titled {
+    /// The identifiers and the broadcaster.
+    public var identityProperties = IdentityProperties()
+    /// The title and the texts.
+    public var textProperties = TextProperties()
     /// The kind of module; from `moduleConfigType`.
     public var moduleType: ModuleType = .none
     /// When the module is first shown; from `publishStartTimestamp`.
@@ -54,24 +46,25 @@ public struct Module: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case urn, vendor, title, lead
-        case summary = "description"
-        case moduleType = "moduleConfigType"
-        case startDate = "publishStartTimestamp"
-        case endDate = "publishEndTimestamp"
-        case seoName
-        case backgroundImageURL = "bgImageUrl"
-        case logoImageURL = "logoImageUrl"
-        case keyVisualImageURL = "keyVisualImageUrl"
-        case headerBackgroundColor
-        case headerTextColor = "headerTitleColor"
-        case backgroundColor = "bgColor"
-        case textColor, linkColor
-        case websiteTitle = "microSiteTitle"
-        case websiteURL = "microSiteUrl"
-        case sections = "sectionList"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try identityProperties.read(members)
+        try textProperties.read(members)
+        try members.read("moduleConfigType", &moduleType)
+        try members.read("publishStartTimestamp", &startDate)
+        try members.read("publishEndTimestamp", &endDate)
+        try members.read("seoName", &seoName)
+        try members.read("bgImageUrl", &backgroundImageURL)
+        try members.read("logoImageUrl", &logoImageURL)
+        try members.read("keyVisualImageUrl", &keyVisualImageURL)
+        try members.read("headerBackgroundColor", &headerBackgroundColor)
+        try members.read("headerTitleColor", &headerTextColor)
+        try members.read("bgColor", &backgroundColor)
+        try members.read("textColor", &textColor)
+        try members.read("linkColor", &linkColor)
+        try members.read("microSiteTitle", &websiteTitle)
+        try members.read("microSiteUrl", &websiteURL)
+        try members.read("sectionList", &sections)
     }
 
     /// The background image.
@@ -87,15 +80,11 @@ public struct Module: KeyedModel {
 /// A section of a module for a period of time.
 ///
 /// Sections are equal when their identifiers are.
-public struct ModuleSection: KeyedModel {
+public struct ModuleSection: KeyedModel, Titled {
     /// The identifier within its business unit and kind; from `id`.
     public var uid = ""
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
+    /// The title and the texts.
+    public var textProperties = TextProperties()
     /// When the section is first shown; from `publishStartTimestamp`.
     public var startDate: Date?
     /// Until when it is shown; from `publishEndTimestamp`.
@@ -104,12 +93,12 @@ public struct ModuleSection: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case title, lead
-        case summary = "description"
-        case startDate = "publishStartTimestamp"
-        case endDate = "publishEndTimestamp"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("id", &uid)
+        try textProperties.read(members)
+        try members.read("publishStartTimestamp", &startDate)
+        try members.read("publishEndTimestamp", &endDate)
     }
 
     /// The key for comparing values.

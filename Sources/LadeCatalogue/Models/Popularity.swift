@@ -8,22 +8,19 @@ public struct SocialCount: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case type = "key"
-        case value
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("key", &type)
+        try members.read("value", &value)
     }
 }
 
 /// The counts of a media.
 ///
 /// Values are equal when their URNs are.
-public struct SocialCountOverview: KeyedModel {
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The identifier among everything in the catalogue; from `urn`.
-    public var urn = ""
-    /// The broadcaster; from `vendor`.
-    public var vendor: Vendor = .none
+public struct SocialCountOverview: KeyedModel, Identified {
+    /// The identifiers and the broadcaster.
+    public var identityProperties = IdentityProperties()
     /// The media type, video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
     /// The counts; from `socialCountList`.
@@ -32,10 +29,11 @@ public struct SocialCountOverview: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case urn, vendor, mediaType
-        case socialCounts = "socialCountList"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try identityProperties.read(members)
+        try members.read("mediaType", &mediaType)
+        try members.read("socialCountList", &socialCounts)
     }
 
     /// The key for comparing values.
@@ -45,13 +43,9 @@ public struct SocialCountOverview: KeyedModel {
 /// The counts of a show.
 ///
 /// Values are equal when their URNs are.
-public struct ShowStatisticsOverview: KeyedModel {
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The identifier among everything in the catalogue; from `urn`.
-    public var urn = ""
-    /// The broadcaster; from `vendor`.
-    public var vendor: Vendor = .none
+public struct ShowStatisticsOverview: KeyedModel, Identified {
+    /// The identifiers and the broadcaster.
+    public var identityProperties = IdentityProperties()
     /// The way of broadcasting; from `transmission`.
     public var transmission: Transmission = .none
     /// The number of times the show was opened from search results; from `searchResultClicked`.
@@ -60,10 +54,11 @@ public struct ShowStatisticsOverview: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case urn, vendor, transmission
-        case searchResultsViewCount = "searchResultClicked"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try identityProperties.read(members)
+        try members.read("transmission", &transmission)
+        try members.read("searchResultClicked", &searchResultsViewCount)
     }
 
     /// The key for comparing values.

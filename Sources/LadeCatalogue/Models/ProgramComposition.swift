@@ -16,18 +16,12 @@ public struct ProgramComposition: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    /// Decodes the programs and gives each an identity within the channel.
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        channel = try members.decodeIfPresent(Channel.self, forKey: .channel)
-        programs = try members.decodeIfPresent([Program].self, forKey: .programs)
+    /// Reads the programs, and gives each an identity within the channel.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("channel", &_channel)
+        try members.read("programList", &programs)
         let urn = channel?.urn ?? "-"
         programs = programs?.map { $0.identified(in: urn) }
-    }
-
-    enum CodingKeys: String, JSONKey {
-        case channel
-        case programs = "programList"
     }
 
     /// The key for comparing values.

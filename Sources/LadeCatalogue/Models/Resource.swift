@@ -7,7 +7,7 @@
 /// A stream of a chapter.
 ///
 /// Resources are equal when their addresses are.
-public struct Resource: KeyedModel {
+public struct Resource: KeyedModel, AnalyticsLabelled {
     /// The address of the stream; from `url`.
     public var url: URL?
     /// The quality; from `quality`.
@@ -38,25 +38,30 @@ public struct Resource: KeyedModel {
     public var subtitleVariants: [Variant]?
     /// The audio tracks; from `audioTrackList`.
     public var audioVariants: [Variant]?
-    /// The labels for audience measurement; from `analyticsMetadata`.
-    public var analyticsLabels: [String: String]?
-    /// The labels for audience measurement by comScore; from `analyticsData`.
-    public var comScoreAnalyticsLabels: [String: String]?
+    /// The labels for audience measurement.
+    public var analyticsProperties = AnalyticsProperties()
 
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case url, quality, presentation, mimeType
-        case streamingMethod = "streaming"
-        case isLive = "live"
-        case isDVR = "dvr"
-        case mediaContainer, audioCodec, videoCodec, tokenType, streamOffset
-        case drms = "drmList"
-        case subtitleVariants = "subtitleInformationList"
-        case audioVariants = "audioTrackList"
-        case analyticsLabels = "analyticsMetadata"
-        case comScoreAnalyticsLabels = "analyticsData"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("url", &url)
+        try members.read("quality", &quality)
+        try members.read("presentation", &presentation)
+        try members.read("mimeType", &mimeType)
+        try members.read("streaming", &streamingMethod)
+        try members.read("live", &isLive)
+        try members.read("dvr", &isDVR)
+        try members.read("mediaContainer", &mediaContainer)
+        try members.read("audioCodec", &audioCodec)
+        try members.read("videoCodec", &videoCodec)
+        try members.read("tokenType", &tokenType)
+        try members.read("streamOffset", &streamOffset)
+        try members.read("drmList", &drms)
+        try members.read("subtitleInformationList", &subtitleVariants)
+        try members.read("audioTrackList", &audioVariants)
+        try analyticsProperties.read(members)
     }
 
     /// The type of the stream: on demand, live, or live with rewinding; from `live` and `dvr`.
@@ -65,35 +70,75 @@ public struct Resource: KeyedModel {
     public var identity: String { url?.absoluteString ?? "" }
 }
 
-/// An audio track or subtitles within a stream.
-public struct Variant: CatalogueModel {
-    /// The locale; from `locale`.
-    public var locale: Locale?
-    /// The language as it is shown; from `language`.
-    public var language: String?
-    /// The source of the variant; from `source`.
-    public var source: VariantSource = .none
-    /// The purpose of the variant; from `type`.
-    public var type: VariantType = .none
+/// A variant of a stream's audio or subtitles, with its language.
+public protocol LanguageVariant: CatalogueModel {
+    /// The language, source and purpose.
+    var variantProperties: VariantProperties { get set }
+}
+
+/// The language, source and purpose of a variant.
+public struct VariantProperties: ModelPart {
+    var locale: Locale?
+    var language: String?
+    var source = VariantSource.none
+    var type = VariantType.none
 
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case locale, language, source, type
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("locale", &locale)
+        try members.read("language", &language)
+        try members.read("source", &source)
+        try members.read("type", &type)
+    }
+}
+
+extension LanguageVariant {
+    /// The locale; from `locale`.
+    public var locale: Locale? {
+        get { variantProperties.locale }
+        set { variantProperties.locale = newValue }
+    }
+
+    /// The language as it is shown; from `language`.
+    public var language: String? {
+        get { variantProperties.language }
+        set { variantProperties.language = newValue }
+    }
+
+    /// The source of the variant; from `source`.
+    public var source: VariantSource {
+        get { variantProperties.source }
+        set { variantProperties.source = newValue }
+    }
+
+    /// The purpose of the variant; from `type`.
+    public var type: VariantType {
+        get { variantProperties.type }
+        set { variantProperties.type = newValue }
+    }
+}
+
+/// An audio track or subtitles within a stream.
+public struct Variant: CatalogueModel, LanguageVariant {
+    /// The language, source and purpose.
+    public var variantProperties = VariantProperties()
+
+    /// Makes an empty value, for previews and tests.
+    public init() {}
+
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try variantProperties.read(members)
     }
 }
 
 /// Subtitles in a separate file.
-public struct Subtitle: CatalogueModel {
-    /// The locale; from `locale`.
-    public var locale: Locale?
-    /// The language as it is shown; from `language`.
-    public var language: String?
-    /// The source of the subtitles; from `source`.
-    public var source: VariantSource = .none
-    /// The purpose of the subtitles; from `type`.
-    public var type: VariantType = .none
+public struct Subtitle: CatalogueModel, LanguageVariant {
+    /// The language, source and purpose.
+    public var variantProperties = VariantProperties()
     /// The format of the file; from `format`.
     public var format: SubtitleFormat = .none
     /// The address of the file; from `url`.
@@ -102,8 +147,11 @@ public struct Subtitle: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case locale, language, source, type, format, url
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try variantProperties.read(members)
+        try members.read("format", &format)
+        try members.read("url", &url)
     }
 }
 
@@ -119,10 +167,11 @@ public struct DRM: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case type
-        case licenseURL = "licenseUrl"
-        case certificateURL = "certificateUrl"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("type", &type)
+        try members.read("licenseUrl", &licenseURL)
+        try members.read("certificateUrl", &certificateURL)
     }
 }
 
@@ -146,7 +195,14 @@ public struct SpriteSheet: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case urn, url, rows, columns, thumbnailWidth, thumbnailHeight, interval
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("urn", &urn)
+        try members.read("url", &url)
+        try members.read("rows", &rows)
+        try members.read("columns", &columns)
+        try members.read("thumbnailWidth", &thumbnailWidth)
+        try members.read("thumbnailHeight", &thumbnailHeight)
+        try members.read("interval", &interval)
     }
 }

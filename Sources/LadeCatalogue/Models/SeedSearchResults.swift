@@ -7,27 +7,11 @@
 /// A result of a search for videos or audios, in the first generation of services.
 ///
 /// Values are equal when their URNs are.
-public struct SearchResultMedia: KeyedModel {
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The identifier among everything in the catalogue; from `urn`.
-    public var urn = ""
-    /// The broadcaster; from `vendor`.
-    public var vendor: Vendor = .none
+public struct SearchResultMedia: KeyedModel, CatalogueItem {
+    /// The identifiers, texts and image.
+    public var itemProperties = ItemProperties()
     /// The media type, video or audio; from `mediaType`.
     public var mediaType: MediaType = .none
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
-    /// The title of the image; from `imageTitle`.
-    public var imageTitle: String?
-    /// The copyright of the image; from `imageCopyright`.
-    public var imageCopyright: String?
     /// The date of publication; from `date`.
     public var date: Date?
     /// The duration; from `duration`.
@@ -44,13 +28,16 @@ public struct SearchResultMedia: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case urn, vendor, mediaType, title, lead
-        case summary = "description"
-        case imageURL = "imageUrl"
-        case imageTitle, imageCopyright, date, duration, presentation, episode, show
-        case channelUid = "channelId"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try itemProperties.read(members)
+        try members.read("mediaType", &mediaType)
+        try members.read("date", &date)
+        try members.read("duration", &duration)
+        try members.read("presentation", &presentation)
+        try members.read("episode", &episode)
+        try members.read("show", &show)
+        try members.read("channelId", &channelUid)
     }
 
     /// The identifier of the episode; from `episode.id`.
@@ -61,8 +48,6 @@ public struct SearchResultMedia: KeyedModel {
     public var showUid: String? { show?.uid }
     /// The title of the show; from `show.title`.
     public var showTitle: String? { show?.title }
-    /// The image, for making addresses in different sizes.
-    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The key for comparing values.
     public var identity: String { urn }
 
@@ -75,9 +60,9 @@ public struct SearchResultMedia: KeyedModel {
 
         init() {}
 
-        enum CodingKeys: String, JSONKey {
-            case uid = "id"
-            case title
+        mutating func read(_ members: borrowing ModelMembers) throws {
+            try members.read("id", &uid)
+            try members.read("title", &title)
         }
     }
 }
@@ -85,41 +70,18 @@ public struct SearchResultMedia: KeyedModel {
 /// A result of a search for shows, in the first generation of services.
 ///
 /// Values are equal when their URNs are.
-public struct SearchResultShow: KeyedModel {
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The identifier among everything in the catalogue; from `urn`.
-    public var urn = ""
-    /// The broadcaster; from `vendor`.
-    public var vendor: Vendor = .none
-    /// The way of broadcasting; from `transmission`.
-    public var transmission: Transmission = .none
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
-    /// The title of the image; from `imageTitle`.
-    public var imageTitle: String?
-    /// The copyright of the image; from `imageCopyright`.
-    public var imageCopyright: String?
+public struct SearchResultShow: BroadcastItem {
+    /// The identifiers, texts, image and way of broadcasting.
+    public var broadcastProperties = BroadcastProperties()
 
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case urn, vendor, transmission, title, lead
-        case summary = "description"
-        case imageURL = "imageUrl"
-        case imageTitle, imageCopyright
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try broadcastProperties.read(members)
     }
 
-    /// The image, for making addresses in different sizes.
-    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The key for comparing values.
     public var identity: String { urn }
 }

@@ -20,11 +20,12 @@ public struct ServiceMessage: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case text
-        case modificationDate = "modifyDate"
-        case url
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("id", &uid)
+        try members.read("text", &text)
+        try members.read("modifyDate", &modificationDate)
+        try members.read("url", &url)
     }
 
     /// The key for comparing values.

@@ -7,27 +7,11 @@
 /// A show, which has episodes.
 ///
 /// Shows are equal when their URNs are.
-public struct Show: KeyedModel {
-    /// The identifier within its business unit and kind; from `id`.
-    public var uid = ""
-    /// The identifier among everything in the catalogue; from `urn`.
-    public var urn = ""
-    /// The broadcaster; from `vendor`.
-    public var vendor: Vendor = .none
-    /// The way of broadcasting; from `transmission`.
-    public var transmission: Transmission = .none
-    /// The title; from `title`.
-    public var title = ""
-    /// A short introduction; from `lead`.
-    public var lead: String?
-    /// A longer text; from `description`.
-    public var summary: String?
+public struct Show: BroadcastItem {
+    /// The identifiers, texts, image and way of broadcasting.
+    public var broadcastProperties = BroadcastProperties()
     /// The broadcast times; from `broadcastInformation`.
     @Boxed public var broadcastInformation: BroadcastInformation?
-    /// The title of the image; from `imageTitle`.
-    public var imageTitle: String?
-    /// The copyright of the image; from `imageCopyright`.
-    public var imageCopyright: String?
     /// The address of the show's home page; from `homepageUrl`.
     public var homepageURL: URL?
     /// The address for subscribing to the podcast; from `podcastSubscriptionUrl`.
@@ -42,8 +26,6 @@ public struct Show: KeyedModel {
     public var podcastSpotifyURL: URL?
     /// The identifier of its main channel; from `primaryChannelId`.
     public var primaryChannelUid: String?
-    /// The address of the image; from `imageUrl`.
-    var imageURL: URL?
     /// The address of the banner; from `bannerImageUrl`.
     var bannerImageURL: URL?
     /// The address of the poster; from `posterImageUrl`.
@@ -62,30 +44,26 @@ public struct Show: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case uid = "id"
-        case urn, vendor, transmission, title, lead
-        case summary = "description"
-        case broadcastInformation, imageTitle, imageCopyright
-        case homepageURL = "homepageUrl"
-        case podcastSubscriptionURL = "podcastSubscriptionUrl"
-        case podcastStandardDefinitionURL = "podcastFeedSdUrl"
-        case podcastHighDefinitionURL = "podcastFeedHdUrl"
-        case podcastDeezerURL = "podcastDeezerUrl"
-        case podcastSpotifyURL = "podcastSpotifyUrl"
-        case primaryChannelUid = "primaryChannelId"
-        case imageURL = "imageUrl"
-        case bannerImageURL = "bannerImageUrl"
-        case posterImageURL = "posterImageUrl"
-        case podcastImageURL = "podcastImageUrl"
-        case numberOfEpisodes
-        case topics = "topicList"
-        case shouldFallbackToPosterImage = "posterImageIsFallbackUrl"
-        case shouldFallbackToPodcastImage = "podcastImageIsFallbackUrl"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try broadcastProperties.read(members)
+        try members.read("broadcastInformation", &_broadcastInformation)
+        try members.read("homepageUrl", &homepageURL)
+        try members.read("podcastSubscriptionUrl", &podcastSubscriptionURL)
+        try members.read("podcastFeedSdUrl", &podcastStandardDefinitionURL)
+        try members.read("podcastFeedHdUrl", &podcastHighDefinitionURL)
+        try members.read("podcastDeezerUrl", &podcastDeezerURL)
+        try members.read("podcastSpotifyUrl", &podcastSpotifyURL)
+        try members.read("primaryChannelId", &primaryChannelUid)
+        try members.read("bannerImageUrl", &bannerImageURL)
+        try members.read("posterImageUrl", &posterImageURL)
+        try members.read("podcastImageUrl", &podcastImageURL)
+        try members.read("numberOfEpisodes", &numberOfEpisodes)
+        try members.read("topicList", &topics)
+        try members.read("posterImageIsFallbackUrl", &shouldFallbackToPosterImage)
+        try members.read("podcastImageIsFallbackUrl", &shouldFallbackToPodcastImage)
     }
 
-    /// The image, for making addresses in different sizes.
-    public var image: CatalogueImage? { CatalogueImage(imageURL) }
     /// The banner.
     public var bannerImage: CatalogueImage? { CatalogueImage(bannerImageURL) }
     /// The poster, in portrait format.
@@ -110,9 +88,12 @@ public struct BroadcastInformation: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case message = "hintText"
-        case startDate, endDate, url
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("hintText", &message)
+        try members.read("startDate", &startDate)
+        try members.read("endDate", &endDate)
+        try members.read("url", &url)
     }
 }
 
@@ -128,9 +109,10 @@ public struct ShowAndMedias: KeyedModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case show
-        case medias = "mediaList"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("show", &_show)
+        try members.read("mediaList", &medias)
     }
 
     /// The key for comparing values.

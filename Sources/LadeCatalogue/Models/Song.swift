@@ -22,11 +22,14 @@ public struct Song: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case title, date, duration
-        case isPlaying = "isPlayingNow"
-        case artist
-        case album = "cd"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("title", &title)
+        try members.read("date", &date)
+        try members.read("duration", &duration)
+        try members.read("isPlayingNow", &isPlaying)
+        try members.read("artist", &artist)
+        try members.read("cd", &album)
     }
 }
 
@@ -40,8 +43,10 @@ public struct Artist: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case name, url
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("name", &name)
+        try members.read("url", &url)
     }
 }
 
@@ -57,10 +62,11 @@ public struct Album: CatalogueModel {
     /// Makes an empty value, for previews and tests.
     public init() {}
 
-    enum CodingKeys: String, JSONKey {
-        case name
-        case smallCoverImageURL = "coverUrlSmall"
-        case largeCoverImageURL = "coverUrlLarge"
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("name", &name)
+        try members.read("coverUrlSmall", &smallCoverImageURL)
+        try members.read("coverUrlLarge", &largeCoverImageURL)
     }
 
     /// The small cover image.

@@ -20,18 +20,12 @@ extension MediaComposition: KeyedModel {
 
     /// The media of a chapter; nil when the chapter is not part of the composition.
     public func media(for chapter: Chapter) -> Media? {
-        guard let own = own(chapter) else { return nil }
-        var media = Media(own)
-        complete(&media, own)
-        return media
+        own(chapter).map { media(of: $0, in: $0) }
     }
 
     /// The media of a segment; nil when the segment is not part of the composition.
     public func media(for segment: Segment) -> Media? {
-        guard let (chapter, own) = own(segment) else { return nil }
-        var media = Media(own)
-        complete(&media, chapter)
-        return media
+        own(segment).map { chapter, own in media(of: own, in: chapter) }
     }
 
     /// The composition for playing another chapter; nil when the chapter is not part of the composition.
@@ -64,40 +58,14 @@ extension MediaComposition: KeyedModel {
         return nil
     }
 
-    private func complete(_ media: inout Media, _ chapter: Chapter) {
+    /// The media with the properties that it has in common with a part of a chapter.
+    private func media(of part: some Subdivision, in chapter: Chapter) -> Media {
+        var media = Media()
+        media.mediaProperties = part.mediaProperties
         media.presentation = chapter.presentation
         media.channel = channel
         media.episode = episode
         media.show = show
-    }
-}
-
-extension Media {
-    /// Makes a media from the properties that it has in common with a chapter or segment.
-    fileprivate init(_ part: some Subdivision) {
-        title = part.title
-        lead = part.lead
-        summary = part.summary
-        uid = part.uid
-        urn = part.urn
-        vendor = part.vendor
-        mediaType = part.mediaType
-        imageURL = part.image?.url
-        imageTitle = part.imageTitle
-        imageCopyright = part.imageCopyright
-        contentType = part.contentType
-        source = part.source
-        date = part.date
-        duration = part.duration
-        originalBlockingReason = part.originalBlockingReason
-        isPlayableAbroad = part.isPlayableAbroad
-        youthProtectionColor = part.youthProtectionColor
-        podcastStandardDefinitionURL = part.podcastStandardDefinitionURL
-        podcastHighDefinitionURL = part.podcastHighDefinitionURL
-        startDate = part.startDate
-        endDate = part.endDate
-        accessibilityTitle = part.accessibilityTitle
-        relatedContents = part.relatedContents
-        socialCounts = part.socialCounts
+        return media
     }
 }

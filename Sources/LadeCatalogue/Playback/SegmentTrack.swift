@@ -105,11 +105,3 @@ private struct CandidateHeap {
         }
     }
 }
-
-extension SegmentTrack: Decodable {
-    init(from decoder: any Decoder) throws {
-        let date = decoder.userInfo[.mappingDate] as? Date
-        // Any decoder can decode the models; the catalogue's own provides the date.
-        self.init(try Sparse<Segment>(from: decoder).elements, at: date ?? Date())
-    }
-}

@@ -31,7 +31,8 @@ public struct CatalogueResponse: Sendable, Hashable {
     /// The number of items on all pages; nil when the response does not contain it.
     public var total: Int? { document["total"]?.integer.flatMap { Int(exactly: $0) } }
 
-    private static let listKeys = [
+    /// The keys of the lists of services.
+    package static let listKeys = [
         "mediaList", "showList", "channelList", "topicList", "songList", "moduleConfigList", "programGuide",
         "programList", "episodeList", "searchResultMediaList", "searchResultShowList", "searchResultListMedia",
         "searchResultListShow",

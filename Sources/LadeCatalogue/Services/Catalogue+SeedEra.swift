@@ -173,7 +173,7 @@ extension Catalogue {
 
     /// The events with their own medias, before they were modules.
     public func seedEvents(_ unit: BusinessUnit) throws(CatalogueError) -> Endpoint<[Module]> {
-        try endpoint(.seedEvents, unit).decoding(EventListing.self).map { $0.eventConfigList ?? [] }
+        try endpoint(.seedEvents, unit).decoding(EventListing.self).map { $0.events ?? [] }
     }
 
     /// The videos recommended after another.
@@ -204,10 +204,10 @@ extension Catalogue {
 }
 
 /// The response with the events, whose list has another key than that of modules.
-private struct EventListing: Decodable, Sendable {
-    let eventConfigList: [Module]?
+private struct EventListing: CatalogueModel {
+    var events: [Module]?
 
-    enum CodingKeys: String, JSONKey {
-        case eventConfigList
+    mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("eventConfigList", &events)
     }
 }

@@ -1,5 +1,5 @@
 /// An aspect ratio.
-public struct AspectRatio: Sendable, Hashable, Decodable {
+public struct AspectRatio: Sendable, Hashable {
     /// Width divided by height; −1 when it is undefined.
     public let value: Double
 
@@ -27,7 +27,7 @@ public struct AspectRatio: Sendable, Hashable, Decodable {
 }
 
 /// An opaque colour.
-public struct RGBColor: Sendable, Hashable, Decodable {
+public struct RGBColor: Sendable, Hashable {
     /// The red component, from 0 to 255.
     public var red: UInt8
     /// The green component, from 0 to 255.
@@ -80,6 +80,9 @@ public struct FocalPoint: CatalogueModel {
     /// The distance from the top in percent; from `percentageY`.
     var percentageY = 0.0
 
+    /// Makes a point at the top left.
+    public init() {}
+
     /// Makes a point from a relative position.
     public init(relativeWidth: Double, relativeHeight: Double) {
         percentageX = relativeWidth * 100
@@ -91,13 +94,15 @@ public struct FocalPoint: CatalogueModel {
     /// The position from the bottom, from 0 to 1; from `percentageY`, which is measured from the top.
     public var relativeHeight: Double { 1 - percentageY / 100 }
 
-    enum CodingKeys: String, JSONKey {
-        case percentageX, percentageY
+    /// Reads the properties.
+    public mutating func read(_ members: borrowing ModelMembers) throws {
+        try members.read("percentageX", &percentageX)
+        try members.read("percentageY", &percentageY)
     }
 }
 
 /// Whether a part of a media appears in lists.
-enum Displayable: Sendable, Hashable, Decodable {
+enum Displayable: Sendable, Hashable {
     case absent, yes, no
 
     /// Whether the part is hidden from lists; false without a value.

@@ -38,6 +38,7 @@ final class Document {
         var hasISO8601Dates = false
         var userInfo: [CodingUserInfoKey: Any]?
         let kinds = TypeKinds()
+        let containers = KeyedContainers()
         var mismatchTexts: [Mismatch: String] = [:]
         var ownedBytes: UnsafeMutablePointer<UInt8>?
 
@@ -58,6 +59,7 @@ final class Document {
     deinit {
         core.pointee.index.deallocate()
         core.pointee.kinds.deallocate()
+        core.pointee.containers.deallocate()
         core.pointee.ownedBytes?.deallocate()
         core.deinitialize(count: 1)
         core.deallocate()

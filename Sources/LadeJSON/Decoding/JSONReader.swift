@@ -72,16 +72,16 @@ public final class JSONKeys<Key: CodingKey & CaseIterable & Sendable>: Sendable 
 /// not read are skipped. Errors are `DecodingError`s with complete coding paths. An initialiser of a type that is only
 /// `Decodable` sees a path relative to the value being read.
 public struct JSONReader: ~Copyable {
-    private let scope: Unmanaged<Scope>
+    let scope: Unmanaged<Scope>
     private let core: UnsafeMutablePointer<Document.Core>
     // The document and its index stay where they are while a reader exists.
     @usableFromInline let base: UnsafePointer<UInt8>
     @usableFromInline let words: UnsafePointer<UInt64>
     @usableFromInline var index: Int
 
-    init(_ scope: Scope, _ index: Int) {
-        self.scope = .passUnretained(scope)
-        core = scope.core
+    init(_ scope: Unmanaged<Scope>, _ index: Int) {
+        self.scope = scope
+        core = scope._withUnsafeGuaranteedRef { $0.core }
         base = core.pointee.base
         words = UnsafePointer(core.pointee.words)
         self.index = index
@@ -286,7 +286,9 @@ public struct JSONReader: ~Copyable {
             return keys.find(word, base + word.offset, after: expected)
         }
         let text = JSONText(base: base, words: words, index: name)
-        guard var string = text.string() else { throw scope._withUnsafeGuaranteedRef { $0.corrupted(name) } }
+        guard var string = text.string() else {
+            throw scope._withUnsafeGuaranteedRef { $0.corrupted(name, key: ReaderKey()) }
+        }
         return string.withUTF8 { keys.find($0) }
     }
 
@@ -328,37 +330,7 @@ public struct JSONReader: ~Copyable {
     }
 
     /// The coding path of the value; computing it takes time proportional to the part of the document before it.
-    public var path: [any CodingKey] {
-        var path: [any CodingKey] = []
-        var container = 0
-        while container < index {
-            let word = core.pointee.word(container)
-            var position = container + 1
-            var count = 0
-            var next: Int?
-            while position <= index {
-                let name = position
-                if word.kind == .object { position += core.pointee.word(position).width }
-                let end = position + core.pointee.word(position).width
-                if index < end {
-                    // Only a name is a text; the word of an element can be anything.
-                    if word.kind == .object {
-                        let text = JSONText(base: core.pointee.base, words: core.pointee.words, index: name)
-                        path.append(MemberKey(text.string() ?? ""))
-                    } else {
-                        path.append(ElementKey(count))
-                    }
-                    next = position
-                    break
-                }
-                position = end
-                count += 1
-            }
-            guard let next else { break }
-            container = next
-        }
-        return path
-    }
+    public var path: [any CodingKey] { core.pointee.path(to: index) }
 
     @usableFromInline @inline(never)
     func failure(_ type: Any.Type) -> any Error {
@@ -409,7 +381,7 @@ public struct JSONReader: ~Copyable {
 }
 
 /// Represents the value that a reader passes on, in the coding paths of a scope.
-private struct ReaderKey: CodingKey {
+struct ReaderKey: CodingKey {
     init() {}
     init?(intValue: Int) { nil }
     init?(stringValue: String) { nil }
@@ -421,7 +393,7 @@ private struct ReaderKey: CodingKey {
 extension JSONReadable {
     /// Reads a value into memory for a value of this type.
     static func read(_ scope: Scope, _ index: Int, into memory: UnsafeMutableRawPointer) throws {
-        var reader = JSONReader(scope, index)
+        var reader = JSONReader(.passUnretained(scope), index)
         memory.initializeMemory(as: Self.self, to: try Self(from: &reader))
     }
 }

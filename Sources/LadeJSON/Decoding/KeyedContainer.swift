@@ -1,5 +1,5 @@
 /// The keyed container of an object, a thin wrapper around a scope.
-struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+struct KeyedContainer<Key: CodingKey>: ScopeContainer {
     let scope: Scope
 
     var codingPath: [any CodingKey] { scope.path }

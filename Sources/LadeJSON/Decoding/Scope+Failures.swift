@@ -14,11 +14,11 @@ extension Scope {
         if word.isNull, type != Bool.self { return null(type, key) }
         switch word.kind {
         case .string where type == String.self:
-            return corrupted(index)
+            return corrupted(index, key: key)
         case .integer, .number:
             guard type != Bool.self, type != String.self else { break }
             if type is any FixedWidthInteger.Type || type is any BinaryFloatingPoint.Type {
-                return corrupted(index, .numberOutOfRange)
+                return corrupted(index, .numberOutOfRange, key: key)
             }
         default: break
         }
@@ -64,9 +64,9 @@ extension Scope {
         )
     }
 
-    /// The error for a value whose own text is invalid.
+    /// The error for a value or a name whose own text is invalid.
     @inline(never)
-    func corrupted(_ index: Int, _ reason: JSONFault.Reason? = nil) -> any Error {
+    func corrupted(_ index: Int, _ reason: JSONFault.Reason? = nil, key: (any CodingKey)? = nil) -> any Error {
         let word = core.pointee.word(index)
         let bytes = UnsafeBufferPointer(start: core.pointee.base, count: core.pointee.count)
         guard word.kind == .string || word.kind == .number else {
@@ -74,11 +74,13 @@ extension Scope {
             return DecodingError.dataCorrupted(.invalidDocument(JSONFault(reason ?? .invalidNumber, offset: 0)))
         }
         let found = reason.map { (reason: $0, offset: 0) } ?? text(index).fault()
+        let known = path(key)
+        let keys = known.contains { $0 is ReaderKey } ? core.pointee.path(to: index) : known
         let fault = JSONFault(
             found.reason,
             offset: word.offset + found.offset,
             in: bytes,
-            path: JSONPointer(tokens: path.map { $0.intValue.map { String($0) } ?? $0.stringValue })
+            path: JSONPointer(tokens: keys.map { $0.intValue.map { String($0) } ?? $0.stringValue })
         )
         return DecodingError.dataCorrupted(.invalidDocument(fault))
     }
@@ -106,5 +108,45 @@ extension Scope {
         case .array: "an array"
         case .object: "a dictionary"
         }
+    }
+}
+
+extension Document.Core {
+    /// The coding path of a value; of a name, that of its object.
+    ///
+    /// It does not need the keys of scopes, which a ``JSONReader`` does not set. Computing it takes time proportional to
+    /// the part of the document before the value.
+    func path(to index: Int) -> [any CodingKey] {
+        var path: [any CodingKey] = []
+        var container = 0
+        while container < index {
+            let isObject = word(container).kind == .object
+            var position = container + 1
+            var count = 0
+            var next: Int?
+            while position <= index {
+                let name = position
+                if isObject {
+                    guard name < index else { return path }
+                    position += word(name).width
+                }
+                let end = position + word(position).width
+                if index < end {
+                    // Only a name is a text; the word of an element can be anything.
+                    if isObject {
+                        path.append(MemberKey(JSONText(base: base, words: words, index: name).string() ?? ""))
+                    } else {
+                        path.append(ElementKey(count))
+                    }
+                    next = position
+                    break
+                }
+                position = end
+                count += 1
+            }
+            guard let next else { break }
+            container = next
+        }
+        return path
     }
 }

@@ -7,7 +7,7 @@
 // Values of any decodable type, with special cases for some types.
 extension Scope {
     // No function here has an optional of a generic type or a closure with one: the runtime would look up its metadata
-    // each time.
+    // for each value, also where it is not used.
 
     /// Decodes the scope's own value.
     func value<T: Decodable>(_ type: T.Type) throws -> T {
@@ -25,7 +25,9 @@ extension Scope {
         case .int: if let value = integer(index, as: Int.self) { return unsafeBitCast(value, to: type) }
         case .bool: if let value = bool(index) { return unsafeBitCast(value, to: type) }
         case .ints: return try T(from: self)
-        case .readable: return try readable(type, entry.pointee.readable, index) ?? T(from: self)
+        case .readable:
+            guard let readable = readable(entry) else { return try T(from: self) }
+            return try read(type, readable, index)
         }
         throw failure(type, index, nil)
     }
@@ -62,18 +64,25 @@ extension Scope {
             // The slower path produces the error.
             return try withChild(index, key) { try T(from: $0) }
         case .readable:
-            return try readable(type, entry.pointee.readable, index) ?? withChild(index, key) { try T(from: $0) }
+            guard let readable = readable(entry) else { return try withChild(index, key) { try T(from: $0) } }
+            return try read(type, readable, index)
         }
         throw failure(type, index, key)
     }
 
-    /// Decodes a value of a ``JSONReadable`` type; nil when a key strategy requires its other initialiser.
-    private func readable<T>(_ type: T.Type, _ readable: (any JSONReadable.Type)?, _ index: Int) throws -> T? {
-        guard core.pointee.keyMode == .plain, let readable else { return nil }
-        return try withUnsafeTemporaryAllocation(of: type, capacity: 1) { memory in
-            guard let place = memory.baseAddress else { return nil }
-            try readable.read(self, index, into: UnsafeMutableRawPointer(place))
-            return place.move()
+    /// The ``JSONReadable`` type of an entry; nil when a key strategy requires its other initialiser.
+    @inline(__always)
+    private func readable(_ entry: UnsafeMutablePointer<TypeKinds.Entry>) -> (any JSONReadable.Type)? {
+        core.pointee.keyMode == .plain ? entry.pointee.readable : nil
+    }
+
+    /// Decodes a value of a ``JSONReadable`` type.
+    private func read<T>(_ type: T.Type, _ readable: any JSONReadable.Type, _ index: Int) throws -> T {
+        try withUnsafeTemporaryAllocation(byteCount: MemoryLayout<T>.size, alignment: MemoryLayout<T>.alignment) {
+            memory in
+            guard let place = memory.baseAddress else { preconditionFailure("The memory of a value has no address") }
+            try readable.read(self, index, into: place)
+            return place.assumingMemoryBound(to: type).move()
         }
     }
 

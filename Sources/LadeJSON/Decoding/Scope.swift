@@ -266,7 +266,7 @@ extension Scope: Decoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         try prepareMembers()
-        return KeyedDecodingContainer(KeyedContainer<Key>(scope: self))
+        return core.pointee.containers.container(keyedBy: type, of: self)
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

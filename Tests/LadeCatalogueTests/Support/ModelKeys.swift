@@ -25,7 +25,12 @@ private final class Record {
 private struct EmptyDecoder: Decoder {
     let record: Record
     var codingPath: [any CodingKey] { [] }
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    /// The models ask for the settings only after a mandatory key without a value.
+    var userInfo: [CodingUserInfoKey: Any] {
+        record.mandatory.append(record.keys.last ?? "")
+        return [:]
+    }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
         KeyedDecodingContainer(EmptyMembers<Key>(record: record))
@@ -55,12 +60,7 @@ private struct EmptyMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer { throw noValue() }
 
-    /// The models ask for the settings only after a mandatory key without a value.
-    func superDecoder() -> any Decoder {
-        record.mandatory.append(record.keys.last ?? "")
-        return EmptyDecoder(record: record)
-    }
-
+    func superDecoder() -> any Decoder { EmptyDecoder(record: record) }
     func superDecoder(forKey key: Key) -> any Decoder { EmptyDecoder(record: record) }
 }
 

@@ -83,7 +83,7 @@ struct JSONReaderTests {
     ]
 
     /// The kind and the path of an error, or the value.
-    private static func outcome<T>(_ body: () throws -> T) -> String {
+    static func outcome<T>(_ body: () throws -> T) -> String {
         let path = { (context: DecodingError.Context) in
             context.codingPath.map { $0.intValue.map { String($0) } ?? $0.stringValue }.joined(separator: "/")
         }

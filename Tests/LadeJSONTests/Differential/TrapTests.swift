@@ -17,25 +17,15 @@ struct TrapTests {
         init<T: Decodable & SendableMetatype>(
             _ name: String,
             _ type: T.Type,
-            _ document: Data,
+            _ document: some TrapDocument,
             _ outcome: String,
             setting: Int = 0
         ) {
             testDescription = name
             subject = Subject(type)
-            self.document = Array(document)
+            self.document = document.documentBytes
             self.outcome = outcome
             self.setting = setting
-        }
-
-        init<T: Decodable & SendableMetatype>(
-            _ name: String,
-            _ type: T.Type,
-            _ document: String,
-            _ outcome: String,
-            setting: Int = 0
-        ) {
-            self.init(name, type, Data(document.utf8), outcome, setting: setting)
         }
     }
 
@@ -218,4 +208,17 @@ struct TrapTests {
     func haveNames() {
         #expect(Set(Self.all.map(\.testDescription)).count == Self.all.count)
     }
+}
+
+/// What the document of a case is written as.
+protocol TrapDocument {
+    var documentBytes: [UInt8] { get }
+}
+
+extension String: TrapDocument {
+    var documentBytes: [UInt8] { Array(utf8) }
+}
+
+extension Data: TrapDocument {
+    var documentBytes: [UInt8] { Array(self) }
 }
