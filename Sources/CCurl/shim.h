@@ -3,6 +3,8 @@
 // This header defines static inline functions only. It must not set feature macros (_GNU_SOURCE …).
 #pragma once
 #include <curl/curl.h>
+#include <limits.h>
+#include <sys/resource.h>
 #ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,6 +21,13 @@ static inline int lade_timer_set(int timer, long long moment) {
     return timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
 }
 #endif
+
+// The number that no descriptor of this process reaches; LONG_MAX when it is not known.
+static inline long lade_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > LONG_MAX) return LONG_MAX;
+    return (long)limit.rlim_cur;
+}
 
 static inline CURLcode lade_easy_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);

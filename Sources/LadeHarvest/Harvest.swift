@@ -67,6 +67,11 @@ public struct Harvest: Sendable {
     public var total: PageTotal?
     /// What happens when a next page has another origin; by default it is loaded without credentials.
     public var otherOrigins = OtherOrigins.withoutCredentials
+    /// What happens to a page with the same items as the first page or the page before it; it is refused by default.
+    ///
+    /// Pages are compared where a rule counts them (`pageNumber`, `offset`). Elsewhere the server names the next page
+    /// itself.
+    public var repeatedPages = RepeatedPages.refused
     /// The location of each item's identity, a string or a number; nil to count no duplicates.
     ///
     /// It takes about 16 bytes of memory for each item.
@@ -208,6 +213,7 @@ public struct Harvest: Sendable {
             }
         )
         source.prefetch = prefetch
+        source.repeatedPages = repeatedPages
         source.meter = meter
         source.visited = ledger.visited
         source.pageLimit = pageLimit.map { max(0, max(0, $0) - ledger.journal.pages) }
@@ -274,6 +280,7 @@ public struct Harvest: Sendable {
         guard let bytes = answer.body.bytes else {
             throw .invalidRequest(.unsupportedFeature("harvesting of streamed answers"), ErrorContext(answer.request))
         }
+        guard !answer.isUnrequestedPart else { throw .unacceptableStatus(answer.status, ErrorContext(answer)) }
         var settings = JSONSplitter.Settings(list: items, values: walk.pointers, identity: identity)
         settings.itemLimit = itemByteLimit
         settings.nestingLimit = nestingLimit
@@ -298,7 +305,13 @@ public struct Harvest: Sendable {
             itemCount: splitter.itemCount
         )
         let content = SplitPage(lines: splitter.takeLines(), identities: splitter.takeIdentities())
-        return PagePiece(content: content, facts: facts, byteCount: bytes.count)
+        let isCompared = walk.countsPages && repeatedPages != .kept && splitter.itemCount > 0
+        return PagePiece(
+            content: content,
+            facts: facts,
+            byteCount: bytes.count,
+            checksum: isCompared ? PageContents.checksum(content.lines) : nil
+        )
     }
 }
 

@@ -28,6 +28,8 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var total: Int?
     /// The marks of the pages in the output; nil where pages are numbered, and in journals of older versions.
     var marks: PageMarks?
+    /// The contents that the next page must not repeat; nil where pages are not compared.
+    var contents: PageContents?
     var isComplete = false
 
     init(arguments: [String: String]) {

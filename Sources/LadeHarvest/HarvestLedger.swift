@@ -58,7 +58,13 @@ final class HarvestLedger {
             // The lock comes first: before it is held, another harvest may change output and journal.
             let disk = try Disk(locking: path, harvest.calls)
             guard !journalFile.isSameFile(as: path) else { throw isOutput }
-            var stored = restart ? nil : try journalFile.read()
+            var stored: HarvestJournal?
+            do throws(HarvestError) {
+                stored = restart ? nil : try journalFile.read()
+            } catch {
+                if !existed { Self.discard(disk) }
+                throw error
+            }
             if stored?.isUntouched == true, disk.size == 0 { stored = nil }
             isNew = !existed && stored == nil
             if let stored {
@@ -85,8 +91,20 @@ final class HarvestLedger {
         guard !journal.isComplete else { return }
         // The journal is written first, even before the first byte. It must never refer to bytes that the output no
         // longer has, and an output must always have a journal.
-        if journal.bytes == 0 { try journalFile.write(journal) }
+        if journal.bytes == 0 {
+            do throws(HarvestError) {
+                try journalFile.write(journal)
+            } catch {
+                if isNew { Self.discard(disk) }
+                throw error
+            }
+        }
         try disk.truncate(to: journal.bytes)
+    }
+
+    /// Removes an output that this run has created and that has no journal; one that another program uses stays.
+    private static func discard(_ disk: Disk) {
+        if disk.isUnchanged(size: 0) { Disk.remove(disk.path) }
     }
 
     // MARK: - Beginning
@@ -113,12 +131,14 @@ final class HarvestLedger {
         guard let text = journal.nextURL else { return walk.first }
         do throws(PageFailure.Cause) {
             guard let url = URL(string: text) else { throw .invalidTarget(text.escapedForDisplay(limit: 120)) }
-            return Page(
+            var page = Page(
                 size: harvest.size,
                 number: journal.nextNumber,
                 request: try walk.moved(to: url),
                 itemsBefore: journal.itemsBefore
             )
+            page.contents = journal.contents
+            return page
         } catch {
             throw .page(PageFailure(page: walk.first, cause: error))
         }
@@ -169,12 +189,14 @@ final class HarvestLedger {
             after.nextURL = delivery.next?.request.url.absoluteString
             after.nextNumber = delivery.page.number + 1
             after.itemsBefore = delivery.next?.itemsBefore
+            after.contents = delivery.next?.contents
             // Recorded together with the page: a run that is killed here has nothing left to load.
             after.isComplete = delivery.isLast
         } else {
             after.nextURL = delivery.page.request.url.absoluteString
             after.nextNumber = delivery.page.number
             after.itemsBefore = delivery.page.itemsBefore
+            after.contents = delivery.page.contents
         }
         journal = after
         hasUnsaved = true

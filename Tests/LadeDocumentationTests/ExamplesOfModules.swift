@@ -160,6 +160,20 @@ private func image(data: Data) throws {
     _ = thumbnail
 }
 
+private enum CatalogueExamples {
+    struct Podcast: CatalogueModel {
+        var title = ""
+        var feed: URL?
+        var latest: Media?
+
+        mutating func read(_ members: borrowing ModelMembers) throws {
+            try members.read("title", &title)
+            try members.read("feedUrl", &feed)
+            try members.read("latestMedia", &latest)
+        }
+    }
+}
+
 private enum JSONExamples {
     struct Page: Codable { var number: Int }
 

@@ -40,10 +40,17 @@ final class RecordingCalls: DiskCalls {
     private let system = SystemDiskCalls()
     private let failing: Int?
     private let fault: Fault
+    private let opening: @Sendable (String) -> Void
 
-    init(failing: Int? = nil, _ fault: Fault = .inputOutput) {
+    /// Records the calls, and calls `opening` with the path before each file is opened.
+    init(
+        failing: Int? = nil,
+        _ fault: Fault = .inputOutput,
+        opening: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.failing = failing
         self.fault = fault
+        self.opening = opening
     }
 
     var changes: [Change] { state.withLock(\.changes) }
@@ -71,6 +78,7 @@ final class RecordingCalls: DiskCalls {
 
     func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
         guard !fails() else { return -1 }
+        opening(path)
         let descriptor = system.open(path, flags, mode)
         let name = path.split(separator: "/").last.map(String.init) ?? "/"
         guard descriptor >= 0 else { return descriptor }
@@ -140,6 +148,47 @@ final class RecordingCalls: DiskCalls {
     }
 }
 
+/// Writes that are observed, or for which the disk has no space within one text.
+final class InterceptedWrites: DiskCalls {
+    private let system = SystemDiskCalls()
+    private let failed: @Sendable (Int32) -> Void
+    private let full: [UInt8]
+    private let isFull = Locked(false)
+
+    /// Writes only the first three of the bytes that begin with `full`; `failed` receives the cause of each failure.
+    init(full: String = "", failed: @escaping @Sendable (Int32) -> Void = { _ in }) {
+        self.full = Array(full.utf8)
+        self.failed = failed
+    }
+
+    func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        let wasFull = isFull.withLock { isFull in
+            defer { isFull = !full.isEmpty && bytes.starts(with: full) }
+            return isFull
+        }
+        if wasFull {
+            errno = ENOSPC
+            return -1
+        }
+        if isFull.withLock(\.self) {
+            return system.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[..<3]))
+        }
+        let count = system.write(descriptor, bytes)
+        if count < 0 {
+            let code = errno
+            failed(code)
+            errno = code
+        }
+        return count
+    }
+
+    func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { system.open(path, flags, mode) }
+    func lock(_ descriptor: Int32) -> Int32 { system.lock(descriptor) }
+    func synchronise(_ descriptor: Int32) -> Int32 { system.synchronise(descriptor) }
+    func truncate(_ descriptor: Int32, _ size: off_t) -> Int32 { system.truncate(descriptor, size) }
+    func rename(_ path: String, _ target: String) -> Int32 { system.rename(path, target) }
+}
+
 @Suite("Harvests on a disk that fails", .timeLimit(.minutes(5)))
 struct HarvestDiskTests {
     private static let names = ["out", "out.journal", "out.journal.new"]
@@ -180,7 +229,16 @@ struct HarvestDiskTests {
         #expect(Set(journals).count == 6 && journals.first == 0)
         let renames = changes.indices.filter { changes[$0] == .rename("out.journal.new", "out.journal") }
         #expect(renames.count == journals.count)
-        for index in renames { #expect(changes[index - 1] == .synchronise("out.journal.new")) }
+        for index in renames {
+            #expect(changes[index - 1] == .synchronise("out.journal.new"))
+            // The new name is in the folder, which is a file of its own.
+            guard changes.indices.contains(index + 2), case .open(let folder, truncated: false) = changes[index + 1]
+            else {
+                Issue.record("\(changes[index...].prefix(3))")
+                continue
+            }
+            #expect(folder.hasPrefix("lade-") && changes[index + 2] == .synchronise(folder))
+        }
     }
 
     @Test("finding FQ-24 pages PA-21 each journal replaces the one before whole, and has what the output then has")
@@ -395,13 +453,33 @@ struct HarvestDiskTests {
         #expect(differences.allSatisfy { $0.before != nil && $0.now != nil && $0.before != $0.now })
     }
 
+    @Test("finding FQ-9 refuses another offset in the file of the body")
+    func changedOffset() async throws {
+        let folder = try HarvestSample.Folder()
+        try "body".write(toFile: folder.file("body"), atomically: false, encoding: .utf8)
+        var harvest = try HarvestSample.harvest()
+        harvest.request.method = .post
+        harvest.request.body = try .file(folder.file("body"))
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        harvest.request.body = try .file(folder.file("body"), offset: 1)
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .argumentsDiffer(_, let differences) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        let path = folder.file("body")
+        #expect(differences == [.init(argument: "body", before: "\(path) from 0", now: "\(path) from 1")])
+    }
+
     @Test("the journal is for its owner alone, because addresses of pages may contain tokens")
     func privateJournal() async throws {
         let folder = try HarvestSample.Folder()
-        var harvest = try HarvestSample.harvest()
-        harvest.pageLimit = 1
-
-        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        _ = try await HarvestSample.stoppedHarvest(in: folder)
 
         #expect(folder.text("out.journal").contains("token=secret"))
         let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("out.journal"))
@@ -411,9 +489,7 @@ struct HarvestDiskTests {
     @Test("refuses a journal of another format, and says which")
     func otherFormat() async throws {
         let folder = try HarvestSample.Folder()
-        var harvest = try HarvestSample.harvest()
-        harvest.pageLimit = 1
-        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let harvest = try await HarvestSample.stoppedHarvest(in: folder)
         let journal = folder.text("out.journal").replacing("\"format\" : 1", with: "\"format\" : 2")
         try journal.write(toFile: folder.file("out.journal"), atomically: false, encoding: .utf8)
 
@@ -431,21 +507,24 @@ struct HarvestDiskTests {
 
     @Test(
         "finding FL-1 refuses a journal whose numbers no run can have written",
-        arguments: ["pages", "items", "bytes", "nextNumber"]
+        arguments: ["pages", "items", "bytes", "nextNumber", "itemsBefore", "total"]
     )
     func implausibleJournal(name: String) async throws {
         let folder = try HarvestSample.Folder()
         var harvest = try HarvestSample.harvest()
         harvest.pageLimit = 1
-        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        harvest.total = .body(["total"])
+        let source = HarvestSample.source(total: true)
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
         let journal = folder.text("out.journal")
-        for number in [Int.max, .min] {
+        // A server can announce any total, and an address can begin anywhere.
+        for number in ["itemsBefore", "total"].contains(name) ? [-1, .min] : [Int.max, .min] {
             let damaged = journal.replacing(try Regex("\"\(name)\" : [0-9]+"), with: "\"\(name)\" : \(number)")
             #expect(damaged != journal)
             try damaged.write(toFile: folder.file("out.journal"), atomically: false, encoding: .utf8)
 
             let error = await #expect(throws: HarvestError.self) {
-                try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+                try await harvest.run(with: source.loader, to: .file(folder.file("out")))
             }
 
             guard case .invalidJournal = error else {

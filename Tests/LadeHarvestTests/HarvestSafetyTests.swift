@@ -19,14 +19,7 @@ struct HarvestSafetyTests {
     func killedBeforeTheFirstSave(page: Int) async throws {
         let folder = try HarvestSample.Folder()
         let copy = try HarvestSample.Folder()
-        // The harvest waits for this page, so nothing is written while its files are copied.
-        let source = HarvestSample.source { number in
-            guard number == page else { return false }
-            for name in ["out", "out.journal"] {
-                try? FileManager.default.copyItem(atPath: folder.file(name), toPath: copy.file(name))
-            }
-            return false
-        }
+        let source = HarvestSample.source(copying: folder, to: copy, atPage: page)
         let harvest = try HarvestSample.harvest(saveInterval: .seconds(100))
         _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
         #expect(copy.text("out") == HarvestSample.lines(0..<page * 3))
@@ -94,6 +87,16 @@ struct HarvestSafetyTests {
         #expect(turns.taken == 5 && turns.missed == 0)
     }
 
+    /// Changes an output as another program might.
+    private static func tamper(with output: String, _ how: String) {
+        switch how {
+        case "truncated": _ = truncate(output, 1)
+        case "grown": _ = truncate(output, 10_000)
+        case "replaced": try? "mine".write(toFile: output, atomically: true, encoding: .utf8)
+        default: unlink(output)
+        }
+    }
+
     @Test(
         "says so when another program changes the output meanwhile, and records nothing of it",
         arguments: ["truncated", "grown", "replaced", "removed"]
@@ -103,12 +106,7 @@ struct HarvestSafetyTests {
         let output = folder.file("out")
         let source = HarvestSample.source { page in
             guard page == 3 else { return false }
-            switch how {
-            case "truncated": _ = truncate(output, 1)
-            case "grown": _ = truncate(output, 10_000)
-            case "replaced": try? "mine".write(toFile: output, atomically: true, encoding: .utf8)
-            default: unlink(output)
-            }
+            Self.tamper(with: output, how)
             return false
         }
 
@@ -125,7 +123,87 @@ struct HarvestSafetyTests {
         if how == "replaced" { #expect(folder.text("out") == "mine") }
     }
 
+    @Test(
+        "says so when another program changes the output before a last page without items",
+        arguments: ["truncated", "grown", "replaced", "removed"]
+    )
+    func changedAtTheEnd(how: String) async throws {
+        let folder = try HarvestSample.Folder()
+        let output = folder.file("out")
+        let source = PagedSource { asked in
+            guard asked["p"] != nil else { return .json(#"{"items":[1,2],"next":"/list?p=1"}"#) }
+            Self.tamper(with: output, how)
+            return .json(#"{"items":[]}"#)
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest(saveInterval: .seconds(100)).run(with: source.loader, to: .file(output))
+        }
+
+        guard case .outputChanged(output, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.text("out.journal").contains("\"isComplete\" : false"))
+        if how == "replaced" { #expect(folder.text("out") == "mine") }
+    }
+
+    @Test("says so when the output of a page that was written in part is gone", arguments: [false, true])
+    func partOfAPage(isRemoved: Bool) async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.itemLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        #expect((isRemoved ? unlink(folder.file("out")) : truncate(folder.file("out"), 0)) == 0)
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .outputChanged(folder.file("out"), "it is shorter") = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
     // MARK: - Nothing received
+
+    @Test("keeps the journal of a list without items, with its arguments")
+    func listWithoutItems() async throws {
+        let folder = try HarvestSample.Folder()
+        let source = PagedSource { _ in .json(#"{"items":[]}"#) }
+        var harvest = try HarvestSample.harvest()
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        harvest.request.headers.set("Accept-Language", "rm")
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        }
+
+        guard case .argumentsDiffer(_, let differences) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(differences.map(\.argument) == ["accept-language"])
+        #expect(source.transport.requests.count == 1)
+    }
+
+    @Test("keeps the journal when a page fails after another program has emptied the output")
+    func emptiedOutput() async throws {
+        let folder = try HarvestSample.Folder()
+        let output = folder.file("out")
+        let source = HarvestSample.source { page in
+            if page == 1 { #expect(truncate(output, 0) == 0) }
+            return page == 1
+        }
+
+        await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(with: source.loader, to: .file(output))
+        }
+
+        #expect(folder.names == ["out", "out.journal"])
+        #expect(folder.text("out.journal").contains("\"pages\" : 1"))
+    }
 
     @Test("leaves no file behind when not even the first page came, and takes other arguments then")
     func nothingCame() async throws {
@@ -175,13 +253,7 @@ struct HarvestSafetyTests {
     func otherArguments(killedAt page: Int) async throws {
         let folder = try HarvestSample.Folder()
         let copy = try HarvestSample.Folder()
-        let source = HarvestSample.source { number in
-            guard number == page else { return false }
-            for name in ["out", "out.journal"] {
-                try? FileManager.default.copyItem(atPath: folder.file(name), toPath: copy.file(name))
-            }
-            return false
-        }
+        let source = HarvestSample.source(copying: folder, to: copy, atPage: page)
         var harvest = try HarvestSample.harvest()
         _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
         harvest.request.headers.set("Accept-Language", "rm")
@@ -231,13 +303,17 @@ struct HarvestSafetyTests {
         #expect(source.transport.requests.isEmpty)
     }
 
-    @Test("refuses a journal that is a pipe or has no end", arguments: ["pipe", "endless", "large"])
+    @Test(
+        "refuses a journal that is a pipe, has no end or cannot be opened",
+        arguments: ["pipe", "endless", "large", "circle"]
+    )
     func strangeJournal(kind: String) async throws {
         let folder = try HarvestSample.Folder()
         let journal = folder.file("out.journal")
         switch kind {
         case "pipe": #expect(mkfifo(journal, 0o600) == 0)
         case "endless": #expect(symlink("/dev/zero", journal) == 0)
+        case "circle": #expect(symlink("out.journal", journal) == 0)
         default:
             #expect(FileManager.default.createFile(atPath: journal, contents: nil) && truncate(journal, 1 << 40) == 0)
         }
@@ -270,6 +346,28 @@ struct HarvestSafetyTests {
         #expect(kindOfJournal as? FileAttributeType == .typeRegular)
     }
 
+    @Test("follows no link that is planted where the new journal is about to be")
+    func plantedMeanwhile() async throws {
+        let folder = try HarvestSample.Folder()
+        let victim = folder.file("victim")
+        try "untouched".write(toFile: victim, atomically: false, encoding: .utf8)
+        var harvest = try HarvestSample.harvest()
+        harvest.calls = RecordingCalls { path in
+            if path.hasSuffix(".new") { #expect(symlink("victim", path) == 0) }
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .file(let fault) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.path == folder.file("out.journal.new"))
+        #expect(folder.text("victim") == "untouched")
+    }
+
     // MARK: - Pages that never end
 
     @Test("notices a loop whose addresses differ in their fragments only")
@@ -299,7 +397,7 @@ struct HarvestSafetyTests {
 }
 
 extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
+    init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

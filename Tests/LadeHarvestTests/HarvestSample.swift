@@ -24,6 +24,13 @@ enum HarvestSample {
         func text(_ name: String) -> String {
             (try? String(contentsOfFile: file(name), encoding: .utf8)) ?? "nothing"
         }
+
+        /// Copies the output and its journal into another folder, as a kill at this moment would leave them.
+        func copyHarvest(to copy: Folder) {
+            for name in ["out", "out.journal"] {
+                try? FileManager.default.copyItem(atPath: file(name), toPath: copy.file(name))
+            }
+        }
     }
 
     /// `{"id":N,…}` pages linked by `next`, pretty-printed.
@@ -43,6 +50,16 @@ enum HarvestSample {
         }
     }
 
+    /// A source that copies a folder's harvest into another when a page is requested.
+    ///
+    /// The harvest waits for that page, so nothing is written meanwhile.
+    static func source(copying folder: Folder, to copy: Folder, atPage page: Int) -> PagedSource {
+        source { number in
+            if number == page { folder.copyHarvest(to: copy) }
+            return false
+        }
+    }
+
     /// The output of a harvest of these items.
     static func lines(_ numbers: some Sequence<Int>) -> String {
         numbers.map { #"{"id":\#($0),"x":1.50,"é":"\u00e9 b"}"# + "\n" }.joined()
@@ -54,6 +71,14 @@ enum HarvestSample {
         harvest.items = ["items"]
         harvest.rules = [.body(["next"])]
         harvest.saveInterval = saveInterval
+        return harvest
+    }
+
+    /// A harvest that stopped after the first page of a run into the file `out`.
+    static func stoppedHarvest(in folder: Folder) async throws -> Harvest {
+        var harvest = try harvest()
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: source().loader, to: .file(folder.file("out")))
         return harvest
     }
 }

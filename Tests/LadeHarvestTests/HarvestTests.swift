@@ -93,21 +93,23 @@ struct HarvestTests {
     @Test("pages PA-21 saves no more often than the interval says, and always at the end")
     func interval() async throws {
         let folder = try HarvestSample.Folder()
-        let source = HarvestSample.source()
+        let time = VirtualTime()
         var harvest = try HarvestSample.harvest(saveInterval: .seconds(1))
-        harvest.time = source.time
+        harvest.time = time
         let out = folder.file("out")
-        let seen = Locked<Set<Bool>>([])
-        let watching = HarvestSample.source { _ in
-            let journal = FileManager.default.contents(atPath: out + ".journal") ?? Data()
-            let isBegun = String(decoding: journal, as: UTF8.self).contains("\"pages\" : 0")
-            seen.withLock { _ = $0.insert(isBegun) }
+        let seen = Locked<[Int?]>([])
+        let source = HarvestSample.source(pages: 7) { _ in
+            let bytes = FileManager.default.contents(atPath: out + ".journal") ?? Data()
+            let journal = try? JSONDecoder().decode(HarvestJournal.self, from: bytes)
+            seen.withLock { $0.append(journal?.pages) }
+            time.advance(by: .milliseconds(500))
             return false
         }
 
-        _ = try await harvest.run(with: watching.loader, to: .file(out))
+        _ = try await harvest.run(with: source.loader, to: .file(out))
 
-        #expect(seen.withLock { $0 } == [true])
+        // Each page takes half a second, so every other page is saved.
+        #expect(seen.withLock { $0 } == [0, 0, 2, 2, 4, 4, 6])
         #expect(folder.text("out.journal").contains("\"isComplete\" : true"))
     }
 
@@ -125,6 +127,85 @@ struct HarvestTests {
             return
         }
         #expect(fault.path == path)
+        #expect(fault.reason.hasPrefix("it is no regular file") == (path == "/dev/null"))
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("takes items and nesting up to its limits, and nothing beyond", arguments: [false, true])
+    func limits(isBeyond: Bool) async throws {
+        let folder = try HarvestSample.Folder()
+        let bodies = [#"{"items":[[[[]]],"123456"]}"#, #"{"items":[[[[[]]]]]}"#, #"{"items":["1234567"]}"#]
+        for body in isBeyond ? bodies.dropFirst() : bodies.prefix(1) {
+            var harvest = try HarvestSample.harvest()
+            harvest.itemByteLimit = 8
+            harvest.nestingLimit = 5
+
+            let result = await Result<Harvest.Summary, any Error> { [harvest] in
+                try await harvest.run(with: PagedSource { _ in .json(body) }.loader, to: .file(folder.file("out")))
+            }
+
+            guard isBeyond else {
+                #expect(try result.get().items == 2)
+                return
+            }
+            guard case .failure(HarvestError.page(let failure)) = result, case .loading(.decoding) = failure.cause
+            else {
+                Issue.record("\(result)")
+                return
+            }
+        }
+    }
+
+    @Test("the meter of a run that continues begins with what was there")
+    func meterContinues() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.pageLimit = 2
+        let first = PageMeter()
+        let before = try await harvest.run(
+            with: HarvestSample.source(total: true).loader,
+            to: .file(folder.file("out")),
+            meter: first
+        )
+        let reports = Locked<[PageProgress]>([])
+        harvest.pageLimit = nil
+
+        _ = try await harvest.run(
+            with: HarvestSample.source(total: true).loader,
+            to: .file(folder.file("out")),
+            meter: PageMeter { progress in reports.withLock { $0.append(progress) } }
+        )
+
+        let (begun, last) = reports.withLock { ($0.first, $0.last) }
+        #expect(begun?.pages == 2 && begun?.items == 6)
+        #expect(begun?.bytes == first.progress.bytes && before.bytes != first.progress.bytes)
+        #expect(last?.pages == 5 && last?.items == 15)
+    }
+
+    @Test("a run that ends cancels the pages that are loaded ahead")
+    func cancelsAhead() async throws {
+        var harvest = try HarvestSample.harvest()
+        harvest.rules = [.pageNumber(query: "page", first: 0)]
+        harvest.prefetch = 3
+        harvest.itemLimit = 3
+        harvest.total = .body(["total"])
+        let (started, ended) = (Signal(), Signal())
+
+        _ = try await harvest.run(to: .writer { _ in }) { request throws(LoadingError) in
+            let page = request.url.query() ?? ""
+            if page.contains("page=2") {
+                started.raise()
+                do { try await Signal().wait() } catch { ended.raise() }
+                throw .cancelled(ErrorContext(request))
+            }
+            // The limit is reached when the page after is being loaded.
+            if page.contains("page=1") { try await started.wait() }
+            let items = page.contains("page=1") ? "[3,4]" : "[1,2]"
+            let body = ResponseBody(Data("{\"items\":\(items),\"total\":100}".utf8))
+            return Response(status: 200, body: body, request: request)
+        }
+
+        try await ended.wait()
     }
 
     @Test(
@@ -153,6 +234,55 @@ struct HarvestTests {
             Issue.record("\(String(describing: noRoom))")
             return
         }
+    }
+
+    @Test("pages PA-25 saves the whole pages before the one for which there is no space")
+    func noSpace() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest(saveInterval: .seconds(100))
+        harvest.calls = InterceptedWrites(full: #"{"id":9,"#)
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .diskFull = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.text("out") == HarvestSample.lines(0..<9))
+        #expect(folder.text("out.journal").contains("\"pages\" : 3"))
+    }
+
+    @Test("waits for the reader of a descriptor that does not block", .enabled(if: isLinux))
+    func nonblocking() async throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        #expect(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        // More than any pipe holds; the reader begins when it is full.
+        let full = Signal()
+        let item = "\"\(String(repeating: "x", count: 4 << 20))\""
+        let reader = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+        let read = Locked(0)
+        let end = Signal()
+        Thread.detachNewThread {
+            full.waitOnThread()
+            while let bytes = try? reader.read(upToCount: 1 << 20), !bytes.isEmpty {
+                read.withLock { $0 += bytes.count }
+            }
+            end.raise()
+        }
+
+        var harvest = try HarvestSample.harvest()
+        harvest.calls = InterceptedWrites { code in if code == EAGAIN { full.raise() } }
+        let summary = try await harvest.run(
+            with: PagedSource { _ in .json("{\"items\":[\(item)]}") }.loader,
+            to: .descriptor(ends[1])
+        )
+        close(ends[1])
+        try await end.wait()
+
+        #expect(summary.bytes == Int64(item.utf8.count + 1) && read.withLock { $0 } == item.utf8.count + 1)
     }
 
     @Test("pages PA-26 counts duplicates and what is missing, over interruptions too", arguments: [false, true])

@@ -40,6 +40,18 @@ struct ContentRange: Sendable, Hashable {
 }
 
 extension Response {
+    /// Whether the body is a part of the representation although the request has no `Range`.
+    ///
+    /// Services with pages of items use the status too, with a range unit of their own or without the field. Their body
+    /// is a whole page.
+    package var isUnrequestedPart: Bool {
+        guard status == 206, !request.headers.contains("Range") else { return false }
+        if headers["Content-Type"]?.lowercased().hasPrefix("multipart/byteranges") == true { return true }
+        guard let field = headers["Content-Range"], field.lowercased().hasPrefix("bytes") else { return false }
+        guard let range = ContentRange(field) else { return true }
+        return range.first > 0 || range.whole != range.last + 1
+    }
+
     /// The length of the arriving body by `Content-Length`; nil where the field does not apply to it.
     var bodyLength: Int64? {
         // With 304 the field has the length of the representation that is not sent, and 204 has no body (RFC 9110 §8.6,

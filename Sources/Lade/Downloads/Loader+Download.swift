@@ -157,8 +157,8 @@ private struct DownloadRun {
         var load = ResumableLoad(asked(codings: false), by: loader)
         var status = stat()
         let exists = lstat(target.folder + target.name, &status) == 0
+        continuesFile = options.continuesFile && exists
         // An empty file can be continued by any version.
-        continuesFile = options.continuesFile && exists && status.st_size > 0
         mayReplace = options.mayOverwrite || options.continuesFile && exists && status.st_size == 0
         switch try await load.begin(at: part.resumePoint) {
         case .anew(let response) where response.isCoded && request.isResumable && !setsCodings:
@@ -302,6 +302,11 @@ private struct DownloadTarget {
         guard !isFolder else {
             let reason = name.isEmpty ? "it names no file" : "it is no regular file"
             let fault = FileFault(path: folder + name, operation: .write, reason: reason)
+            throw .file(fault, ErrorContext())
+        }
+        // Otherwise only renaming the complete part would show it.
+        guard lstat(folder + name, &status) == 0 || errno != ENAMETOOLONG else {
+            let fault = FileFault(path: folder + name, operation: .write, reason: String(cString: strerror(errno)))
             throw .file(fault, ErrorContext())
         }
         guard !options.mayOverwrite, !(options.continuesFile && name == self.name), lstat(folder + name, &status) == 0

@@ -49,8 +49,9 @@ struct PartFile {
     /// - Throws: `LoadingError.file` when another download writes the part, or its name belongs to something other than
     ///   a file.
     init(for name: String, in folder: String, opened: () -> Void = {}) throws(LoadingError) {
-        path = folder + "." + name + ".lade-part"
-        notePath = folder + "." + name + ".lade-note"
+        let hidden = folder + Self.hiddenName(for: name)
+        path = hidden + ".lade-part"
+        notePath = hidden + ".lade-note"
         descriptor = try Self.openLocked(path, opened)
         do throws(LoadingError) {
             origin = try readNote()
@@ -60,6 +61,22 @@ struct PartFile {
             close(descriptor)
             throw error
         }
+    }
+
+    /// The name of the part without its suffix: a dot and the final name.
+    ///
+    /// A file name has at most 255 bytes. A longer name is shortened, and a checksum of the whole distinguishes it from
+    /// others with the same beginning.
+    static func hiddenName(for name: String) -> String {
+        let limit = 255 - ".lade-part".utf8.count
+        guard name.utf8.count >= limit else { return "." + name }
+        let checksum = "~" + String(CRC64.checksum(Array(name.utf8)), radix: 36)
+        var beginning = ""
+        for character in name {
+            guard beginning.utf8.count + String(character).utf8.count + checksum.utf8.count < limit else { break }
+            beginning.append(character)
+        }
+        return "." + beginning + checksum
     }
 
     /// The number of bytes of the body in the part.

@@ -161,7 +161,7 @@ package struct ResumableLoad {
         let (body, time) = (body, call.time)
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                // Cancelled when the message is there; cancelling the body again does nothing.
+                // Cancelled when the message is there: what remains of the body is never read.
                 try? await time.sleep(for: Self.messagePatience)
                 body.cancel()
             }
@@ -171,7 +171,6 @@ package struct ResumableLoad {
                 guard let chunk = try? await iterator.next(isolation: #isolation) else { break }
                 bytes.append(chunk.prefix(Self.messageLimit - bytes.count))
             }
-            body.cancel()
             group.cancelAll()
             return bytes
         }
@@ -272,6 +271,11 @@ package struct ResumableLoad {
         // The number of decoded bytes does not correspond to an offset of the server.
         if body.metrics.contentEncoding != nil { point = nil }
         var reason: String?
+        // Bytes of an answer that breaks the protocol may belong elsewhere, so nothing continues them.
+        if soundLength != nil {
+            point = nil
+            reason = "the body was malformed"
+        }
         while true {
             let ranged = rangedRequest(mayBeginAnew)
             let canGoOn = ranged != nil || mayBeginAnew

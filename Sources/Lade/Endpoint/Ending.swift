@@ -47,6 +47,9 @@ extension Endpoint {
     /// Runs the processors of the service on the body, then those of the endpoint.
     func ending(after processors: [any ResponseProcessor<Data, Data>]) -> Ending<LoadedValue<Value>> {
         Ending { response throws(LoadingError) in
+            guard !response.isUnrequestedPart else {
+                throw .unacceptableStatus(response.status, ErrorContext(response))
+            }
             let processed = try response.processed(by: processors)
             return LoadedValue(value: try value(from: processed), response: processed)
         } inspect: { response, context in

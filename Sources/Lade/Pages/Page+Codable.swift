@@ -13,7 +13,7 @@ import LadeCore
 /// ``PagedEndpoint/otherOrigins``. The address is stored whole, so a page is as confidential as its address.
 extension Page: Codable {
     private enum CodingKeys: String, CodingKey {
-        case size, number, itemsBefore, method, url, body, trail
+        case size, number, itemsBefore, method, url, body, trail, contents
     }
 
     /// Reads a page.
@@ -47,6 +47,7 @@ extension Page: Codable {
             itemsBefore: try container.contains(.itemsBefore) ? count(.itemsBefore) : nil
         )
         trail = try container.decodeIfPresent(PageMarks.self, forKey: .trail) ?? PageMarks()
+        contents = try container.decodeIfPresent(PageContents.self, forKey: .contents)
         isDetached = true
     }
 
@@ -60,5 +61,6 @@ extension Page: Codable {
         try container.encode(request.url.absoluteString, forKey: .url)
         if case .bytes(let bytes) = request.body?.content { try container.encode(bytes, forKey: .body) }
         if !trail.keys.isEmpty { try container.encode(trail, forKey: .trail) }
+        try container.encodeIfPresent(contents, forKey: .contents)
     }
 }

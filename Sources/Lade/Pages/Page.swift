@@ -24,6 +24,8 @@ public struct Page: Sendable {
     package let itemsBefore: Int?
     /// Marks of the pages before this one, which reveal a loop; empty where pages are counted.
     var trail = PageMarks()
+    /// The contents of pages before this one that it must not repeat; nil for a first page, and where none are compared.
+    package var contents: PageContents?
     /// Whether it was read by a decoder: everything but method, address and body is its endpoint's.
     var isDetached = false
 

@@ -18,6 +18,8 @@ public struct PageFailure: Error, Sendable {
         case loading(LoadingError)
         /// The page was loaded before: the server's pages form a loop.
         case loop
+        /// The page has the same content as the first page or the page before it; see ``RepeatedPages``.
+        case repeated
         /// The page has another origin, and the settings do not allow that.
         case otherOrigin
         /// The page has another origin, and the request has a body, which would be sent there.
@@ -55,6 +57,9 @@ extension PageFailure: CustomStringConvertible {
         switch cause {
         case .loading(let error): "Page \(page.number): \(error)"
         case .loop: "Page \(page.number) was fetched before, so the pages never end: \(page.request)."
+        case .repeated:
+            "Page \(page.number) has the content of an earlier page, so the server ignores the page's number or has "
+                + "no further pages: \(page.request)."
         case .otherOrigin: "Page \(page.number) has another origin, which is not followed: \(page.request)."
         case .bodyToOtherOrigin:
             "After page \(page.number) comes one on another origin, which the body is not sent to: \(page.request)."

@@ -6,11 +6,14 @@ package struct PagePiece<Content: Sendable>: Sendable {
     /// What the answer says about other pages; nil when nothing can follow the page, because it has no value.
     package var facts: PageWalk.Facts?
     package var byteCount: Int
+    /// The checksum of the content, to be compared with earlier pages; nil when it is not compared.
+    package var checksum: UInt64?
 
-    package init(content: Content, facts: PageWalk.Facts? = nil, byteCount: Int) {
+    package init(content: Content, facts: PageWalk.Facts? = nil, byteCount: Int, checksum: UInt64? = nil) {
         self.content = content
         self.facts = facts
         self.byteCount = byteCount
+        self.checksum = checksum
     }
 }
 
@@ -28,6 +31,8 @@ package struct PageSource<Content: Sendable>: Sendable {
     package var prefetch = 0
     package var pageLimit: Int?
     package var meter: PageMeter?
+    /// What happens to a page with the content of an earlier one, where pieces have checksums.
+    package var repeatedPages = RepeatedPages.refused
     /// Pages before the start; returning to one of them is a loop.
     package var visited: Set<UInt64> = []
     /// Why the start cannot be loaded; nil when it can.
@@ -262,6 +267,14 @@ package final class PageFeed<Content: Sendable>: Sendable {
     /// successors.
     private func followAll() {
         while let (position, page, piece) = takeFollowing() {
+            if repeatsContent(page, piece) {
+                let dropped = state.withLock { state in
+                    state.isFollowing = false
+                    return endRepeated(position, &state)
+                }
+                for task in dropped { task.cancel() }
+                return
+            }
             let next: Result<Page?, PageFailure.Cause>
             do throws(PageFailure.Cause) {
                 next = .success(try successor(of: page, piece))
@@ -291,6 +304,23 @@ package final class PageFeed<Content: Sendable>: Sendable {
         return try source.walk.next(after: page, facts)
     }
 
+    private func repeatsContent(_ page: Page, _ piece: Piece) -> Bool {
+        guard source.repeatedPages != .kept, let checksum = piece.checksum else { return false }
+        return page.contents?.contains(checksum) == true
+    }
+
+    /// Ends the list at a page that repeats another one.
+    ///
+    /// - Returns: The tasks to cancel.
+    private func endRepeated(_ position: Int, _ state: inout State) -> [Task<Void, Never>] {
+        guard source.repeatedPages == .refused else {
+            state.end = min(state.end, position)
+            return state.drop(from: position)
+        }
+        state.slots[position]?.outcome = .failure(.repeated)
+        return state.drop(from: position + 1)
+    }
+
     /// Records the successor of a page, and drops wrong speculative pages.
     ///
     /// - Returns: The tasks to cancel.
@@ -312,6 +342,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
             fail(page, cause, &state)
             return dropped
         case .success(var next?):
+            next.contents = .following(piece.checksum, after: page.contents)
             // Counted pages cannot form a loop.
             if !source.walk.isAddressable {
                 next.trail = page.trail

@@ -60,6 +60,9 @@ package struct PageWalk: Sendable {
     /// Whether any page can be requested without the one before.
     package var isAddressable: Bool { rules.count == 1 && rules[0].isAddressable }
 
+    /// Whether pages are requested by counting, which a server may ignore.
+    package var countsPages: Bool { rules.contains(where: \.isAddressable) }
+
     /// The number of items on all pages, according to an answer; nil unless it is a number from 0.
     func total(_ facts: Facts) -> Int? {
         let total: Int? =
@@ -192,6 +195,7 @@ package struct PageWalk: Sendable {
             itemsBefore: page.itemsBefore
         )
         attached.trail = page.trail
+        attached.contents = page.contents
         return attached
     }
 

@@ -33,6 +33,8 @@ extension PagedEndpoint {
     ) async throws(PageFailure) -> LoadedPage<Content> {
         var source = source(size: page.size, from: page, value, load)
         source.pageLimit = 1
+        // There is no list here that could end before the page.
+        if repeatedPages == .end { source.repeatedPages = .refused }
         guard let delivery = try await PageFeed(source).next() else {
             throw PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
         }
@@ -52,13 +54,16 @@ extension PagedEndpoint {
             load: { @concurrent (page) async throws(LoadingError) in
                 let content = try await load(self.endpoint(of: page))
                 guard let loaded = value(content) else { return PagePiece(content: content, byteCount: 0) }
+                let facts = self.facts(loaded.value, loaded.response, walk)
                 return PagePiece(
                     content: content,
-                    facts: self.facts(loaded.value, loaded.response, walk),
-                    byteCount: loaded.response.body.bytes?.count ?? 0
+                    facts: facts,
+                    byteCount: loaded.response.body.bytes?.count ?? 0,
+                    checksum: self.checksum(of: loaded.response, facts)
                 )
             }
         )
+        source.repeatedPages = repeatedPages
         do throws(PageFailure.Cause) {
             source.start = try walk.attached(source.start)
         } catch {

@@ -36,6 +36,12 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     /// What happens when a next page has another origin; by default it is loaded without credentials.
     public var otherOrigins = OtherOrigins.withoutCredentials
 
+    /// What happens to a page with the same content as the first page or the page before it; it is refused by default.
+    ///
+    /// Contents are the bytes of the bodies. They are compared where pages are found by counting or by a closure, and
+    /// ``itemCount`` says that the page has items. Elsewhere the server names the next page itself.
+    public var repeatedPages = RepeatedPages.refused
+
     /// Makes a paged endpoint.
     public init(
         _ endpoint: Endpoint<Value>,
@@ -71,16 +77,25 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
 
     /// The page after a loaded one; nil after the last.
     ///
-    /// - Throws: ``PageFailure`` when the answer names a page that cannot be followed, or one that was passed before.
+    /// - Throws: ``PageFailure`` when the answer names a page that cannot be followed, or one that was passed before, and
+    ///   when the page repeats the content of an earlier one.
     public func page(after page: Page, value: Value, response: Response) throws(PageFailure) -> Page? {
         let walk = walk(size: page.size)
-        let next: Page?
+        let facts = facts(value, response, walk)
+        let checksum = checksum(of: response, facts)
+        if let checksum, page.contents?.contains(checksum) == true {
+            guard repeatedPages == .refused else { return nil }
+            throw PageFailure(page: page, cause: .repeated)
+        }
+        let found: Page?
         do throws(PageFailure.Cause) {
-            next = try self.next(after: page, value, facts(value, response, walk), walk)
+            found = try next(after: page, value, facts, walk)
         } catch {
             throw PageFailure(page: page, cause: error)
         }
-        guard var next, !walk.isAddressable else { return next }
+        guard var next = found else { return nil }
+        next.contents = .following(checksum, after: page.contents)
+        guard !walk.isAddressable else { return next }
         let key = PageMarks.key(of: page.request)
         let nextKey = PageMarks.key(of: next.request)
         guard nextKey != key, !page.trail.keys.contains(nextKey) else { throw PageFailure(page: next, cause: .loop) }
@@ -115,6 +130,18 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         guard (try? splitter.consume(bytes)) != nil else { return facts }
         facts.scalars = walk.pointers.indices.map { splitter.value(at: $0) }
         return facts
+    }
+
+    /// The checksum of a page's content; nil where it is not compared with earlier pages.
+    func checksum(of response: Response, _ facts: PageWalk.Facts) -> UInt64? {
+        let mayRepeat =
+            switch paginator.kind {
+            case .rules(let rules): rules.contains(where: \.isAddressable)
+            case .closure: true
+            case .target: false
+            }
+        guard mayRepeat, repeatedPages != .kept, facts.itemCount ?? 0 > 0 else { return nil }
+        return response.body.bytes.map(PageContents.checksum)
     }
 
     func next(

@@ -19,8 +19,12 @@ extension RequestBody {
             }
         case .file(let path, let offset):
             let file = try FileSource(path: path, offset: offset, context: ErrorContext())
+            guard let length else {
+                while let chunk = try await file.next() { try await write(chunk) }
+                return
+            }
             // If the file has grown since, no more than the announced length may be sent.
-            var remaining = length ?? file.length
+            var remaining = length
             while remaining > 0, let chunk = try await file.next() {
                 let piece = chunk.prefix(Int(min(remaining, Int64(chunk.count))))
                 remaining -= Int64(piece.count)

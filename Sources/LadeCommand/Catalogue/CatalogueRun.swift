@@ -75,8 +75,18 @@ struct CatalogueRun: Sendable {
         let call = try await PreparedCall(prepared, context)
         catalogue.globalHeaders = call.request.headers
         let endpoint = try endpoint(service, values, catalogue)
-        let witness = try Witness(settings.output, settings.policy, context)
-        defer { witness.flush() }
+        try await Witness.observing(settings.output, settings.policy, context) {
+            [catalogue] (witness) async throws(CommandError) in
+            try await self.call(endpoint, of: catalogue, call, witness)
+        }
+    }
+
+    private func call(
+        _ endpoint: PagedEndpoint<CatalogueResponse>,
+        of catalogue: Catalogue,
+        _ call: PreparedCall,
+        _ witness: Witness
+    ) async throws(CommandError) {
         let account = try await context.account(
             settings.connection,
             settings.policy,
@@ -183,6 +193,9 @@ struct CatalogueRun: Sendable {
     ) async throws(Failure) {
         do throws(CommandError) {
             if settings.isJSON { return try printer.print(json: response.data) }
+            if let fault = CatalogueTable.fault(in: response) {
+                throw CommandError(what: fault, advice: "Print the answer with --json.", code: .decoding)
+            }
             if let width = settings.imageWidth {
                 return try printer.print(CatalogueTable.images(of: response, catalogue, width))
             }

@@ -69,6 +69,36 @@ struct CatalogueTable {
         )
     }
 
+    /// What keeps a response from being shown, as one sentence; nil when it can be shown.
+    ///
+    /// A response is an object, its list is a list, and the items of the list are objects. A list that is null or
+    /// missing is empty.
+    static func fault(in response: CatalogueResponse) -> String? {
+        guard response.document.object != nil else {
+            return "The catalogue's answer is \(kind(of: response.document)), not an object."
+        }
+        guard let key = response.listKey else {
+            guard response.document["title"] == nil else { return nil }
+            let malformed = CatalogueResponse.listKeys.first { ![nil, .null].contains(response.document[$0]) }
+            return malformed.flatMap { key in
+                response.document[key].map { "The catalogue's \(key) is \(kind(of: $0)), not a list." }
+            }
+        }
+        guard let items = response.items, let index = items.firstIndex(where: { $0.object == nil }) else { return nil }
+        return "Item \(index) of the catalogue's \(key) is \(kind(of: items[index])), not an object."
+    }
+
+    private static func kind(of value: JSONValue) -> String {
+        switch value {
+        case .null: "null"
+        case .bool: "a truth value"
+        case .integer, .number: "a number"
+        case .string: "a text"
+        case .array: "a list"
+        case .object: "an object"
+        }
+    }
+
     /// The addresses of the images of a response's items, in a width.
     ///
     /// - Parameters:
@@ -158,14 +188,12 @@ struct CatalogueTable {
     /// The members of an object, one in each row; an object or a list within is shown by its title or its length.
     private static func members(of document: JSONValue) -> TextTable {
         let columns = [TextTable.Column(title: "Name"), TextTable.Column(title: "Value")]
-        guard let object = document.object else {
-            return TextTable(columns: columns, rows: [["", text(document)]])
-        }
+        let object = document.object
         return TextTable(
             columns: columns,
-            rows: ordered(object.names).compactMap { name in
+            rows: ordered(object?.names ?? []).compactMap { name in
                 // A part without a title and a name has no place in a table; --json prints it.
-                guard let text = object[name].map({ member(name, $0) }), !text.isEmpty else { return nil }
+                guard let text = object?[name].map({ member(name, $0) }), !text.isEmpty else { return nil }
                 return [name.escapedForDisplay(limit: 60), text]
             }
         )

@@ -24,7 +24,10 @@ struct Demo: Sendable {
     func run() async throws(CommandError) -> ExitCode {
         let (path, folder) = try destination()
         do throws(CommandError) {
-            try await harvest(to: path)
+            try await Witness.observing(settings.output, PolicySettings(), context) {
+                (witness) async throws(CommandError) in
+                try await harvest(to: path, witness)
+            }
             return .success
         } catch {
             // A temporary output file is removed even when the run failed.
@@ -33,7 +36,7 @@ struct Demo: Sendable {
         }
     }
 
-    private func harvest(to path: String) async throws(CommandError) {
+    private func harvest(to path: String, _ witness: Witness) async throws(CommandError) {
         let catalogue = try startCatalogue()
         defer { catalogue.stop() }
         let screen = DemoScreen(context.console, time: context.time, total: medias)
@@ -41,8 +44,6 @@ struct Demo: Sendable {
         let meter = PageMeter { screen.show($0) }
         introduce(catalogue)
         let start = context.time.now
-        let witness = try Witness(settings.output, PolicySettings(), context)
-        defer { witness.flush() }
         let account = try makeAccount(catalogue, observers: witness.observers + [tally, meter])
         let harvest = try makeHarvest(catalogue)
         let outcome: Result<Harvest.Summary, HarvestError>

@@ -1,5 +1,13 @@
 import Lade
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 extension CommandError {
     /// Runs a call into the library and translates its error into one of the command.
     static func translating<Value>(_ body: () throws(LoadingError) -> Value) throws(CommandError) -> Value {
@@ -34,6 +42,8 @@ extension CommandError {
         case .nameNotResolved: (.network, "Check the spelling of the host and the connection to the network.")
         case .cannotConnect(_, .handshakeFailed, _): (.trust, "Check that the port speaks TLS, or write http://.")
         case .cannotConnect(_, .refused, _): (.network, "Check the port, and whether the server is running.")
+        case .cannotConnect(_, .other(EMFILE), _), .cannotConnect(_, .other(ENFILE), _):
+            (.network, "Close other files, or allow more of them with ulimit -n.")
         case .cannotConnect: (.network, "Check the connection to the network, and the address.")
         case .proxy(.authenticationRequired, _):
             (.authorisation, "Give the proxy's user and password: --proxy http://USER:PASSWORD@HOST:PORT.")

@@ -16,9 +16,14 @@ struct Explanation: Sendable {
     func run() async throws(CommandError) -> ExitCode {
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
+        return try await Witness.observing(settings.output, settings.policy, context) {
+            (witness) async throws(CommandError) in
+            try await run(call, witness)
+        }
+    }
+
+    private func run(_ call: PreparedCall, _ witness: Witness) async throws(CommandError) -> ExitCode {
         let request = call.request
-        let witness = try Witness(settings.output, settings.policy, context)
-        defer { witness.flush() }
         let story = CallStory()
         let account = try await context.account(
             settings.connection,

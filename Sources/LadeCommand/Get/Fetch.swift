@@ -71,17 +71,26 @@ struct Fetch: Sendable {
         if let jar { call.jar = jar }
         let upload = uploadLine(of: &call.request)
         defer { upload?.withLock { $0.end() } }
-        let request = call.request
         if settings.printsCurl {
             if output.showsSecrets { console.secrets.showSecrets() }
             try console.write(CurlLine(settings, call).text + "\n")
             return .success
         }
+        return try await Witness.observing(output, settings.policy, context) {
+            [call] (witness) async throws(CommandError) in
+            try await fetch(call, to: file, witness)
+        }
+    }
+
+    private func fetch(
+        _ call: PreparedCall,
+        to file: OutputFile?,
+        _ witness: Witness
+    ) async throws(CommandError) -> ExitCode {
+        let request = call.request
         var facts = WriteOut.Facts(request: request)
         let collector = FactCollector()
         let start = context.time.now
-        let witness = try Witness(output, settings.policy, context)
-        defer { witness.flush() }
         let account = try await context.account(
             settings.connection,
             settings.policy,
@@ -219,7 +228,7 @@ struct Fetch: Sendable {
     }
 
     private func sink(for response: Response, _ device: Descriptor?) -> any BodySink {
-        if let device { return PipeSink(device) }
+        if let device { return PipeSink(device, path: output.path) }
         guard console.laysOut else { return PipeSink(console.output) }
         return TerminalSink(console, contentType: response.headers["Content-Type"])
     }

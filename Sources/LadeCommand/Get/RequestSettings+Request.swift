@@ -261,11 +261,20 @@ extension RequestSettings {
         return bytes
     }
 
+    // A piece whose line ends are removed, that is encoded or joined to others, is in memory as a whole.
+    private static let pieceLimit = 256 << 20
+
     private static func bytes(of piece: Piece) async throws(CommandError) -> Data {
         switch piece {
         case .text(let text): return Data(text.utf8)
         case .file(let path, let isStripped):
-            let content = try await InputReader(path).all()
+            guard let content = try await InputReader(path).all(atMost: pieceLimit) else {
+                throw CommandError(
+                    what: "The file \(path) is larger than 256 MB, which are read into memory.",
+                    advice: "Send it as it is with --data-binary @\(path), which reads it piece by piece.",
+                    code: .localFile
+                )
+            }
             return isStripped ? content.filter { ![0x0A, 0x0D, 0x00].contains($0) } : content
         case .encoded(let name, let piece):
             let content = Address.encoded(try await bytes(of: piece))

@@ -27,16 +27,22 @@ extension BodySink {
     var isSated: Bool { false }
 }
 
-/// The standard output as a pipe or a file, which receives every byte unchanged.
+/// The standard output, or a device or pipe that `--output` names; it receives every byte unchanged.
 struct PipeSink: BodySink {
     private let descriptor: Descriptor
+    private let path: String?
     private let queue: BlockingQueue?
     /// Whether the body can begin anew, because nothing was written yet.
     private(set) var canBeginAnew = true
 
     /// Makes a sink; writes that may block for long are done on a separate thread.
-    init(_ descriptor: Descriptor) {
+    ///
+    /// - Parameters:
+    ///   - descriptor: Where the bytes go.
+    ///   - path: The path of the file that errors name; nil for the standard output.
+    init(_ descriptor: Descriptor, path: String? = nil) {
         self.descriptor = descriptor
+        self.path = path
         queue = descriptor.isRegularFile ? nil : BlockingQueue(label: "lade.output")
     }
 
@@ -55,7 +61,7 @@ struct PipeSink: BodySink {
         } else {
             error = Self.write(chunk, to: descriptor)
         }
-        if let error { throw .output(error) }
+        if let error { throw .output(error, path) }
     }
 
     func finish() async throws(CommandError) {}

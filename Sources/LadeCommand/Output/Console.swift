@@ -77,9 +77,10 @@ struct Console: Sendable {
 }
 
 extension CommandError {
-    /// The error for a failed write to the standard output; quiet when its reader closed it.
-    static func output(_ error: SystemError) -> CommandError {
+    /// The error for a failed write to the standard output, or to the file at a path; quiet when its reader closed it.
+    static func output(_ error: SystemError, _ path: String? = nil) -> CommandError {
         guard error.number != EPIPE else { return .brokenPipe }
+        if let path { return .file(path, "written", error) }
         return CommandError(
             what: "The standard output cannot be written: \(error.reason).",
             advice: "Write to another file or pipe.",

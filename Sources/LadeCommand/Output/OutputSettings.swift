@@ -130,6 +130,8 @@ struct OutputSettings: Sendable {
             "FILE",
             .output,
             "Add every event to a file, one JSON object a line",
+            details: "When the file cannot be written, nothing more is added to it, and the command ends with an error "
+                + "unless the call itself failed.",
             isCommon: false,
             completion: .files
         ) { $0.eventsPath = $1 },

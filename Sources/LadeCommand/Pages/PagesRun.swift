@@ -18,10 +18,14 @@ struct PagesRun: Sendable {
     /// - Returns: Success, also when a limit that the user set ended the harvest.
     func run() async throws(CommandError) -> ExitCode {
         let call = try await PreparedCall(settings, context)
-        let request = call.request
-        let harvest = settings.paging.harvest(request)
-        let witness = try Witness(settings.output, settings.policy, context)
-        defer { witness.flush() }
+        return try await Witness.observing(settings.output, settings.policy, context) {
+            (witness) async throws(CommandError) in
+            try await run(call, witness)
+        }
+    }
+
+    private func run(_ call: PreparedCall, _ witness: Witness) async throws(CommandError) -> ExitCode {
+        let harvest = settings.paging.harvest(call.request)
         let line = PagesLine(console, time: context.time, isShown: showsProgress)
         let firstPage = Locked(Int?.none)
         let meter = PageMeter { progress in
@@ -175,9 +179,13 @@ struct PagesRun: Sendable {
                     code: .decoding
                 )
             }
+            if case .repeated = failure.cause {
+                reported.advice = "Check --next; --repeated end stops before such a page, --repeated keep writes it."
+            }
             guard hasPages, settings.paging.path != nil, !reported.isQuiet else { return reported }
-            reported.advice = reported.advice.isEmpty ? Self.resuming : "\(reported.advice) \(Self.resuming)"
             reported.code = .partial
+            if case .repeated = failure.cause { return reported }
+            reported.advice = reported.advice.isEmpty ? Self.resuming : "\(reported.advice) \(Self.resuming)"
             return reported
         case .argumentsDiffer:
             return .usage(error.description, advice: "Use the arguments of before; \(restart)")

@@ -10,6 +10,7 @@ struct PagingSettings: Sendable {
     var total: PageTotal?
     var identity: JSONPointer?
     var dropsDuplicates = false
+    var repeatedPages = RepeatedPages.refused
     var pageLimit: Int?
     var itemLimit: Int?
     var prefetch = 0
@@ -54,6 +55,24 @@ struct PagingSettings: Sendable {
             settings.identity = try PagingSettings.pointer(value, of: "--identity")
         },
         .flag("unique", .paging, "With --identity: leave out what comes twice") { $0.dropsDuplicates = true },
+        .value(
+            "repeated",
+            "WHAT",
+            .paging,
+            "A page like an earlier one: refuse, end or keep",
+            details: "With --next page or offset, a server that ignores them sends the same page again and again. A "
+                + "page with the items of the first page or of the page before it is an error (refuse), the end of the "
+                + "list (end), or a page as any other (keep).",
+            completion: .words(["refuse", "end", "keep"])
+        ) { settings, value throws(CommandError) in
+            switch value {
+            case "refuse": settings.repeatedPages = .refused
+            case "end": settings.repeatedPages = .end
+            case "keep": settings.repeatedPages = .kept
+            default:
+                throw .usage("--repeated: “\(value)” is no choice", advice: "Write refuse, end or keep.")
+            }
+        },
         .flag("same-origin", .paging, "Refuse a next page on another origin") { $0.staysOnOrigin = true },
         .flag("cross-origin-body", .paging, "Send the body to a next page on another origin, too") {
             $0.sendsBodyElsewhere = true
@@ -108,6 +127,7 @@ struct PagingSettings: Sendable {
         harvest.pageLimit = pageLimit
         harvest.itemLimit = itemLimit
         harvest.prefetch = prefetch
+        harvest.repeatedPages = repeatedPages
         harvest.otherOrigins = staysOnOrigin ? .refused : sendsBodyElsewhere ? .withBody : .withoutCredentials
         return harvest
     }

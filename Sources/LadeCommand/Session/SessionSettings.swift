@@ -93,6 +93,9 @@ struct SessionSettings: Sendable {
         }
     }
 
+    // Thousands of cookies take less.
+    private static let cookieFileLimit = 16 << 20
+
     /// Whether cookies are kept between requests.
     var keepsCookies: Bool { name != nil || cookieOutput != nil || !cookieFiles.isEmpty }
 
@@ -112,7 +115,14 @@ struct SessionSettings: Sendable {
         let jar = CookieJar()
         var cookies = session?.cookies ?? []
         for path in cookieFiles {
-            let data = try await InputReader(path).all()
+            let data = try await InputReader(path).all(atMost: Self.cookieFileLimit)
+            guard let data else {
+                throw CommandError(
+                    what: "The file \(path) is larger than 16 MB, so it is no list of cookies.",
+                    advice: "Name a file that --cookie-jar or curl has written, or write NAME=VALUE.",
+                    code: .localFile
+                )
+            }
             guard let found = CookieText.cookies(String(decoding: data, as: UTF8.self)) else {
                 throw CommandError(
                     what: "The file \(path) has no cookies in lines of seven fields.",

@@ -11,6 +11,7 @@ import Lade
 /// Writes every event of a command to a file, one JSON object on each line (`--events`).
 final class EventLog: EventSink {
     private let log: LineLog
+    private let path: String
     private let start: Instant
 
     /// Opens the file for appending, so that nothing is overwritten; a new file can be read by its owner only.
@@ -18,10 +19,13 @@ final class EventLog: EventSink {
     /// - Throws: A local error when it cannot be opened.
     init(_ path: String, start: Instant, hiding secrets: SecretMask? = nil) throws(CommandError) {
         do throws(SystemError) {
-            log = LineLog(try .open(path, O_WRONLY | O_CREAT | O_APPEND, mode: 0o600), hiding: secrets)
+            let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
+            // A line after a gap would hide that others are missing.
+            log = LineLog(file, hiding: secrets, endsAtFailure: true)
         } catch {
             throw .file(path, "written", error)
         }
+        self.path = path
         self.start = start
     }
 
@@ -30,8 +34,8 @@ final class EventLog: EventSink {
         log.write(EventRecord(event).line(at: start.duration(to: call.time.now), of: call))
     }
 
-    /// Waits until every line is in the file.
-    func flush() {
-        log.flush()
+    /// Waits until every line is in the file, and returns the error if one could not be written.
+    func failure() -> CommandError? {
+        log.takeFailure().map { CommandError.file(path, "written", $0) }
     }
 }

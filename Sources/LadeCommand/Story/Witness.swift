@@ -6,10 +6,35 @@ struct Witness: Sendable {
     private let log: EventLog?
     private let hasHostList: Bool
 
-    /// Makes the observers that the options ask for.
+    /// Runs calls with the observers that the options ask for.
     ///
-    /// - Throws: A local error when the log cannot be opened.
-    init(
+    /// - Parameters:
+    ///   - output: The settings with the observers.
+    ///   - policy: The settings with the list of hosts.
+    ///   - context: The console for the story.
+    ///   - body: Makes the calls.
+    /// - Returns: The result of `body`.
+    /// - Throws: A local error when the log cannot be opened or written; the error of `body` comes first, and the log
+    ///   is then reported in addition.
+    static func observing<Value>(
+        _ output: OutputSettings,
+        _ policy: PolicySettings,
+        _ context: CommandContext,
+        _ body: (Witness) async throws(CommandError) -> Value
+    ) async throws(CommandError) -> Value {
+        let witness = try Witness(output, policy, context)
+        let value: Value
+        do throws(CommandError) {
+            value = try await body(witness)
+        } catch {
+            if let failure = witness.log?.failure(), output.tellsErrors { context.console.talk.write(failure.lines) }
+            throw error
+        }
+        if let failure = witness.log?.failure() { throw failure }
+        return value
+    }
+
+    private init(
         _ output: OutputSettings,
         _ policy: PolicySettings,
         _ context: CommandContext
@@ -44,10 +69,5 @@ struct Witness: Sendable {
             reported.advice = "No address of --host answers; add one that does, or try later."
         }
         return reported
-    }
-
-    /// Waits until everything is written.
-    func flush() {
-        log?.flush()
     }
 }

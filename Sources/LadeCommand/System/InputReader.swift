@@ -48,11 +48,6 @@ final class InputReader: Sendable {
         }
     }
 
-    /// Reads to the end.
-    func all() async throws(CommandError) -> Data {
-        try await all(atMost: .max) ?? Data()
-    }
-
     /// Reads to the end; nil when there are more than `limit` bytes.
     func all(atMost limit: Int) async throws(CommandError) -> Data? {
         var all = Data()

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 extension LoadingError: CustomStringConvertible {
     /// One plain sentence: what happened, to which request.
     public var description: String {
@@ -121,7 +129,8 @@ extension ConnectFault: CustomStringConvertible {
         case .refused: "it was refused"
         case .unreachable: "there is no route"
         case .handshakeFailed: "the TLS handshake failed"
-        case .other(let errno): "system error \(errno)"
+        case .other(0): "the system does not say why"
+        case .other(let errno): String(cString: strerror(errno))
         }
     }
 }

@@ -39,7 +39,7 @@ package final class FileSource: ResponseBodySource {
             close(descriptor)
             throw .file(FileFault(path: path, operation: .read, reason: "it is not a regular file"), context)
         }
-        length = Int64(status.st_size) - offset
+        length = Self.length(of: descriptor, status, from: offset)
         state = Locked(.open(descriptor: descriptor, position: offset))
     }
 
@@ -47,8 +47,17 @@ package final class FileSource: ResponseBodySource {
         if case .open(let descriptor, _) = state.withLock({ $0 }) { close(descriptor) }
     }
 
-    /// The number of bytes to read, as it was when the file was opened.
-    package let length: Int64
+    /// The number of bytes to read, as it was when the file was opened; nil for a file with content but without a size.
+    package let length: Int64?
+
+    /// The number of bytes from an offset to the end of an open file; nil for a file with content but without a size.
+    ///
+    /// The files of `/proc` have the size 0, and their content is made when it is read.
+    static func length(of descriptor: Int32, _ status: stat, from offset: Int64) -> Int64? {
+        guard status.st_size == 0 else { return Int64(status.st_size) - offset }
+        var byte: UInt8 = 0
+        return pread(descriptor, &byte, 1, off_t(offset)) > 0 ? nil : -offset
+    }
 
     package func next() async throws(LoadingError) -> Data? {
         let (descriptor, position): (Int32, Int64)

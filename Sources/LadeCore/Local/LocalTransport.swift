@@ -60,12 +60,13 @@ public struct LocalTransport: Transport {
             throw .invalidRequest(.url("file:…", reason: "a path has no NUL"), ErrorContext(request))
         }
         let source = try FileSource(path: path, context: ErrorContext(request))
-        if case .buffered(let limit) = request.delivery, source.length > Int64(limit) {
-            throw .bodyTooLarge(limit: limit, announced: source.length, ErrorContext(request))
+        if case .buffered(let limit) = request.delivery, let length = source.length, length > Int64(limit) {
+            throw .bodyTooLarge(limit: limit, announced: length, ErrorContext(request))
         }
         var body = request.method == .head ? ResponseBody() : ResponseBody(streaming: source)
         if case .buffered(let limit) = request.delivery { body = ResponseBody(try await body.collect(limit: limit)) }
-        return Response(status: 200, headers: ["Content-Length": "\(source.length)"], body: body, request: request)
+        let headers: Headers = source.length.map { ["Content-Length": String($0)] } ?? [:]
+        return Response(status: 200, headers: headers, body: body, request: request)
     }
 
     private func response(

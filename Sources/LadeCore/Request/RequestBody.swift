@@ -66,10 +66,11 @@ public struct RequestBody: Sendable {
     /// A body from a file, streamed from the disk each time it is sent.
     ///
     /// - Parameters:
-    ///   - path: The file; it must exist and not shrink until it was sent.
+    ///   - path: The file; it must exist and not shrink until it was sent. Bytes that are added later are not sent.
     ///   - offset: Where in the file to start.
     ///   - contentType: The content type to send; nil for none.
-    /// - Returns: The body, with its length as it is now.
+    /// - Returns: The body, with its length as it is now. The length of a file with content but without a size, as under
+    ///   `/proc`, is not known.
     /// - Throws: ``LoadingError/file(_:_:)`` when the file cannot be examined or the offset is beyond its end.
     public static func file(
         _ path: String,
@@ -90,10 +91,21 @@ public struct RequestBody: Sendable {
         }
         return RequestBody(
             content: .file(path: path, offset: offset),
-            length: size - offset,
+            length: size == 0 ? length(ofEmpty: path) : size - offset,
             isReplayable: true,
             contentType: contentType
         )
+    }
+
+    /// The length of a file of size 0: nil when it has content all the same.
+    private static func length(ofEmpty path: String) -> Int64? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        // Nothing is sent of an empty file, so it need not be readable.
+        guard descriptor >= 0 else { return 0 }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return 0 }
+        return FileSource.length(of: descriptor, status, from: 0)
     }
 
     /// A body from a file, streamed from the disk each time it is sent; see ``file(_:offset:contentType:)-(String,_,_)``.

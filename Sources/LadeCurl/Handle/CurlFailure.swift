@@ -37,10 +37,13 @@ struct CurlFailure {
     var wasSent = false
     /// Whether the request was sent over HTTP/2.
     var isHTTP2 = false
+    /// Whether the process had no free descriptor, which libcurl reports as a failure of what needed one.
+    var lacksDescriptors = false
 
     /// The error that the exchange ends with.
     func loadingError(_ context: ErrorContext) -> LoadingError {
         var context = context
+        if lacksDescriptors { return .cannotConnect(host: host, reason: .other(errno: EMFILE), context) }
         context.detail = message.isEmpty ? String(cString: curl_easy_strerror(code)) : message.escapedForDisplay()
         switch code {
         case CURLE_URL_MALFORMAT:
@@ -81,6 +84,27 @@ struct CurlFailure {
         case CURLcode(rawValue: 100): return .headTooLarge(.bytes(100 << 10), context)
         default: return .transport(code: Int(code.rawValue), message: context.detail ?? "", context)
         }
+    }
+
+    /// Whether a failure may be due to a lack of descriptors that libcurl does not report.
+    var mayLackDescriptors: Bool {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE:
+            true
+        case CURLE_COULDNT_CONNECT: systemError == 0
+        default: false
+        }
+    }
+
+    /// Whether the process can hardly open another file.
+    ///
+    /// The descriptors of the exchange that failed are free again, so a few free ones mean that there were none.
+    static var isShortOfDescriptors: Bool {
+        let free = fcntl(0, F_DUPFD_CLOEXEC, 0)
+        guard free >= 0 else { return errno == EMFILE }
+        close(free)
+        return Int(free) + 3 >= lade_descriptor_limit()
     }
 
     // MARK: - Codes with more than one meaning

@@ -178,6 +178,7 @@ extension CurlLoop {
             let type = address.socktype
         #endif
         let descriptor = socket(address.family, type, address.`protocol`)
+        transfer.socketError = descriptor < 0 ? errno : 0
         if descriptor >= 0 {
             poller.opened(descriptor, isUnix: address.family == AF_UNIX)
             connections.opened(descriptor, isUnix: address.family == AF_UNIX)

@@ -90,7 +90,8 @@ struct HandleSettings: Sendable {
             return path
         }
         // A system bundle that cannot be read is treated as missing.
-        var bundle = system.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
+        var bundle = Data()
+        if let system, let bytes = try? FileContents.read(system, limit: fileLimit, kind: "PEM") { bundle = bytes }
         for authority in tls.authorities {
             switch authority {
             case .file(let path): bundle.append(try checkPEM(path, "CERTIFICATE", setting: "authority"))
@@ -117,10 +118,21 @@ struct HandleSettings: Sendable {
             ? tls.revocationLists[0] : try temporaryFiles.make(lists, setting: "revocation list")
     }
 
+    // Revocation lists are the largest of these files; those of public authorities have some MiB.
+    private static let fileLimit = 64 << 20
+
     @discardableResult
     private static func checkPEM(_ path: String, _ kind: String, setting: String) throws(LoadingError) -> Data {
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw .invalidSetting(name: setting, reason: "the file \(path) cannot be read", ErrorContext())
+        let bytes: Data
+        do throws(LoadingError) {
+            bytes = try FileContents.read(path, limit: fileLimit, kind: "PEM")
+        } catch {
+            guard case .file(let fault, _) = error else { throw error }
+            throw .invalidSetting(
+                name: setting,
+                reason: "the file \(path) cannot be read: \(fault.reason)",
+                ErrorContext()
+            )
         }
         try checkPEM(bytes, kind, setting: setting, source: "the file \(path)")
         return bytes

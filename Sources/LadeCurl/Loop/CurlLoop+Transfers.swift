@@ -87,7 +87,12 @@ extension CurlLoop {
             let context = transfer.context
             write = { write in
                 let source = try FileSource(path: path, offset: offset, context: context)
-                while let chunk = try await source.next() { try await write(chunk) }
+                // If the file has grown since, no more than the announced length may be sent.
+                var remaining = body.length ?? .max
+                while remaining > 0, let chunk = try await source.next() {
+                    try await write(chunk.prefix(Int(clamping: remaining)))
+                    remaining -= Int64(chunk.count)
+                }
             }
         case .stream(let writer): write = writer
         }
@@ -240,6 +245,7 @@ extension CurlLoop {
         var failure = CurlFailure(code: code, message: handle.message, host: transfer.host, progress: transfer.progress)
         failure.verifyResult = handle.long(CURLINFO_SSL_VERIFYRESULT)
         failure.systemError = Int32(truncatingIfNeeded: handle.long(CURLINFO_OS_ERRNO))
+        if failure.systemError == 0 { failure.systemError = transfer.socketError }
         failure.proxyCode = handle.long(CURLINFO_PROXY_ERROR)
         failure.connectStatus = handle.long(CURLINFO_HTTP_CONNECTCODE)
         if let proxy = transfer.proxy(of: handleSettings.settings) { failure.proxy = "\(proxy.host):\(proxy.port)" }
@@ -247,6 +253,7 @@ extension CurlLoop {
         failure.expected = transfer.head?.contentLength
         failure.wasSent = transfer.sendings > 0
         failure.isHTTP2 = transfer.isHTTP2
+        failure.lacksDescriptors = failure.mayLackDescriptors && CurlFailure.isShortOfDescriptors
         return failure
     }
 

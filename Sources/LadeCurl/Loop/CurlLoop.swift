@@ -92,7 +92,11 @@ final class CurlLoop: @unchecked Sendable {
             poller = try Poller()
         } catch {
             curl_multi_cleanup(multi)
-            throw .transport(code: Int(error.errno), message: "no poller could be made", ErrorContext())
+            throw .transport(
+                code: Int(error.errno),
+                message: "no poller could be made: \(String(cString: strerror(error.errno)))",
+                ErrorContext()
+            )
         }
         self.handleSettings = handleSettings
         self.clock = clock

@@ -105,6 +105,10 @@ final class Transfer: @unchecked Sendable {
     var waitStarted: Int64 = 0
     var started: Int64 = 0
     var connectStarted: Int64?
+    /// Why the last socket could not be opened; 0 when it could.
+    ///
+    /// libcurl does not keep this error number.
+    var socketError: Int32 = 0
     @exclusivity(unchecked) var lastActivity: Int64 = 0
 
     // The request.
@@ -307,6 +311,7 @@ final class Transfer: @unchecked Sendable {
         wasEndingConnection = false
         bodyBytes = 0
         connectStarted = nil
+        socketError = 0
     }
 }
 

@@ -77,15 +77,13 @@ actor CookieFile {
         #endif
     }
 
+    // The jar itself keeps far less.
+    private static let sizeLimit = 64 << 20
+
     /// The contents of the file; empty when there is none.
     static func read(_ path: String) throws(LoadingError) -> [Cookie] {
         guard access(path, F_OK) == 0 else { return [] }
-        let bytes: Data
-        do {
-            bytes = try Data(contentsOf: URL(filePath: path))
-        } catch {
-            throw fault(path, .read, "it cannot be opened")
-        }
+        let bytes = try FileContents.read(path, limit: sizeLimit, kind: "a cookie jar")
         do {
             return try JSONDecoder().decode(Contents.self, from: bytes).cookies.map(\.cookie)
         } catch {

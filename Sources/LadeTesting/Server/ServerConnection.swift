@@ -47,6 +47,8 @@ public final class ServerConnection {
 
     private static let scratchSize = 64 << 10
     private static let headLimit = 4 << 20
+    // A chunk is in memory as a whole.
+    private static let chunkLimit = 64 << 20
 
     init(index: Int, descriptor: Int32, core: ServerCore) {
         self.index = index
@@ -127,7 +129,9 @@ public final class ServerConnection {
 
     private func readChunk() throws(Ended) -> Data? {
         let line = try readLine()
-        guard let size = Int(line.prefix { $0 != ";" && $0 != " " }, radix: 16), size >= 0 else {
+        guard let size = Int(line.prefix { $0 != ";" && $0 != " " }, radix: 16),
+            (0...Self.chunkLimit).contains(size)
+        else {
             throw ending(as: .resetByClient)
         }
         guard size > 0 else {
@@ -150,6 +154,7 @@ public final class ServerConnection {
             if let end = buffer.endOfLine() {
                 return String(decoding: buffer.take(end).dropLast(2), as: UTF8.self)
             }
+            guard buffer.count < Self.headLimit else { throw ending(as: .resetByClient) }
             try fill()
         }
     }

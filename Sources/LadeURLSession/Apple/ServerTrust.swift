@@ -30,7 +30,9 @@
                 let pem: Data?
                 let name: String
                 switch source {
-                case .file(let path): (pem, name) = (FileManager.default.contents(atPath: path), path)
+                case .file(let path):
+                    // A file that cannot be read has no certificate.
+                    (pem, name) = (try? FileContents.read(path, limit: 64 << 20, kind: "PEM"), path)
                 case .pem(let bytes): (pem, name) = (bytes, "the PEM bytes")
                 }
                 let certificates = CertificateKey.certificates(inPEM: String(decoding: pem ?? Data(), as: UTF8.self))

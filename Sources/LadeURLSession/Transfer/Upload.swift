@@ -20,7 +20,7 @@ enum Upload: Sendable {
             // The platform sends the file as it is now. A file that grew or shrank is copied at the right length
             // instead, or the copy fails with the reason.
             let file = try? FileSource(path: path, context: ErrorContext())
-            guard let file, file.length == body?.length else { return nil }
+            guard let length = file?.length, length == body?.length else { return nil }
             self = .file(URL(fileURLWithPath: path))
         case .file, .stream: return nil
         }

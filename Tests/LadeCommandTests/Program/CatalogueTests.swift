@@ -134,6 +134,57 @@ struct CatalogueTests {
         #expect(outcome.talkLines.first?.hasSuffix("It says: That is the URN of no media.") == true)
     }
 
+    /// Answers that are no response of the catalogue, and the error; nil for one that is merely empty.
+    static let malformedRows: [(String, String?)] = [
+        ("null", "The catalogue's answer is null, not an object."),
+        ("[]", "The catalogue's answer is a list, not an object."),
+        ("[{}]", "The catalogue's answer is a list, not an object."),
+        ("\"text\"", "The catalogue's answer is a text, not an object."),
+        ("17", "The catalogue's answer is a number, not an object."),
+        ("false", "The catalogue's answer is a truth value, not an object."),
+        (#"{"mediaList":{}}"#, "The catalogue's mediaList is an object, not a list."),
+        (#"{"mediaList":"x"}"#, "The catalogue's mediaList is a text, not a list."),
+        (#"{"mediaList":[{"title":"x"},null]}"#, "Item 1 of the catalogue's mediaList is null, not an object."),
+        (#"{"mediaList":[[]]}"#, "Item 0 of the catalogue's mediaList is a list, not an object."),
+        (#"{"mediaList":null}"#, nil), ("{}", nil), (#"{"mediaList":[]}"#, nil),
+    ]
+
+    @Test(
+        "refuses an answer that is none of the catalogue's, with the code of a decoding failure",
+        arguments: malformedRows,
+        [[], ["--images", "480"], ["--streams"]]
+    )
+    func malformedAnswers(row: (answer: String, error: String?), options: [String]) async throws {
+        let server = try LoopbackServer { _ in .json(row.answer) }
+        let arguments = ["catalogue", "--base", server.address(""), "--unit", "rts", "tvLatestEpisodes"]
+
+        let outcome = try await LadeProcess(arguments + options).outcome()
+
+        #expect(outcome.output == "")
+        guard let error = row.error else {
+            #expect(outcome.status == 0 && outcome.talkLines.count == 1)
+            return
+        }
+        #expect(outcome.status == 13)
+        #expect(outcome.talkLines == ["lade: \(error)", "      Print the answer with --json."])
+    }
+
+    @Test("prints any document with --json")
+    func malformedJSON() async throws {
+        let server = try LoopbackServer { _ in .json("null") }
+        let outcome = try await LadeProcess.run(
+            "catalogue",
+            "--base",
+            server.address(""),
+            "tvLatestEpisodes",
+            "--unit",
+            "rts",
+            "--json"
+        )
+
+        #expect(outcome.status == 0 && outcome.output == "null\n")
+    }
+
     @Test("reports an empty list")
     func empty() async throws {
         let outcome = try await run("mediaSearch", "nothinglikethis", "--unit", "rts")

@@ -45,6 +45,50 @@ struct PagesTests {
         #expect(outcome.output == lines(catalogue, 35))
     }
 
+    @Test("refuses a page with the items of an earlier one, unless it is the end or to be kept")
+    func repeatedPages() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { request in
+            .json("[\(min(request.queryItem("page").flatMap { Int($0) } ?? 0, 2))]")
+        }
+        let arguments = ["pages", server.address(), "--next", "page:page"]
+        let error =
+            "lade: Page 2 has the content of an earlier page, so the server ignores the page's number or has no "
+            + "further pages: GET \(server.address())?page=3."
+
+        let refused = try await LadeProcess(arguments).outcome()
+        let kept = try await LadeProcess(arguments + ["--repeated", "keep", "--max-pages", "4"]).outcome()
+        var files: [LadeProcess.Outcome] = []
+        for choice in [[], ["--repeated", "refuse"], ["--repeated", "end"]] {
+            files.append(try await LadeProcess(arguments + ["-o", "all"] + choice, in: folder.path).outcome())
+        }
+
+        #expect(refused.status == 13 && refused.output == "1\n2\n")
+        #expect(
+            refused.talkLines == [
+                error, "      Check --next; --repeated end stops before such a page, --repeated keep writes it.",
+            ]
+        )
+        #expect(kept.status == 0 && kept.output == "1\n2\n2\n2\n")
+        #expect(files.map(\.status) == [12, 12, 0])
+        #expect(folder.text(of: "all") == "1\n2\n")
+    }
+
+    @Test("takes no part of a document for a page")
+    func unrequestedPart() async throws {
+        let server = try LoopbackServer { _ in
+            .json("[1,2]", status: 206, [ServerField("Content-Range", "bytes 0-4/50")])
+        }
+
+        let outcome = try await LadeProcess.run("pages", server.address(), "--retry", "0")
+
+        #expect(outcome.status == 7 && outcome.output == "")
+        #expect(
+            outcome.talkLines.last == "      It is a part that was not requested; report it to the server's operator."
+        )
+    }
+
     @Test("pages PA-22 continues where a failure ended it, and command CM-03 exits with 12")
     func resumes() async throws {
         let folder = try TemporaryFolder()

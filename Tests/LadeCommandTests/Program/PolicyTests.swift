@@ -171,14 +171,9 @@ struct PolicyTests {
                 .adding("RateLimit-Remaining", "0").adding("RateLimit-Reset", "3000")
         )
         transport.on(.get, "/list?p=2").respond(.json("[2]"))
-        let times = Locked<[Instant]>([])
 
-        let code = try await run(["pages", "http://h/list?p=1", "--max-wait", "2s"], on: transport) {
-            $0.attemptInterceptors = [Clock(times: times)]
-        }.code
+        let starts = try await starts(["pages", "http://h/list?p=1", "--max-wait", "2s"], on: transport)
 
-        #expect(code == .success)
-        let starts = times.withLock(\.self)
         #expect(starts.count == 2)
         #expect(zip(starts, starts.dropFirst()).allSatisfy { $0.duration(to: $1) <= .seconds(10) })
     }
@@ -192,16 +187,19 @@ struct PolicyTests {
             )
         }
         transport.on(.get, "/list?p=6").respond(.json("[6]"))
-        let times = Locked<[Instant]>([])
 
-        let code = try await run(["pages", "http://h/list?p=1", "--rate", "2/s"], on: transport) {
-            $0.attemptInterceptors = [Clock(times: times)]
-        }.code
+        let starts = try await starts(["pages", "http://h/list?p=1", "--rate", "2/s"], on: transport)
 
-        #expect(code == .success)
-        let starts = times.withLock(\.self)
         #expect(starts.count == 6)
         #expect(zip(starts, starts.dropFirst()).allSatisfy { $0.duration(to: $1) >= .milliseconds(499) })
+    }
+
+    /// When each attempt of a command started, which must succeed.
+    private func starts(_ arguments: [String], on transport: ScriptedTransport) async throws -> [Instant] {
+        let times = Locked<[Instant]>([])
+        let code = try await run(arguments, on: transport) { $0.attemptInterceptors = [Clock(times: times)] }.code
+        #expect(code == .success)
+        return times.withLock(\.self)
     }
 
     private struct Clock: Interceptor {

@@ -30,7 +30,8 @@ struct PageHandleTests {
             .computed { (request, _) async throws(LoadingError) in
                 let items = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems ?? []
                 let size = items.first { $0.name == "pageSize" }.flatMap { Int($0.value ?? "") } ?? 5
-                return .json("[" + Array(repeating: "1", count: size).joined(separator: ",") + "]")
+                let page = items.first { $0.name == "page" }?.value ?? "1"
+                return .json("[" + Array(repeating: page, count: size).joined(separator: ",") + "]")
             }
         )
     }

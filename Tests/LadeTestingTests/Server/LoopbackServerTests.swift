@@ -97,6 +97,25 @@ struct LoopbackServerTests {
         #expect(server.acceptedCount == 1)
     }
 
+    @Test(
+        "resets a connection with chunks above its limit or a line without end, and serves the next",
+        arguments: [
+            "7FFFFFFFFFFFFFFF\r\nabc", "7FFFFFFFFFFFFFFD\r\n", "4000001\r\n", "FFFFFFFFFFFFFFFFF\r\n", "-1\r\n",
+            String(repeating: "1", count: 5 << 20),
+        ]
+    )
+    func endlessChunks(body: String) async throws {
+        let server = try LoopbackServer { .text($0.text) }
+        let client = RawClient(port: server.port)
+        client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+        #expect(client.receiveAll()?.isEmpty ?? true)
+
+        let next = RawClient(port: server.port)
+        next.send("POST / HTTP/1.1\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+        #expect(next.receiveAll()?.hasSuffix("\r\n\r\nok") == true)
+    }
+
     @Test("answers expectations, refused ones before the body")
     func expectations() async throws {
         let server = try LoopbackServer(

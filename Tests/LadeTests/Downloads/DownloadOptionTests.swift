@@ -9,7 +9,15 @@ import Testing
 
 @testable import Lade
 
-@Suite("Options of downloads", .timeLimit(.minutes(1)))
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@Suite("Options of downloads", .timeLimit(.minutes(5)))
 struct DownloadOptionTests {
     private let rig = Rig()
 
@@ -153,8 +161,10 @@ struct DownloadOptionTests {
     func unaskedPart() async throws {
         let folder = try DownloadFolder()
         rig.transport.onAnyRequest().respond(rest("hello", "0-4/11"))
+        var options = Download.Options()
+        options.refused = { response, _ in Issue.record("a part is no message: \(response.status)") }
 
-        let result = try await download(.init(), in: folder)
+        let result = try await download(options, in: folder)
 
         guard case .failure(.unacceptableStatus(206, _)) = result else {
             Issue.record("\(result)")
@@ -175,6 +185,20 @@ struct DownloadOptionTests {
 
         #expect((try? result.get()) == nil)
         #expect(folder.names.isEmpty)
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("a coding that the request excluded is requested then, and the first exchange is ended")
+    func unwantedCoding() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("coded", headers: ["ETag": "\"1\"", "Content-Encoding": "gzip"]).stalling(after: 1))
+            .then(.computed { [rig] _, _ in .text("\(rig.transport.cancellations) ended") })
+
+        _ = try await download(.init(), in: folder).get()
+
+        #expect(folder.text("file") == "1 ended")
+        #expect(rig.transport.requests.map { $0.headers["Accept-Encoding"] } == ["identity", nil])
     }
 
     @Test("the digest of a download that starts again is that of the new bytes, and none of them counts as resumed")
@@ -234,7 +258,7 @@ struct DownloadOptionTests {
     func throttles() async throws {
         let folder = try DownloadFolder()
         let chunks = (0..<5).flatMap { number -> [ScriptedAnswer.Step] in
-            [.bytes(Data("\(number)".utf8)), .wait(.milliseconds(number == 3 ? 99 : 50))]
+            [.bytes(Data("\(number)".utf8)), .wait(.milliseconds(number == 3 ? 49 : 50))]
         }
         rig.transport.onAnyRequest().respond(.steps(chunks))
         let reports = Locked<[Int64]>([])
@@ -246,7 +270,7 @@ struct DownloadOptionTests {
             }
         }
 
-        // At 0, 100 and 249 ms; the bytes between come with the next report, the last with the end.
+        // At 0 and 100 ms; the bytes between come with the next report, and those of the last 99 ms with the end.
         #expect(reports.withLock(\.self) == [1, 3, 5])
     }
 
@@ -338,6 +362,59 @@ struct DownloadOptionTests {
         }
 
         #expect(folder.text("other") == "mine" && folder.text("thing") == "hello")
+    }
+
+    @Test("the note of an empty part says nothing about the file that is continued")
+    func noteWithoutBytes() async throws {
+        let folder = try DownloadFolder()
+        try folder.write("hello", to: "file")
+        try folder.write("", to: ".file.lade-part")
+        try folder.write("\(rig.request().url)\n\"1\"\n0\n", to: ".file.lade-note")
+        rig.transport.onAnyRequest().respond(rest(" world", "5-10/11"))
+
+        let result = try await download(continuing, in: folder).get()
+
+        #expect(result.resumedLength == 5)
+        #expect(folder.names == ["file"] && folder.text("file") == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == ["bytes=5-"])
+        #expect(rig.transport.requests.map { $0.headers["If-Range"] } == [nil])
+    }
+
+    @Test("replaces a note that cannot be read", arguments: ["damaged", "pipe"], [true, false])
+    func unreadableNote(kind: String, continuesFile: Bool) async throws {
+        let folder = try DownloadFolder()
+        try folder.write("hello", to: "file")
+        let note = folder.path + ".file.lade-note"
+        if kind == "pipe" {
+            #expect(mkfifo(note, 0o600) == 0)
+        } else {
+            try folder.write("damaged", to: ".file.lade-note")
+        }
+        rig.transport.onAnyRequest().respond(continuesFile ? rest(" world", "5-10/11") : .text("hello world"))
+        var options = continuing
+        options.continuesFile = continuesFile
+        options.mayOverwrite = !continuesFile
+
+        let result = try await download(options, in: folder).get()
+
+        #expect(result.resumedLength == (continuesFile ? 5 : 0))
+        #expect(folder.names == ["file"] && folder.text("file") == "hello world")
+    }
+
+    @Test("a part that starts again no longer continues the file that it had adopted")
+    func adoptedAndRestarted() throws {
+        let folder = try DownloadFolder()
+        try folder.write("hello", to: "file")
+        var part = try PartFile(for: "file", in: folder.path)
+        defer { part.release() }
+
+        try part.adopt(folder.path + "file")
+        let adopted = part.resumePoint
+        try part.restart()
+        try part.append(Data("HELLO".utf8))
+
+        #expect(adopted == ResumePoint(validator: "", offset: 5))
+        #expect(part.resumePoint == nil)
     }
 
     @Test("continues nothing but a regular file")

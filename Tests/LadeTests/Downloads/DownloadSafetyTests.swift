@@ -391,6 +391,74 @@ struct DownloadSafetyTests {
         #expect(folder.names == ["file"] && folder.text("file") == "hello world")
     }
 
+    @Test("keeps no byte of a malformed answer that replaces the bytes before it")
+    func malformedReplacement() async throws {
+        let rig = rig(retries: 2)
+        let folder = try DownloadFolder()
+        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        rig.transport.onAnyRequest()
+            .respond(half())
+            .then(rest(" world", "5-10/11").breaking(after: 2))
+            .then(.text("HELLO WORLD", headers: ["ETag": "\"2\""]).breaking(after: 9, with: fault))
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", "bytes=7-"])
+        guard case .malformedResponse = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("keeps the bytes of an answer that came after a malformed one")
+    func soundAfterMalformed() async throws {
+        let rig = Rig {
+            $0.retries.limit = 1
+            $0.retries.backoff = .none
+            $0.retries.hook = RetryHook { _, _ in true }
+        }
+        let folder = try DownloadFolder()
+        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        rig.transport.onAnyRequest()
+            .respond(.text("HELLO WORLD", headers: ["ETag": "\"1\""]).breaking(after: 9, with: fault))
+            .then(half())
+            .then(rest(" world", "5-10/11"))
+
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file")
+        }
+        #expect(error != nil && folder.text(".file.lade-part") == "hello")
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file")
+
+        #expect(download.resumedLength == 5 && folder.text("file") == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, nil, "bytes=5-"])
+    }
+
+    @Test("the retries of the answer with the rest count as those of the download")
+    func retriesOfTheRest() async throws {
+        let (rig, again) = (rig(), rig(retries: 2))
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(half())
+        again.transport.onAnyRequest()
+            .respond(.status(503))
+            .then(rest(" world", "5-10/11").breaking(after: 2))
+            .then(rest("orld", "7-10/11").breaking(after: 2))
+            .then(rest("ld", "9-10/11"))
+
+        for rig in [rig, again] {
+            let error = await failure { () throws(LoadingError) in
+                try await rig.loader.download(rig.request(), to: folder.path + "file")
+            }
+            #expect(error != nil)
+        }
+
+        #expect(again.transport.requests.map { $0.headers["Range"] } == ["bytes=5-", "bytes=5-", "bytes=7-"])
+        #expect(folder.text(".file.lade-part") == "hello wor")
+    }
+
     @Test("keeps no byte of a malformed answer")
     func malformedBody() async throws {
         let rig = rig()
@@ -474,6 +542,15 @@ struct DownloadSafetyTests {
                 return
             }
             #expect(fault.path == folder.path + name && fault.operation == .write)
+            let isNone = name.isEmpty || name.hasSuffix("/")
+            #expect(fault.reason == (isNone ? "it names no file" : "it is no regular file"))
+        }
+        let error = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: "")
+        }
+        guard case .file(FileFault(path: "", operation: .write, reason: "it names no file"), _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
         }
         #expect(rig.transport.requests.isEmpty)
         #expect(folder.names == ["folder"])

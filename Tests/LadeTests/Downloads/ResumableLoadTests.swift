@@ -109,6 +109,40 @@ struct ResumableLoadTests {
         #expect(context.attempts == 3)
     }
 
+    @Test("counts the attempts that the answer with the rest took")
+    func attemptsOfTheRest() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(.status(503))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3))
+            .then(rest("rld", from: 8, of: 11))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(rig.transport.requests.count == 3)
+        #expect(reading.text == "hello wo" && reading.error?.context.attempts == 3)
+    }
+
+    @Test("sends the first retries without a delay, as many as the policy says")
+    func immediateRetries() async throws {
+        let rig = rig {
+            $0.retries.immediateTries = 1
+            $0.retries.backoff = .exponentialTimer(initial: .seconds(2), growth: 2, jitter: 0)
+        }
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3)).then(rest("rld", from: 8, of: 11))
+        let request = try rig.request()
+
+        let reading = await rig.time.runAutomatically { await read(request, by: rig.loader) }
+
+        #expect(reading.text == "hello world")
+        let delays = rig.events.events.compactMap { event in
+            if case .retryScheduled(let record) = event { record.delay } else { nil }
+        }
+        #expect(delays == [.zero, .seconds(2)])
+    }
+
     @Test("does nothing itself where the policy retries nothing")
     func noRetries() async throws {
         let rig = rig(retries: 0)
@@ -234,11 +268,14 @@ struct ResumableLoadTests {
             let rig = rig()
             var headers = Self.tagged
             if isCoded { headers["Content-Encoding"] = "gzip" }
+            var rangeHeaders = headers
+            rangeHeaders["Content-Range"] = "bytes 5-10/11"
             rig.transport.onAnyRequest().respond(.text("hello world", headers: headers).breaking(after: 5))
-                .then(rest(" world", from: 5, of: 11))
+                .then(.bytes(Data(" world".utf8), status: 206, headers: rangeHeaders))
 
-            _ = await read(try rig.request(), by: rig.loader)
+            let reading = await read(try rig.request(), by: rig.loader)
 
+            #expect(reading.text == "hello world" && reading.heads == [200])
             #expect(rig.transport.requests.last?.headers["Accept-Encoding"] == (isCoded ? nil : "identity"))
         }
     }
@@ -304,6 +341,57 @@ struct ResumableLoadTests {
         #expect(rules == ["the server named no version to resume"])
     }
 
+    @Test("reports why the rest does not continue the body, to a reader that cannot begin again")
+    func misfit() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest("o world", from: 4, of: 11))
+
+        let reading = await read(try rig.request(), by: rig.loader, mayBeginAnew: false)
+
+        #expect(reading.text == "hello" && reading.heads == [200] && reading.error != nil)
+        #expect(rig.transport.requests.count == 2)
+        let rules = rig.events.events.compactMap { event in
+            if case .retryRefused(let record) = event { record.rule } else { nil }
+        }
+        #expect(rules == ["the server sent another range than requested"])
+    }
+
+    @Test(
+        "a malformed body that a hook sends again begins from its start, and is never continued",
+        arguments: [true, false]
+    )
+    func malformedAgain(mayBeginAnew: Bool) async throws {
+        let rig = rig { $0.retries.hook = RetryHook { _, _ in true } }
+        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: Self.tagged).breaking(after: 5, with: fault))
+            .then(.text("hello world", headers: Self.tagged))
+
+        let reading = await read(try rig.request(), by: rig.loader, mayBeginAnew: mayBeginAnew)
+
+        #expect(reading.text == (mayBeginAnew ? "hello world" : "hello"))
+        #expect(reading.heads == (mayBeginAnew ? [200, 200] : [200]))
+        #expect((reading.error == nil) == mayBeginAnew)
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == (mayBeginAnew ? [nil, nil] : [nil]))
+    }
+
+    @Test("ends the exchange of each answer whose body it does not read", arguments: [416, 404, 206] as [Status])
+    func unread(status: Status) async throws {
+        let rig = rig { $0.acceptableStatuses = .all }
+        let range = status == 416 ? "bytes */5" : "bytes 0-4/5"
+        rig.transport.onAnyRequest()
+            .respond(.steps([.bytes(Data("hello".utf8))], headers: Self.tagged).breaking(after: 5))
+            .then(.text("never read", status: status, headers: ["Content-Range": range]).stalling(after: 1))
+            .then(.text("HELLO"))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(rig.transport.cancellations == 1)
+        #expect(reading.text == (status == 206 ? "HELLO" : "hello"))
+        #expect((reading.error == nil) == (status != 404))
+    }
+
     // MARK: - Limits
 
     @Test("has one deadline in total, and no delay that would end after it")
@@ -350,6 +438,25 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.count == 5)
     }
 
+    @Test("refunds once, however often the end of the body is read")
+    func refundsOnce() async throws {
+        let budget = RetryBudget()
+        let rig = rig { $0.retryBudget = budget }
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11))
+        let key = rig.service.rateLimiter.keyRule(try rig.request())
+        #expect(budget.withdraw(for: key, cost: 50))
+
+        var load = ResumableLoad(try rig.request(), by: rig.loader)
+        _ = try await load.head()
+        while try await load.next(mayBeginAnew: false) != nil {}
+        let after = budget.left(for: key)
+        let end = try await load.next(mayBeginAnew: false)
+
+        #expect(end == nil)
+        #expect(after < 500 && budget.left(for: key) == after)
+    }
+
     @Test("ends with its loader, also during a delay")
     func ends() async throws {
         let rig = rig { $0.retries.backoff = .exponentialTimer() }
@@ -370,7 +477,7 @@ struct ResumableLoadTests {
         "expects no body of 204 and 304, whatever length they announce (RFC 9110 §8.6)",
         arguments: [204, 304] as [Status]
     )
-    func noBody(status: Status) async throws {
+    func withoutBody(status: Status) async throws {
         let rig = rig(retries: 0) { $0.acceptableStatuses = .all }
         rig.transport.onAnyRequest().respond(.steps([], status: status, headers: ["Content-Length": "5"]))
 

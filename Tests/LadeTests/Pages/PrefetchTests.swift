@@ -83,6 +83,14 @@ struct PrefetchTests {
         #expect(try await walk.value == Array(0..<17))
     }
 
+    /// Starts to collect a list of numbered pages whose total is in the body.
+    private func walk(_ source: PagedSource, prefetch: Int) throws -> Task<[Int], any Error> {
+        var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
+        endpoint.total = .body(["total"])
+        let pages = source.loader.pages(of: endpoint, prefetch: prefetch)
+        return Task { try await pages.collected() }
+    }
+
     @Test("pages PA-12 fetches ahead to the last page of the announced total, however short that page is")
     func lastPage() async throws {
         let second = Signal()
@@ -91,10 +99,7 @@ struct PrefetchTests {
             let answer = ScriptedAnswer.json(PagedSource.body(page * 10..<min(page * 10 + 10, 25), total: 25))
             return page == 1 ? answer.after(second) : answer
         }
-        var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
-        endpoint.total = .body(["total"])
-        let pages = source.loader.pages(of: endpoint, prefetch: 5)
-        let walk = Task { try await pages.collected() }
+        let walk = try walk(source, prefetch: 5)
 
         // The page after the second is requested although the second is not there.
         _ = try await source.transport.request(at: 2)
@@ -112,10 +117,7 @@ struct PrefetchTests {
             let answer = ScriptedAnswer.json(PagedSource.body(page..<page + 1, total: 200))
             return page == 0 ? answer : answer.after(later)
         }
-        var endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
-        endpoint.total = .body(["total"])
-        let pages = source.loader.pages(of: endpoint, prefetch: 1_000)
-        let walk = Task { try await pages.collected() }
+        let walk = try walk(source, prefetch: 1_000)
         // The first page, the second that is waited for, and 64 more.
         _ = try await source.transport.request(at: 65)
 
