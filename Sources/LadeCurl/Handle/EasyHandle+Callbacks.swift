@@ -180,8 +180,8 @@ extension CurlLoop {
         let descriptor = socket(address.family, type, address.`protocol`)
         transfer.socketError = descriptor < 0 ? errno : 0
         if descriptor >= 0 {
-            poller.opened(descriptor, isUnix: address.family == AF_UNIX)
-            connections.opened(descriptor, isUnix: address.family == AF_UNIX)
+            poller.opened(descriptor)
+            transfer.opened.append(descriptor)
         }
         return descriptor
     }

@@ -41,33 +41,27 @@ struct ConnectionEnds {
 /// libcurl 7.88 reports the addresses and ports that it has chosen for a request, but not the socket. Unix-domain
 /// sockets have neither, so they are handled as one group.
 struct ConnectionTable {
-    /// The sockets that were opened and have not carried a request yet.
-    private var unnamed: [Int32] = []
     private var sockets: [UInt64: Int32] = [:]
     private var keys: [Int32: UInt64] = [:]
     private var unixSockets: Set<Int32> = []
     /// The sockets whose server has announced that it will end the connection (GOAWAY).
     private var endingSockets: Set<Int32> = []
 
-    /// Records a socket that was made for libcurl.
-    mutating func opened(_ socket: Int32, isUnix: Bool) {
-        if isUnix { unixSockets.insert(socket) } else { unnamed.append(socket) }
-    }
+    /// Records a Unix-domain socket that is about to carry its first request.
+    mutating func addUnix(_ socket: Int32) { unixSockets.insert(socket) }
 
     /// Removes a socket that is about to be closed.
     mutating func closing(_ socket: Int32) {
-        unnamed.removeAll { $0 == socket }
         unixSockets.remove(socket)
         endingSockets.remove(socket)
         if let key = keys.removeValue(forKey: socket), sockets[key] == socket { sockets[key] = nil }
     }
 
-    /// Finds the new socket with these ends, and records it as used.
+    /// Finds the new socket with these ends among those that were opened for a transfer, and records it as used.
     ///
     /// - Returns: The socket; nil when none has.
-    mutating func name(_ ends: ConnectionEnds) -> Int32? {
-        guard let index = unnamed.firstIndex(where: { Self.isLocal($0, ends) }) else { return nil }
-        let socket = unnamed.remove(at: index)
+    mutating func name(_ ends: ConnectionEnds, among opened: [Int32]) -> Int32? {
+        guard let socket = opened.last(where: { Self.isLocal($0, ends) }) else { return nil }
         let key = ends.key
         sockets[key] = socket
         keys[socket] = key

@@ -16,7 +16,14 @@ extension CurlLoop {
         let isUnix = if case .unixSocket = transfer.request.destination { true } else { false }
         transfer.isHTTP2 =
             transfer.isSecure ? session?.isHTTP2 == true : transfer.request.version == .http2PriorKnowledge
-        transfer.sentOn = isUnix ? nil : transfer.wasReused ? connections.socket(ends) : connections.name(ends)
+        if transfer.wasReused {
+            transfer.sentOn = isUnix ? nil : connections.socket(ends)
+        } else if let socket = isUnix ? transfer.opened.last : connections.name(ends, among: transfer.opened) {
+            poller.connected(socket, isUnix: isUnix)
+            if isUnix { connections.addUnix(socket) }
+            noteUse(of: socket, by: transfer)
+            transfer.sentOn = isUnix ? nil : socket
+        }
         // libcurl does not report the socket of a transfer that is paused in the call that sends its request.
         if let socket = transfer.sentOn { noteUse(of: socket, by: transfer) }
         // HTTP/2 frames may arrive at any time; each names its stream.

@@ -9,10 +9,13 @@
 
     /// Waits for the sockets of a multi handle with epoll, and updates the kernel lazily.
     ///
-    /// libcurl reports REMOVE after each transfer, and IN again when the pooled connection is reused. For sockets that
-    /// the loop opens, the kernel's registration is kept while they are idle, and `epoll_ctl` is called for net changes
-    /// only. This saves two system calls per request. Other descriptors (the resolver's) are closed without a callback,
-    /// so their registration is updated immediately. Used only by the loop thread.
+    /// libcurl reports REMOVE after each transfer, and IN again when the pooled connection is reused. For connections
+    /// that have carried a request, the kernel's registration is kept while they are idle, and `epoll_ctl` is called for
+    /// net changes only. This saves two system calls per request. Used only by the loop thread.
+    ///
+    /// **Other descriptors are closed without a callback, and their numbers then belong to others.** These are the
+    /// resolver's, and, with libcurl 7.88 to 8.2, the sockets that are not connected yet. Their registration is updated
+    /// immediately, and nothing is done with their numbers later.
     ///
     /// **A socket is idle while its connection is in libcurl's pool and no transfer uses it.** REMOVE does not imply
     /// that: libcurl reports it for a paused transfer too. A transfer uses the socket for which libcurl last requested
@@ -40,8 +43,8 @@
             var kernel: UInt32 = 0
             /// The events that libcurl requests.
             var wanted: UInt32 = 0
-            /// Whether the loop opened the socket.
-            var isLazy = false
+            /// Whether the socket is that of a connection that has carried a request.
+            var isConnection = false
             /// The number of transfers that use the socket.
             var users = 0
             /// When the socket became idle; nil while a transfer uses it, before its first use, and after it was shut
@@ -99,10 +102,14 @@
         var wakeUpDescriptor: Int32 { wakeUp }
 
         /// Records a socket that was opened for libcurl.
-        func opened(_ socket: Int32, isUnix: Bool) {
+        func opened(_ socket: Int32) {
             grow(to: socket)
             interests[Int(socket)] = interests[Int(socket)].successor
-            interests[Int(socket)].isLazy = true
+        }
+
+        /// Records that an opened socket has become a connection, which is about to carry its first request.
+        func connected(_ socket: Int32, isUnix: Bool) {
+            interests[Int(socket)].isConnection = true
             // The loop does not know which Unix socket carries a request, so none of them is shut down when readable.
             interests[Int(socket)].isMultiplexed = isUnix
         }
@@ -123,7 +130,7 @@
                 : (what & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0)
                     | (what & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
             interests[index].wanted = wanted
-            guard interests[index].isLazy else {
+            guard interests[index].isConnection else {
                 return applyEagerly(socket, wanted, isRemoval: what == CURL_POLL_REMOVE)
             }
             markDirty(index)
@@ -135,11 +142,11 @@
             dirty.append(Int32(index))
         }
 
-        /// Begins the use of a socket by a transfer; nil for a descriptor that the loop did not open.
+        /// Begins the use of a socket by a transfer; nil when it is not that of a connection.
         func use(_ socket: Int32) -> Use? {
             grow(to: socket)
             let index = Int(socket)
-            guard interests[index].isLazy else { return nil }
+            guard interests[index].isConnection else { return nil }
             interests[index].users += 1
             interests[index].idleSince = nil
             return Use(socket: socket, generation: interests[index].generation)
@@ -193,7 +200,7 @@
                     continue
                 }
                 let index = Int(socket)
-                if index < interests.count, interests[index].isLazy, interests[index].wanted == 0 {
+                if index < interests.count, interests[index].isConnection, interests[index].wanted == 0 {
                     noteUnrequested(event.events, socket)
                     continue
                 }
@@ -252,7 +259,7 @@
                 interests[index].isDirty = false
                 let interest = interests[index]
                 let wanted = interest.idleSince == nil ? interest.wanted : interest.kernel == 0 ? EPOLLIN.rawValue : 0
-                guard interest.isLazy, wanted != 0, wanted != interest.kernel else { continue }
+                guard interest.isConnection, wanted != 0, wanted != interest.kernel else { continue }
                 var event = epoll_event(events: wanted, data: epoll_data_t(fd: socket))
                 epoll_ctl(epoll, interest.kernel == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
                 interests[index].kernel = wanted
@@ -267,6 +274,7 @@
             } else if epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) != 0 {
                 epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event)
             }
+            interests[Int(socket)].kernel = wanted
         }
 
         private func grow(to socket: Int32) {

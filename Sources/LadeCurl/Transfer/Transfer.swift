@@ -97,6 +97,8 @@ final class Transfer: @unchecked Sendable {
     /// The position in the loop's list of running transfers.
     var index = 0
 
+    /// The sockets that were opened for this sending; those that did not become its connection may be closed.
+    @exclusivity(unchecked) var opened: [Int32] = []
     /// The socket that carries the exchange; nil until libcurl has chosen one.
     @exclusivity(unchecked) var socket: Poller.Use?
 
@@ -311,6 +313,7 @@ final class Transfer: @unchecked Sendable {
         wasEndingConnection = false
         bodyBytes = 0
         connectStarted = nil
+        if !opened.isEmpty { opened = [] }
         socketError = 0
     }
 }

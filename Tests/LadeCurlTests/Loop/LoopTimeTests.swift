@@ -145,7 +145,7 @@ struct LoopTimeTests {
     }
 
     /// Whether this machine has an IPv6 loopback address.
-    private static var hasIPv6: Bool {
+    static var hasIPv6: Bool {
         var options = LoopbackServer.Options()
         options.endpoint = .ipv6()
         return (try? LoopbackServer(options) { _ in .text("") }) != nil
