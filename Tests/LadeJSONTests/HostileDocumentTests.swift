@@ -70,4 +70,31 @@ struct HostileDocumentTests {
         let data = try FastJSONEncoder().encode(ManyNames(count: 5_000))
         #expect(try JSONValue(parsing: data).object?.count == 5_050)
     }
+
+    @Test("places the fault of each number that is no integer in time that grows with their number")
+    func fractions() throws {
+        let numbers = (0..<20_000).map { "\($0).5" }.joined(separator: ",\n")
+        let values = try FastJSONDecoder().decode([Number].self, from: Data("[\(numbers)]".utf8))
+        #expect(values == (0..<20_000).map { Number(double: Double($0) + 0.5, line: $0 + 1, column: $0 == 0 ? 2 : 1) })
+    }
+}
+
+/// An integer; of any other number the value, and the place where it stands.
+private struct Number: Decodable, Equatable {
+    var double: Double
+    var line = 0
+    var column = 0
+
+    init(double: Double, line: Int, column: Int) { (self.double, self.line, self.column) = (double, line, column) }
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        do {
+            double = Double(try value.decode(Int.self))
+        } catch DecodingError.dataCorrupted(let context) {
+            double = try value.decode(Double.self)
+            let fault = try #require(context.underlyingError as? JSONFault)
+            (line, column) = (fault.line, fault.column)
+        }
+    }
 }

@@ -26,6 +26,15 @@ enum Hostile {
             }
             report("\(count) members of one name, parsed") { try JSONValue(parsing: members).object?.count ?? 0 }
         }
+        for count in [100_000, 200_000] {
+            let numbers = Data("[\((0..<count).map { "\($0).5" }.joined(separator: ","))]".utf8)
+            report("\(count) fractions, to a union of Int and Double") {
+                try FastJSONDecoder().decode([Union].self, from: numbers).count
+            }
+            report("\(count) fractions, to a readable type that reads Int, then Double") {
+                try FastJSONDecoder().decode([ReadUnion].self, from: numbers).count
+            }
+        }
     }
 
     private static func report(_ name: String, _ body: () throws -> Int) {
@@ -40,5 +49,32 @@ enum Hostile {
         }
         if answer.utf8.count > 120 { answer = answer.prefix(120) + "…" }
         print("| \(name) | \(Int((cpuTime() - start) / 1e6)) ms | \(answer) |")
+    }
+}
+
+private struct Union: Decodable {
+    var number: Double
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if let integer = try? value.decode(Int.self) {
+            number = Double(integer)
+        } else {
+            number = try value.decode(Double.self)
+        }
+    }
+}
+
+private struct ReadUnion: JSONReadable {
+    var number: Double
+
+    init(from decoder: any Decoder) throws { number = try Union(from: decoder).number }
+
+    init(from reader: inout JSONReader) throws {
+        if let integer = try? reader.read(Int.self) {
+            number = Double(integer)
+        } else {
+            number = try reader.read(Double.self)
+        }
     }
 }

@@ -40,6 +40,9 @@ final class Document {
         let kinds = TypeKinds()
         let containers = KeyedContainers()
         var mismatchTexts: [Mismatch: String] = [:]
+        /// The place of the latest fault, from which that of the next one is counted.
+        var place = JSONPiece.Place()
+        var cursor = PathCursor()
         var ownedBytes: UnsafeMutablePointer<UInt8>?
 
         @inline(__always)
@@ -127,6 +130,8 @@ final class Document {
         core.pointee.words[core.pointee.nullIndex] = 0
         core.pointee.options = options
         core.pointee.kinds.forgetTexts()
+        core.pointee.place = JSONPiece.Place()
+        core.pointee.cursor = PathCursor()
         if case .iso8601 = options.dateDecodingStrategy {
             core.pointee.hasISO8601Dates = true
         } else {

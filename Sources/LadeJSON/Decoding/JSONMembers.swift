@@ -24,7 +24,7 @@ package struct JSONMembers {
 
     /// The coding path of the object.
     package var path: [any CodingKey] {
-        scope._withUnsafeGuaranteedRef { $0.core.pointee.path(to: $0.state.pointee.index) }
+        scope._withUnsafeGuaranteedRef { $0.core.path(to: $0.state.pointee.index) }
     }
 
     /// The values of the decoder for the types that it decodes.

@@ -330,7 +330,7 @@ public struct JSONReader: ~Copyable {
     }
 
     /// The coding path of the value; computing it takes time proportional to the part of the document before it.
-    public var path: [any CodingKey] { core.pointee.path(to: index) }
+    public var path: [any CodingKey] { core.path(to: index) }
 
     @usableFromInline @inline(never)
     func failure(_ type: Any.Type) -> any Error {

@@ -68,21 +68,16 @@ extension Scope {
     @inline(never)
     func corrupted(_ index: Int, _ reason: JSONFault.Reason? = nil, key: (any CodingKey)? = nil) -> any Error {
         let word = core.pointee.word(index)
-        let bytes = UnsafeBufferPointer(start: core.pointee.base, count: core.pointee.count)
         guard word.kind == .string || word.kind == .number else {
             // The word of a short integer has no offset.
             return DecodingError.dataCorrupted(.invalidDocument(JSONFault(reason ?? .invalidNumber, offset: 0)))
         }
         let found = reason.map { (reason: $0, offset: 0) } ?? text(index).fault()
         let known = path(key)
-        let keys = known.contains { $0 is ReaderKey } ? core.pointee.path(to: index) : known
-        let fault = JSONFault(
-            found.reason,
-            offset: word.offset + found.offset,
-            in: bytes,
-            path: JSONPointer(tokens: keys.map { $0.intValue.map { String($0) } ?? $0.stringValue })
-        )
-        return DecodingError.dataCorrupted(.invalidDocument(fault))
+        let keys = known.contains { $0 is ReaderKey } ? core.path(to: index) : known
+        core.pointee.place.move(to: word.offset + found.offset, in: core.pointee.base)
+        let path = JSONPointer(tokens: keys.map { $0.intValue.map { String($0) } ?? $0.stringValue })
+        return DecodingError.dataCorrupted(.invalidDocument(core.pointee.place.fault(found.reason, path: path)))
     }
 
     /// The error for a value that is not the requested kind of container.
@@ -111,42 +106,85 @@ extension Scope {
     }
 }
 
-extension Document.Core {
+/// Finds the coding paths of values: a stack of the containers around the latest one.
+///
+/// The next path is found from the latest one, so the paths of all values in the document's order together take time
+/// proportional to its length.
+struct PathCursor {
+    private struct Step {
+        let container: Int
+        let isObject: Bool
+        let end: Int
+        /// The index of the current element, or of the current member's name.
+        var position: Int
+        /// The number of elements or members before it.
+        var count = 0
+    }
+
+    private var steps: [Step] = []
+
     /// The coding path of a value; of a name, that of its object.
     ///
-    /// It does not need the keys of scopes, which a ``JSONReader`` does not set. Computing it takes time proportional to
-    /// the part of the document before the value.
-    func path(to index: Int) -> [any CodingKey] {
-        var path: [any CodingKey] = []
-        var container = 0
-        while container < index {
-            let isObject = word(container).kind == .object
-            var position = container + 1
-            var count = 0
-            var next: Int?
-            while position <= index {
-                let name = position
-                if isObject {
-                    guard name < index else { return path }
-                    position += word(name).width
-                }
-                let end = position + word(position).width
+    /// - Parameters:
+    ///   - index: The index of the value or name.
+    ///   - words: The index of the document.
+    ///   - base: The document's first byte.
+    mutating func path(
+        to index: Int,
+        _ words: UnsafePointer<UInt64>,
+        _ base: UnsafePointer<UInt8>
+    ) -> [any CodingKey] {
+        steps[..<move(to: index, words)].map { step in
+            guard step.isObject else { return ElementKey(step.count) }
+            return MemberKey(JSONText(base: base, words: words, index: step.position).string() ?? "")
+        }
+    }
+
+    /// Moves to a value or name, and returns the number of steps that lead to it.
+    private mutating func move(to index: Int, _ words: UnsafePointer<UInt64>) -> Int {
+        func width(_ index: Int) -> Int { IndexWord(bits: words[index]).width }
+        // The null that represents missing values is behind the document.
+        guard index > 0, index < width(0) else { return 0 }
+        while let last = steps.last, index <= last.container || index >= last.end { steps.removeLast() }
+        if steps.isEmpty { enter(0, words) }
+        while true {
+            let last = steps.count - 1
+            if index < steps[last].position {
+                (steps[last].position, steps[last].count) = (steps[last].container + 1, 0)
+            }
+            while true {
+                let position = steps[last].position
+                let value = steps[last].isObject ? position + width(position) : position
+                if index < value { return last }
+                if index == value { return steps.count }
+                let end = value + width(value)
                 if index < end {
-                    // Only a name is a text; the word of an element can be anything.
-                    if isObject {
-                        path.append(MemberKey(JSONText(base: base, words: words, index: name).string() ?? ""))
-                    } else {
-                        path.append(ElementKey(count))
-                    }
-                    next = position
+                    enter(value, words)
                     break
                 }
-                position = end
-                count += 1
+                (steps[last].position, steps[last].count) = (end, steps[last].count + 1)
             }
-            guard let next else { break }
-            container = next
         }
-        return path
+    }
+
+    private mutating func enter(_ container: Int, _ words: UnsafePointer<UInt64>) {
+        let word = IndexWord(bits: words[container])
+        steps.append(
+            Step(
+                container: container,
+                isObject: word.kind == .object,
+                end: container + word.width,
+                position: container + 1
+            )
+        )
+    }
+}
+
+extension UnsafeMutablePointer<Document.Core> {
+    /// The coding path of a value; of a name, that of its object.
+    ///
+    /// It does not need the keys of scopes, which a ``JSONReader`` does not set.
+    func path(to index: Int) -> [any CodingKey] {
+        pointee.cursor.path(to: index, pointee.words, pointee.base)
     }
 }

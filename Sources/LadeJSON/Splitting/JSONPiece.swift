@@ -22,6 +22,24 @@ struct JSONPiece {
             offset += Int64(count)
         }
 
+        /// Moves to an offset before or after the current one; takes time proportional to the distance.
+        ///
+        /// - Parameters:
+        ///   - target: The offset in the document.
+        ///   - base: The document's first byte.
+        mutating func move(to target: Int, in base: UnsafePointer<UInt8>) {
+            let current = Int(offset)
+            guard target < current else { return pass(base + current, target - current) }
+            let passed = Bytes.count(of: 0x0A, base + target, current - target)
+            lines -= passed
+            if passed > 0 {
+                var start = target
+                while start > 0, base[start - 1] != 0x0A { start -= 1 }
+                lineStart = Int64(start)
+            }
+            offset = Int64(target)
+        }
+
         func fault(_ reason: JSONFault.Reason, path: JSONPointer = []) -> JSONFault {
             JSONFault(
                 reason,
