@@ -129,6 +129,7 @@ struct PathCursor {
     ///   - index: The index of the value or name.
     ///   - words: The index of the document.
     ///   - base: The document's first byte.
+    /// - Returns: The keys from the root.
     mutating func path(
         to index: Int,
         _ words: UnsafePointer<UInt64>,
