@@ -23,7 +23,8 @@ extension TransportConformance {
         let server = try LoopbackServer { request in
             guard request.path == "/stream" else { return .text("ok") }
             return .stream { connection in
-                while !mayEnd.isRaised { try connection.sendChunk(Data("more".utf8)) }
+                // Long chunks, so that the transport is not busy with their framing.
+                while !mayEnd.isRaised { try connection.sendChunk(Data(repeating: 0x61, count: 16 << 10)) }
             }
         }
         let transport = try context.transport()

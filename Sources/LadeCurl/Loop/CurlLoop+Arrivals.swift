@@ -20,9 +20,7 @@ extension CurlLoop {
             transfer.sentOn = isUnix ? nil : connections.socket(ends)
         } else if let socket = isUnix ? transfer.opened.last : connections.name(ends, among: transfer.opened) {
             poller.connected(socket, isUnix: isUnix)
-            if isUnix { connections.addUnix(socket) }
-            noteUse(of: socket, by: transfer)
-            transfer.sentOn = isUnix ? nil : socket
+            if isUnix { connections.addUnix(socket) } else { transfer.sentOn = socket }
         }
         // libcurl does not report the socket of a transfer that is paused in the call that sends its request.
         if let socket = transfer.sentOn { noteUse(of: socket, by: transfer) }

@@ -17,7 +17,9 @@ struct RandomLifetimeTests {
         print("lifetimes: seed \(random.seed)")
         let tally = Tally()
         var services: [WeakService] = []
-        for round in 0..<100 {
+        // Under a sanitizer, which takes ten times as long, there are 10,000.
+        let isSanitized = ProcessInfo.processInfo.environment["LADE_SANITIZER"] != nil
+        for round in 0..<(isSanitized ? 10 : 100) {
             let transport = ScriptedTransport()
             transport.on(nil, "/instant").respond(.text("ok"))
             transport.on(nil, "/slow").respond(.stalls)
