@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Blocking and availability", .timeLimit(.minutes(1)))
+@Suite("Blocking and availability", .timeLimit(.minutes(5)))
 struct AvailabilityTests {
     private func expect(
         from: Int? = nil,

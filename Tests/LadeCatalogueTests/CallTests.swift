@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Calling services by name", .timeLimit(.minutes(1)))
+@Suite("Calling services by name", .timeLimit(.minutes(5)))
 struct CallTests {
     private let catalogue: Catalogue
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Chapters and compositions", .timeLimit(.minutes(1)))
+@Suite("Chapters and compositions", .timeLimit(.minutes(5)))
 struct CompositionTests {
     private func chapter(_ resources: [String], _ extra: String = "") throws -> Chapter {
         let list = resources.enumerated().map {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Days in Zurich", .timeLimit(.minutes(1)))
+@Suite("Days in Zurich", .timeLimit(.minutes(5)))
 struct DayTests {
     @Test("catalogue IL-CAL1 the calendar has the current locale")
     func locale() throws {

@@ -54,7 +54,7 @@ struct ModelSample: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("Every field of every model", .timeLimit(.minutes(1)))
+@Suite("Every field of every model", .timeLimit(.minutes(5)))
 struct FieldTests {
     static let samples: [ModelSample] = {
         do {

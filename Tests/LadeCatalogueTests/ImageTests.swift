@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Image addresses", .timeLimit(.minutes(1)))
+@Suite("Image addresses", .timeLimit(.minutes(5)))
 struct ImageTests {
     let catalogue: Catalogue
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeCatalogue
 @testable import LadeContent
 
-@Suite("Provider and pages", .timeLimit(.minutes(1)))
+@Suite("Provider and pages", .timeLimit(.minutes(5)))
 struct ProviderTests {
     private let urns = (1...13).map { "urn:srf:video:\($0)" }
 
@@ -23,7 +23,7 @@ struct ProviderTests {
     }
 
     /// The only tests that use the shared provider, one after another; each leaves none.
-    @Suite("Shared provider", .serialized, .timeLimit(.minutes(1)))
+    @Suite("Shared provider", .serialized, .timeLimit(.minutes(5)))
     struct SharedProviderTests {
         @Test("catalogue IL-PRV2 there is no shared provider before one is set")
         func none() {

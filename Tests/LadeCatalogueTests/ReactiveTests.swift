@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Reactive outputs", .timeLimit(.minutes(1)))
+@Suite("Reactive outputs", .timeLimit(.minutes(5)))
 struct ReactiveTests {
     private func sequence<Element: Sendable>(_ elements: [Element]) -> AsyncStream<Element> {
         AsyncStream { output in

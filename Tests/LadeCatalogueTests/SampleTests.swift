@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Samples of every answer", .timeLimit(.minutes(1)))
+@Suite("Samples of every answer", .timeLimit(.minutes(5)))
 struct SampleTests {
     @Test("a list of medias decodes to all of its values")
     func mediaList() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Segments without overlaps", .timeLimit(.minutes(1)))
+@Suite("Segments without overlaps", .timeLimit(.minutes(5)))
 struct SegmentTrackTests {
     static let reasons: [String: String] = ["L": "LEGAL", "G": "GEOBLOCK", "C": "COMMERCIAL"]
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("Services", .timeLimit(.minutes(1)))
+@Suite("Services", .timeLimit(.minutes(5)))
 struct ServiceTests {
     /// A time on 2023-11-14, so that today is known.
     private func catalogue() throws -> Catalogue {

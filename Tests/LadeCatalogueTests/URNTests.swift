@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCatalogue
 
-@Suite("URNs", .timeLimit(.minutes(1)))
+@Suite("URNs", .timeLimit(.minutes(5)))
 struct URNTests {
     @Test("catalogue IL-SEED3 a media URN has vendor, type and identifier")
     func media() throws {

@@ -3,7 +3,7 @@ import LadeCore
 import Observation
 import Testing
 
-@Suite("Names beside Swift's own", .timeLimit(.minutes(1)))
+@Suite("Names beside Swift's own", .timeLimit(.minutes(5)))
 struct ObservableImportTests {
     @Observable
     final class Screen {

@@ -2,7 +2,7 @@ import Foundation
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LocalTransportTests {
     @Test(
         "finding FP-21 a data address without a type is text with the parameters that it gives (RFC 2397)",

@@ -2,7 +2,7 @@ import Foundation
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestBodyFileTests {
     @Test("a file is a body of its length from the offset on, also where the whole of Foundation is loaded")
     func length() throws {

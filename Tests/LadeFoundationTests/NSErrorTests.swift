@@ -4,7 +4,7 @@ import LadeFoundation
 import LadeTesting
 import Testing
 
-@Suite("Errors for Foundation callers", .timeLimit(.minutes(1)))
+@Suite("Errors for Foundation callers", .timeLimit(.minutes(5)))
 struct NSErrorTests {
     private let transport = ScriptedTransport()
 

@@ -3,7 +3,7 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginTests {
     @Test("an origin is scheme, host and port, whatever else and in whatever case it is written")
     func compares() throws {

@@ -9,7 +9,7 @@ import LadeTesting
 import Testing
 
 /// Rules that hold across interceptors, each asserted completely.
-@Suite("Policies across interceptors", .timeLimit(.minutes(1)))
+@Suite("Policies across interceptors", .timeLimit(.minutes(5)))
 struct PolicyRowTests {
     private let transport = ScriptedTransport()
     private let time = VirtualTime()
@@ -391,7 +391,7 @@ struct PolicyRowTests {
 }
 
 /// Every status and every failure, with the policy's decision.
-@Suite("Every row of the retry policy", .timeLimit(.minutes(1)))
+@Suite("Every row of the retry policy", .timeLimit(.minutes(5)))
 struct RetryTableTests {
     private func decision(
         _ outcome: RetryPolicy.Attempt.Outcome,

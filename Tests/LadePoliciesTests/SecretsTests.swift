@@ -6,7 +6,7 @@ import Testing
 @testable import LadePolicies
 
 /// policies PL-47: canaries in every position of this module that may contain a secret.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SecretsTests {
     private static let canary = "cAnArY"
 

@@ -2,7 +2,7 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceKeyTests {
     @Test(
         "policies PL-20 uses host, effective port and first path component as the default key",

@@ -4,7 +4,7 @@ import LadeTesting
 import Testing
 
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct NetworkActivityTests {
     let rig = Rig()
     let delivered = Deliveries<Bool>()

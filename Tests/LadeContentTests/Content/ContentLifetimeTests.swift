@@ -6,7 +6,7 @@ import Testing
 
 /// Many models and views that begin, load, and are released at any moment.
 @MainActor
-@Suite("Lifetimes of content models", .timeLimit(.minutes(1)))
+@Suite("Lifetimes of content models", .timeLimit(.minutes(5)))
 struct ContentLifetimeTests {
     /// How a load ends.
     private enum Ending: CaseIterable {

@@ -160,7 +160,7 @@ private struct StoryModel {
 }
 
 /// Compares the machine with an independently written model.
-@Suite("The state machine of content", .timeLimit(.minutes(1)))
+@Suite("The state machine of content", .timeLimit(.minutes(5)))
 struct ContentMachineTests {
     private typealias Machine = ContentMachine<Int, Int>
     private typealias Step = StoryModel.Step

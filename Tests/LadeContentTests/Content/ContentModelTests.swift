@@ -13,7 +13,7 @@ private func successor(_ input: Int?) async throws -> Int? {
 }
 
 @MainActor
-@Suite("Content models", .timeLimit(.minutes(1)))
+@Suite("Content models", .timeLimit(.minutes(5)))
 struct ContentModelTests {
     private typealias Model = ContentModel<Int, Int>
     private typealias Script = LoadScript<Int, Int>

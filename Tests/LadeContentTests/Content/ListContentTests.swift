@@ -1,7 +1,7 @@
 import LadeContent
 import Testing
 
-@Suite("Lists and change sets", .timeLimit(.minutes(1)))
+@Suite("Lists and change sets", .timeLimit(.minutes(5)))
 struct ListContentTests {
     private struct Row: Identifiable, Hashable, Sendable {
         var id: Int

@@ -8,7 +8,7 @@ import LadeCore
 import Testing
 
 @MainActor
-@Suite("Paged content models", .timeLimit(.minutes(1)))
+@Suite("Paged content models", .timeLimit(.minutes(5)))
 struct PagedContentModelTests {
     /// The addresses of an app's resources, which tests replace by files.
     private protocol URLStore: Sendable {

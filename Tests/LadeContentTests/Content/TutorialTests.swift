@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The tutorial shows the code that the build compiles.
-@Suite("The tutorial", .timeLimit(.minutes(1)))
+@Suite("The tutorial", .timeLimit(.minutes(5)))
 struct TutorialTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeContent
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TextTests {
     static let urlErrorCodes =
         [-1, -999] + (1000...1017).map { -$0 } + [-1022] + (1100...1103).map { -$0 } + (1200...1206).map { -$0 }

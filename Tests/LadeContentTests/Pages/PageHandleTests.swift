@@ -7,7 +7,7 @@ import Testing
 typealias Object = [String: JSONValue]
 
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PageHandleTests {
     let rig = Rig()
     let delivered = Deliveries<PageOutcome<Object>>()

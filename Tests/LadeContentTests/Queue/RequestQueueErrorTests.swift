@@ -6,7 +6,7 @@ import Testing
 
 /// The handling of errors that are reported to a queue.
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestQueueErrorTests: QueueSuite {
     let rig = Rig()
     let steps = Deliveries<Step>()

@@ -6,7 +6,7 @@ import Testing
 
 /// What a queue keeps alive, and what happens to its requests when it is cancelled or released.
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestQueueLifetimeTests: QueueSuite {
     let rig = Rig()
     let steps = Deliveries<Step>()

@@ -5,7 +5,7 @@ import LadeTesting
 import Testing
 
 /// Handles, against a service that refuses twice and then answers.
-@Suite("Retries of request handles", .timeLimit(.minutes(1)))
+@Suite("Retries of request handles", .timeLimit(.minutes(5)))
 struct HandleRetryTests {
     private let transport = ScriptedTransport()
     private let loader: Loader

@@ -6,7 +6,7 @@ import Testing
 
 /// Requests that are cancelled, by themselves or by others.
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestHandleCancellationTests {
     let rig = Rig()
 

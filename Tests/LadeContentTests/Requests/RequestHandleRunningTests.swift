@@ -7,7 +7,7 @@ import Testing
 
 /// When a request is running, and which observers are notified.
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestHandleRunningTests {
     let rig = Rig()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeContent
 
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestHandleTests {
     let rig = Rig()
 

@@ -6,7 +6,7 @@ import Testing
 
 /// What a request reports about its answer.
 @MainActor
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestOutcomeTests {
     let rig = Rig()
 

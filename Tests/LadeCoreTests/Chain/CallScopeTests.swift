@@ -2,7 +2,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("The scope of a call", .timeLimit(.minutes(1)))
+@Suite("The scope of a call", .timeLimit(.minutes(5)))
 struct CallScopeTests {
     @Test("runs every handler once, in the order they came, and none that was taken back")
     func handlers() throws {
@@ -56,7 +56,7 @@ struct CallScopeTests {
     }
 }
 
-@Suite("A call with a scope", .timeLimit(.minutes(1)))
+@Suite("A call with a scope", .timeLimit(.minutes(5)))
 struct ScopedCallTests {
     private func scopedCall(_ time: any TimeSource = VirtualTime()) -> (Call, CallScope) {
         let scope = CallScope()

@@ -2,7 +2,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Closures as interceptors", .timeLimit(.minutes(1)))
+@Suite("Closures as interceptors", .timeLimit(.minutes(5)))
 struct ClosureInterceptorTests {
     private struct Fault: Error, Equatable { var code: Int }
 

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AuthenticationChallengeTests {
     @Test(
         "separates challenges and their parameters, although commas separate both",

@@ -79,7 +79,7 @@ private let contradictions: [(rule: String, line: String, change: @Sendable (ino
     ("control in an extension", "x=\"\u{1}\"", { _ in }),
 ]
 
-@Suite("Cache-Control", .timeLimit(.minutes(1)))
+@Suite("Cache-Control", .timeLimit(.minutes(5)))
 struct CacheControlTests {
     @Test(
         "Each directive is read",

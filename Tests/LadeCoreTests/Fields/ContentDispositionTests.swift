@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Content-Disposition", .timeLimit(.minutes(1)))
+@Suite("Content-Disposition", .timeLimit(.minutes(5)))
 struct ContentDispositionTests {
     @Test(
         "Type and file name are read",

@@ -2,7 +2,7 @@ import Foundation
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieDateTests {
     @Test(
         "reads the dates of cookies in whatever order and shape (RFC 6265bis §5.1.1)",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Field cursor", .timeLimit(.minutes(1)))
+@Suite("Field cursor", .timeLimit(.minutes(5)))
 struct FieldCursorTests {
     @Test("The byte classes are those of RFC 9110 §5.6.2 and §5.5")
     func byteClasses() {

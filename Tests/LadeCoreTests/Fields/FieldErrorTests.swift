@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Field errors", .timeLimit(.minutes(1)))
+@Suite("Field errors", .timeLimit(.minutes(5)))
 struct FieldErrorTests {
     @Test(
         "A field error says in one sentence what is wrong and where",

@@ -4,7 +4,7 @@ import Testing
 @testable import LadeCore
 
 /// Every field is parsed and compared by octets: a combining character behind a delimiter changes nothing.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FieldOctetTests {
     @Test("finding FP-24 a combining character hides no delimiter from any parser")
     func delimiters() throws {

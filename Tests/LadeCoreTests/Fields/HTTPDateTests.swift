@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("HTTP dates", .timeLimit(.minutes(1)))
+@Suite("HTTP dates", .timeLimit(.minutes(5)))
 struct HTTPDateTests {
     /// 2025-03-15T12:00:00Z.
     private let now = Date(timeIntervalSince1970: 1_742_040_000)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Link", .timeLimit(.minutes(1)))
+@Suite("Link", .timeLimit(.minutes(5)))
 struct LinkTests {
     @Test(
         "Targets and relation types are read",

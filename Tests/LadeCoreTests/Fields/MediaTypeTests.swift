@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Media types", .timeLimit(.minutes(1)))
+@Suite("Media types", .timeLimit(.minutes(5)))
 struct MediaTypeTests {
     @Test(
         "Type, subtype and parameters are read",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Retry-After", .timeLimit(.minutes(1)))
+@Suite("Retry-After", .timeLimit(.minutes(5)))
 struct RetryAfterTests {
     private let now = Date(timeIntervalSince1970: 1_742_040_000)
 

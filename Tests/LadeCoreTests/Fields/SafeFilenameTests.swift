@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Safe file names", .timeLimit(.minutes(1)))
+@Suite("Safe file names", .timeLimit(.minutes(5)))
 struct SafeFilenameTests {
     @Test(
         "command CM-06 file names from a server are sanitised",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CredentialNameTests {
     /// A separate list: a name that is removed from the sources is missed here.
     static let names = [

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite("Characters of fields", .timeLimit(.minutes(1)))
+@Suite("Characters of fields", .timeLimit(.minutes(5)))
 struct FieldCharactersTests {
     /// Words of mostly common bytes, with occasional arbitrary ones.
     private func samples() -> [[UInt8]] {

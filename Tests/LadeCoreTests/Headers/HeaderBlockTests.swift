@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite("Received header sections", .timeLimit(.minutes(1)))
+@Suite("Received header sections", .timeLimit(.minutes(5)))
 struct HeaderBlockTests {
     private func append(_ name: String, _ value: String, to builder: inout HeaderBlock.Builder) {
         let line = Array((name + ": " + value).utf8)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite("Lines and events of a body", .timeLimit(.minutes(1)))
+@Suite("Lines and events of a body", .timeLimit(.minutes(5)))
 struct LineTests {
     /// A body that comes in these chunks.
     private final class Chunks: ResponseBodySource {

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite("Status sets", .timeLimit(.minutes(1)))
+@Suite("Status sets", .timeLimit(.minutes(5)))
 struct StatusSetTests {
     private static let rows: [(StatusSet, String)] = [
         (StatusSet.successful, "200–299"),

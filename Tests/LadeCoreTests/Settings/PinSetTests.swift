@@ -2,7 +2,7 @@ import LadeCore
 import Testing
 
 /// The table of pins; transports check the chains.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PinSetTests {
     private let one = "sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
     private let two = "//////////////////////////////////////////8="

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite("Addresses that cannot be parsed", .timeLimit(.minutes(1)))
+@Suite("Addresses that cannot be parsed", .timeLimit(.minutes(5)))
 struct AddressFaultTests {
     @Test(
         "the error names the position of the first character that an address cannot have",

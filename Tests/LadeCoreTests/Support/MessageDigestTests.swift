@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MessageDigestTests {
     @Test(
         "SHA-256 gives the values of FIPS 180-4, whatever the padding",

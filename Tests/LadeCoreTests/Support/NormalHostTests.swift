@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct NormalHostTests {
     @Test(
         "finding FP-28 a host has one normal form however it is written",

@@ -1,7 +1,7 @@
 import LadeCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PercentCodingTests {
     @Test(
         "decodes both digits of every triple, and leaves what is none",

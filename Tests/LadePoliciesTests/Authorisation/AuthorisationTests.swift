@@ -42,7 +42,7 @@ private final class Noting: Authoriser {
     var log: [String] { asked.withLock { $0 } }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AuthorisationInterceptorTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()
@@ -298,7 +298,7 @@ struct AuthorisationInterceptorTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReadyAuthorisersTests {
     private let transport = ScriptedTransport()
 

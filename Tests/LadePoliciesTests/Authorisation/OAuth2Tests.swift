@@ -5,7 +5,7 @@ import Testing
 
 @testable import LadeCore
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OAuth2Tests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()

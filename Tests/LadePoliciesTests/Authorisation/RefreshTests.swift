@@ -22,7 +22,7 @@ private final class Waiting: EventSink {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RefreshTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()

@@ -4,7 +4,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieJarTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()

@@ -6,7 +6,7 @@ import Testing
 @testable import LadePolicies
 
 /// Cookies of servers that try to evade the rules, as octets.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieOctetTests {
     private let time = VirtualTime()
 

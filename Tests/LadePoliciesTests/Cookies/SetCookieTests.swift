@@ -4,7 +4,7 @@ import Testing
 
 @testable import LadePolicies
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SetCookieTests {
     private let now = Date(timeIntervalSince1970: 1_767_225_600)
 

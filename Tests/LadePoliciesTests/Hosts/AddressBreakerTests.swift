@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadePolicies
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AddressBreakerTests {
     private let settings = HostMarking()
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
@@ -132,7 +132,7 @@ struct AddressBreakerTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostEvidenceTests {
     private func request() throws -> Request { try Request("https://a.test/") }
 

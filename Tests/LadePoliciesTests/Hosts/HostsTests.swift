@@ -7,7 +7,7 @@ import Testing
 
 private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .refused, ErrorContext()))
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostDirectoryTests {
     private let now = Instant(nanoseconds: 0)
 
@@ -78,7 +78,7 @@ struct HostDirectoryTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostsInterceptorTests {
     private let time = VirtualTime()
     private let transport = ScriptedTransport()

@@ -10,7 +10,7 @@ import Testing
 @testable import LadePolicies
 
 /// The quotas that servers announce, and their effect.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AnnouncedQuotaTests {
     private let time = VirtualTime()
     private let request: Request

@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RateLimitInterceptorTests {
     let transport = ScriptedTransport()
     let time = VirtualTime()

@@ -9,7 +9,7 @@ import LadeTesting
 import Testing
 
 /// The cases of SPTDataLoader's rate limiter, one by one.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RateLimiterCaseTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)

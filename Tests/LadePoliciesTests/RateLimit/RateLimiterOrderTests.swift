@@ -9,7 +9,7 @@ import LadeTesting
 import Testing
 
 /// The order in which calls start, and how many run at the same time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RateLimiterOrderTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)

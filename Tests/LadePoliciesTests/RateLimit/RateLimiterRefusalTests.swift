@@ -9,7 +9,7 @@ import LadeTesting
 import Testing
 
 /// Waits that would end too late, or would last longer than allowed.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RateLimiterRefusalTests: RateLimiterSuite {
     let time = VirtualTime()
     let random = SeededRandom(seed: 11)

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// How much work a call causes when many others wait, counted in comparisons.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RateLimiterWorkTests {
     private func second(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 

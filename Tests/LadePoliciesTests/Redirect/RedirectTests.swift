@@ -11,7 +11,7 @@ private func redirect(_ status: Status, to location: String, _ headers: Headers 
     return .status(status, headers: headers)
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectTests {
     private let transport = ScriptedTransport()
     private let events = EventRecorder()

@@ -7,7 +7,7 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BackoffTests {
     let random = SeededRandom(seed: 7)
 

@@ -2,7 +2,7 @@ import LadeCore
 import LadePolicies
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryPolicyTests {
     private func action(
         _ outcome: RetryPolicy.Attempt.Outcome,

@@ -2,7 +2,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("The recorder of events", .timeLimit(.minutes(1)))
+@Suite("The recorder of events", .timeLimit(.minutes(5)))
 struct EventRecorderTests {
     private let recorder = EventRecorder()
 

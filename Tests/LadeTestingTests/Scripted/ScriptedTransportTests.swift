@@ -7,7 +7,7 @@ import LadeCore
 import LadeTesting
 import Testing
 
-@Suite("Scripted transport", .timeLimit(.minutes(1)))
+@Suite("Scripted transport", .timeLimit(.minutes(5)))
 struct ScriptedTransportTests {
     let transport = ScriptedTransport()
     let time = VirtualTime()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The package builds on systems without libcurl, as far as its sources show that.
-@Suite("The platforms of the package", .timeLimit(.minutes(1)))
+@Suite("The platforms of the package", .timeLimit(.minutes(5)))
 struct PlatformTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()

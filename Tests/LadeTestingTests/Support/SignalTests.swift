@@ -8,7 +8,7 @@ import Testing
 
 @testable import LadeTesting
 
-@Suite("The signal of a script", .timeLimit(.minutes(1)))
+@Suite("The signal of a script", .timeLimit(.minutes(5)))
 struct SignalTests {
     private let signal = Signal()
 

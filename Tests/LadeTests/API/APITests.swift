@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("API", .timeLimit(.minutes(1)))
+@Suite("API", .timeLimit(.minutes(5)))
 struct APITests {
     struct Show: Codable, Equatable, Sendable {
         var title: String

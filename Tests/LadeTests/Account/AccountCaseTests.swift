@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Account", .timeLimit(.minutes(1)))
+@Suite("Account", .timeLimit(.minutes(5)))
 struct AccountCaseTests {
     private func account(_ rig: Rig, _ decorators: [any RequestDecorator] = []) -> Account {
         var settings = Account.Settings()

@@ -15,7 +15,7 @@ enum Ender: CaseIterable {
     case service
 }
 
-@Suite("Lifetimes with authorisers", .timeLimit(.minutes(1)))
+@Suite("Lifetimes with authorisers", .timeLimit(.minutes(5)))
 struct AuthorisedLifetimeTests {
     private let gate = Signal()
 

@@ -10,7 +10,7 @@ import LadeTesting
 import SharedDoubles
 import Testing
 
-@Suite("Client", .timeLimit(.minutes(1)))
+@Suite("Client", .timeLimit(.minutes(5)))
 struct ClientCaseTests {
     private func isAccepted(_ status: Int, service: StatusSet, endpoint: StatusSet? = nil, request: StatusSet? = nil)
         async throws -> Bool

@@ -10,7 +10,7 @@ import LadeTesting
 import Testing
 
 /// Rules of the client, each asserted completely and after everything has ended.
-@Suite("Rows of the client", .timeLimit(.minutes(1)))
+@Suite("Rows of the client", .timeLimit(.minutes(5)))
 struct ClientRowTests {
     @Test(
         "finding FQ-24 client CD-02 what the builders were given is on the wire, whole, and nothing else of their fields"

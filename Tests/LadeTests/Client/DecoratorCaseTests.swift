@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Decorators", .timeLimit(.minutes(1)))
+@Suite("Decorators", .timeLimit(.minutes(5)))
 struct DecoratorCaseTests {
     private func appending(_ text: String) -> ClosureDecorator {
         ClosureDecorator { request in

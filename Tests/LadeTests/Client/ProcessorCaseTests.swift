@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Processors", .timeLimit(.minutes(1)))
+@Suite("Processors", .timeLimit(.minutes(5)))
 struct ProcessorCaseTests {
     struct Broken: Error {}
 

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("User agents", .timeLimit(.minutes(1)))
+@Suite("User agents", .timeLimit(.minutes(5)))
 struct UserAgentCaseTests {
     private let platform = UserAgent.Platform(model: "x86_64", system: "iPhone OS", systemVersion: "9.1")
 

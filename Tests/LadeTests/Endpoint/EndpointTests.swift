@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Endpoints", .timeLimit(.minutes(1)))
+@Suite("Endpoints", .timeLimit(.minutes(5)))
 struct EndpointTests {
     struct Show: Codable, Equatable, Sendable {
         var title: String

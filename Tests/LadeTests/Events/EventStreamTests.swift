@@ -2,7 +2,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Streams of events", .timeLimit(.minutes(1)))
+@Suite("Streams of events", .timeLimit(.minutes(5)))
 struct EventStreamTests {
     private let headers: Headers = ["Content-Type": "text/event-stream; charset=utf-8"]
 

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Fluent outcomes", .timeLimit(.minutes(1)))
+@Suite("Fluent outcomes", .timeLimit(.minutes(5)))
 struct LoadOutcomeTests: FluentSuite {
     private struct Foo: Error {}
     private struct Bar: Error {}

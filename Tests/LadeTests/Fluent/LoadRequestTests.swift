@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Fluent requests", .timeLimit(.minutes(1)))
+@Suite("Fluent requests", .timeLimit(.minutes(5)))
 struct LoadRequestTests: FluentSuite {
     private struct Foo: Error {}
 

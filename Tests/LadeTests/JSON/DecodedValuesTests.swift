@@ -7,7 +7,7 @@ import Lade
 import Synchronization
 import Testing
 
-@Suite("Values decoded from a body while it arrives", .timeLimit(.minutes(1)))
+@Suite("Values decoded from a body while it arrives", .timeLimit(.minutes(5)))
 struct DecodedValuesTests {
     private struct Show: Decodable, Equatable {
         var id: Int

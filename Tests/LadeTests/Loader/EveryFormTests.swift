@@ -8,7 +8,7 @@ import LadeTesting
 import Testing
 
 /// The same refusals, met by every form of a call.
-@Suite("Every form of a call", .timeLimit(.minutes(1)))
+@Suite("Every form of a call", .timeLimit(.minutes(5)))
 struct EveryFormTests {
     private let rig = Rig {
         $0.retries.limit = 2

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Lifetimes", .timeLimit(.minutes(1)))
+@Suite("Lifetimes", .timeLimit(.minutes(5)))
 struct LifetimeTests {
     @Test("service D-01 service M-11 cancels the work of a released loader, and calls no completion")
     func loaderGone() async throws {

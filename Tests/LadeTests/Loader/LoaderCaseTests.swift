@@ -9,7 +9,7 @@ import LadeTesting
 import SharedDoubles
 import Testing
 
-@Suite("Loader", .timeLimit(.minutes(1)))
+@Suite("Loader", .timeLimit(.minutes(5)))
 struct LoaderCaseTests {
     @Test("service LO-01 is made by an account")
     func creation() {

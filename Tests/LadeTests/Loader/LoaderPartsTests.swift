@@ -10,7 +10,7 @@ import Testing
 @testable import Lade
 
 /// Cancellations that come between two steps of a call, and what a loader leaves behind.
-@Suite("Parts of a loader", .timeLimit(.minutes(1)))
+@Suite("Parts of a loader", .timeLimit(.minutes(5)))
 struct LoaderPartsTests {
     @Test("a call that is cancelled after its answer and before its report reports the cancellation")
     func cancelledBeforeItsReport() async throws {

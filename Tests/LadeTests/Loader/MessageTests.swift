@@ -3,7 +3,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Sentences of errors", .timeLimit(.minutes(1)))
+@Suite("Sentences of errors", .timeLimit(.minutes(5)))
 struct MessageTests {
     @Test("a 401 names the authoriser whose credentials it refuses, and one without credentials does not")
     func namesTheRefused() async throws {

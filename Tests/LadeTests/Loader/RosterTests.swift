@@ -4,7 +4,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Rosters", .timeLimit(.minutes(1)))
+@Suite("Rosters", .timeLimit(.minutes(5)))
 struct RosterTests {
     @Test("lists its members in the order they joined, and returns the member that leaves")
     func order() {

@@ -2,7 +2,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("CallStory", .timeLimit(.minutes(1)))
+@Suite("CallStory", .timeLimit(.minutes(5)))
 struct CallStoryTests {
     private let time = VirtualTime()
     private let story = CallStory()

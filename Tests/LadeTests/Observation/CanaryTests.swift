@@ -5,7 +5,7 @@ import Testing
 @testable import Lade
 
 /// Secrets in every part of a call, repeated by the server in every part of its answers.
-@Suite("Secrets of a call", .timeLimit(.minutes(1)))
+@Suite("Secrets of a call", .timeLimit(.minutes(5)))
 struct CanaryTests {
     private static func canary(_ name: String) -> String {
         "cAnArY-\(name.filter { $0.isLetter || $0.isNumber })-0123456789"

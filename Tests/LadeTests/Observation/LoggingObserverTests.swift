@@ -3,7 +3,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Logs of calls", .timeLimit(.minutes(1)))
+@Suite("Logs of calls", .timeLimit(.minutes(5)))
 struct LoggingObserverTests {
     private let lines = Journal<String>()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("One page at a time", .timeLimit(.minutes(1)))
+@Suite("One page at a time", .timeLimit(.minutes(5)))
 struct LoadedPageTests {
     /// Pages 0, 1, 2, 3, then 1 again.
     private static let circle = PagedSource { asked in

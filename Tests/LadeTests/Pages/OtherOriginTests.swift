@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Next pages on another origin", .timeLimit(.minutes(1)))
+@Suite("Next pages on another origin", .timeLimit(.minutes(5)))
 struct OtherOriginTests {
     private static let foreign = "https://evil.example/list"
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Lade
 
 /// Rules of pages that hold for the sequence as a whole.
-@Suite("Rows of pages", .timeLimit(.minutes(1)))
+@Suite("Rows of pages", .timeLimit(.minutes(5)))
 struct PageRowTests {
     /// A loader of `source` with a specific policy.
     private func loader(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Pages", .timeLimit(.minutes(1)))
+@Suite("Pages", .timeLimit(.minutes(5)))
 struct PageSequenceTests {
     @Test("pages PA-02 sets the size on the original request, leaves other items alone, and not without a size")
     func sizes() throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import Lade
 
 /// The decision about the next page, without a network.
-@Suite("Which page comes next", .timeLimit(.minutes(1)))
+@Suite("Which page comes next", .timeLimit(.minutes(5)))
 struct PageWalkTests {
     private func walk(
         _ rules: [PageRule],

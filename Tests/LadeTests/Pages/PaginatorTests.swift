@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Paginators", .timeLimit(.minutes(1)))
+@Suite("Paginators", .timeLimit(.minutes(5)))
 struct PaginatorTests {
     @Test("pages PA-01 finds the next page in a Link field: quoted, relative, one of several, in any case")
     func linkField() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Lade
 
-@Suite("Prefetch", .timeLimit(.minutes(1)))
+@Suite("Prefetch", .timeLimit(.minutes(5)))
 struct PrefetchTests {
     @Test(
         "finding FL-2 delivers pages with the number of items before them, so that an iteration can resume at any page"

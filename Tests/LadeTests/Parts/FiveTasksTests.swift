@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The README and `Documentation/FiveTasks.md` show the code that the build compiles.
-@Suite("Five common tasks", .timeLimit(.minutes(1)))
+@Suite("Five common tasks", .timeLimit(.minutes(5)))
 struct FiveTasksTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
 

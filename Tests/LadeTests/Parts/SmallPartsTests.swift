@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Small parts", .timeLimit(.minutes(1)))
+@Suite("Small parts", .timeLimit(.minutes(5)))
 struct SmallPartsTests {
     /// A call in flight that was cancelled a number of times, and the reports to its delegate.
     private func cancelled(_ times: Int) async throws -> (handle: LoadHandle, reported: [Report]) {

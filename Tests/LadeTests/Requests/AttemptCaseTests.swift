@@ -8,7 +8,7 @@ import LadePolicies
 import LadeTesting
 import Testing
 
-@Suite("Attempts", .timeLimit(.minutes(1)))
+@Suite("Attempts", .timeLimit(.minutes(5)))
 struct AttemptCaseTests {
     @Test("service AT-01 makes the first attempt of a call")
     func creation() async throws {

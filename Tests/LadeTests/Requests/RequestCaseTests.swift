@@ -7,7 +7,7 @@
 import LadeTesting
 import Testing
 
-@Suite("Requests", .timeLimit(.minutes(1)))
+@Suite("Requests", .timeLimit(.minutes(5)))
 struct RequestCaseTests {
     /// Sends a request by a service without languages and user agent, and returns the received request.
     private func sent(_ request: Request, _ change: (inout Service.Settings) -> Void = { _ in }) async throws -> Request
@@ -220,7 +220,7 @@ struct RequestCaseTests {
     }
 }
 
-@Suite("Responses", .timeLimit(.minutes(1)))
+@Suite("Responses", .timeLimit(.minutes(5)))
 struct ResponseCaseTests {
     private func load(_ answer: ScriptedAnswer) async throws -> (Rig, Result<Response, LoadingError>) {
         let rig = Rig()

@@ -4,7 +4,7 @@ import LadePolicies
 import Testing
 
 /// The tables of defaults in the README and in the documentation say what the code does.
-@Suite("Tables of defaults", .timeLimit(.minutes(1)))
+@Suite("Tables of defaults", .timeLimit(.minutes(5)))
 struct DefaultsTests {
     /// What the code has, by the name in the tables.
     private static var values: [(name: String, value: String)] {

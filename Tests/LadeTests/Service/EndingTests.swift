@@ -10,7 +10,7 @@ import Testing
 @testable import Lade
 
 /// The guarantees of a service, its accounts and its loaders when they end.
-@Suite("Endings", .timeLimit(.minutes(1)))
+@Suite("Endings", .timeLimit(.minutes(5)))
 struct EndingTests {
     @Test("finding FQ-1 reports only the cancellation after a streamed load was cancelled in its chunk")
     func cancelledInItsChunk() async throws {

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("The course of a call of a service", .timeLimit(.minutes(1)))
+@Suite("The course of a call of a service", .timeLimit(.minutes(5)))
 struct ServiceCallCaseTests {
     @Test("service SV-08 calls the authoriser once per call")
     func authorises() async throws {

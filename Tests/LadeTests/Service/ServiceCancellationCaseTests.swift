@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("The end of a call, and of a service", .timeLimit(.minutes(1)))
+@Suite("The end of a call, and of a service", .timeLimit(.minutes(5)))
 struct ServiceCancellationCaseTests {
     @Test("service SV-09 drops a request when its authorisation arrives after its loader was released")
     func lateAuthorisation() async throws {

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Service", .timeLimit(.minutes(1)))
+@Suite("Service", .timeLimit(.minutes(5)))
 struct ServiceCaseTests {
     @Test("service SV-01 is made with a user agent and no transports of its own for schemes")
     func creation() {

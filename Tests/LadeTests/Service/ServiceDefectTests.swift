@@ -8,7 +8,7 @@ import LadeTesting
 import Testing
 
 /// Where the service improves on SPTDataLoader: each test would fail with its behaviour.
-@Suite("Service, better than the reference", .timeLimit(.minutes(1)))
+@Suite("Service, better than the reference", .timeLimit(.minutes(5)))
 struct ServiceDefectTests {
     /// A body of ten minutes, with a piece every ten seconds.
     private let film = ScriptedAnswer.text(String(repeating: "x", count: 61)).inPieces(of: 1, every: .seconds(10))

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Service, its links", .timeLimit(.minutes(1)))
+@Suite("Service, its links", .timeLimit(.minutes(5)))
 struct ServiceLinksTests {
     @Test("service M-06 sends each scheme to its own transport")
     func schemes() async throws {

@@ -10,7 +10,7 @@ import LadeTesting
 import Testing
 
 /// Rules of the service, its accounts, loaders and requests, each asserted completely and after everything has ended.
-@Suite("Rows of service, account, loader and request", .timeLimit(.minutes(1)))
+@Suite("Rows of service, account, loader and request", .timeLimit(.minutes(5)))
 struct ServiceRowTests {
     /// An error with its own domain and code.
     struct Refused: Error, Equatable {

@@ -9,7 +9,7 @@ import LadeTesting
 import Testing
 
 /// The combined behaviour of the interceptors in the assembled chain.
-@Suite("The whole chain", .timeLimit(.minutes(1)))
+@Suite("The whole chain", .timeLimit(.minutes(5)))
 struct WholeChainTests {
     private static let oneToken: RetryBudget.Settings = {
         var settings = RetryBudget.Settings()

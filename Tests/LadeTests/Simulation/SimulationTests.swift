@@ -10,7 +10,8 @@ import Testing
 /// Hours of calls through every interceptor, with every fault that servers have.
 ///
 /// A failing run names its seed; `LADE_SIMULATION_SEEDS=17,18 swift test --filter SimulationTests` repeats it exactly.
-@Suite("Simulation", .timeLimit(.minutes(10)))
+// A sanitizer takes several times as long.
+@Suite("Simulation", .timeLimit(.minutes(30)))
 struct SimulationTests {
     /// The seeds of every run.
     static let fixedSeeds: [UInt64] = [2026, 17, 404]

@@ -7,7 +7,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Uploads", .timeLimit(.minutes(1)))
+@Suite("Uploads", .timeLimit(.minutes(5)))
 struct UploadTests {
     private func post(_ body: RequestBody) async throws -> ScriptedTransport.Received {
         let rig = Rig()
