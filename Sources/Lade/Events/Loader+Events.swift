@@ -17,8 +17,8 @@ extension Loader {
     ///     time.
     ///   - limit: The most bytes of one line and characters of one event; 1 MiB by default.
     /// - Returns: The events. Their iterator throws `LoadingError.unacceptableStatus` for another status than 200 or 204,
-    ///   `LoadingError.decoding` with ``EventStreamFault`` for another media type, and otherwise what cannot pass by
-    ///   itself.
+    ///   `LoadingError.decoding` with ``EventStreamFault`` for another media type, and any error after which opening
+    ///   the connection anew cannot help.
     public func events(
         from request: Request,
         silence: Duration? = nil,

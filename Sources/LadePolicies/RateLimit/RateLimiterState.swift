@@ -279,7 +279,7 @@ struct RateLimiterState {
                 grant(place.id, key, now, due: now, &wakes)
                 crowd(key)
             }
-            // The total no longer holds its next call; something else does.
+            // The total limit no longer delays the next call of this service, but another one does.
             rearm(key, now, &wakes)
         }
     }
