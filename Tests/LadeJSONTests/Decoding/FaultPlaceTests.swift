@@ -3,7 +3,7 @@ import Testing
 
 @testable import LadeJSON
 
-@Suite("Places of faults")
+@Suite("Places of faults", .timeLimit(.minutes(5)))
 struct FaultPlaceTests {
     @Test("counts lines and columns from the latest fault, in either direction")
     func places() {
