@@ -135,7 +135,8 @@ struct PathCursor {
         _ words: UnsafePointer<UInt64>,
         _ base: UnsafePointer<UInt8>
     ) -> [any CodingKey] {
-        steps[..<move(to: index, words)].map { step in
+        let depth = move(to: index, words)
+        return steps.prefix(depth).map { step in
             guard step.isObject else { return ElementKey(step.count) }
             return MemberKey(JSONText(base: base, words: words, index: step.position).string() ?? "")
         }
