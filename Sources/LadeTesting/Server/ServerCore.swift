@@ -59,6 +59,11 @@ final class ServerCore: Sendable {
         Threads.start("lade-accept") { self.acceptConnections() }
     }
 
+    /// What `accept` reports while the process or the system lacks descriptors or memory.
+    private static let shortages: Set<Int32> = [EMFILE, ENFILE, ENOBUFS, ENOMEM]
+    /// The time between two attempts then, in milliseconds.
+    private static let shortagePause: Int32 = 10
+
     private func acceptConnections() {
         var isListening = true
         while true {
@@ -73,7 +78,13 @@ final class ServerCore: Sendable {
                 continue
             }
             let descriptor = accept(listener, nil, nil)
-            guard descriptor >= 0 else { continue }
+            guard descriptor >= 0 else {
+                // A connection that cannot be accepted now keeps the listener readable.
+                if Self.shortages.contains(Sockets.currentErrno) {
+                    Sockets.waitUntilReadable([wake.read], milliseconds: Self.shortagePause)
+                }
+                continue
+            }
             guard (try? Sockets.prepare(descriptor)) != nil else {
                 // A descriptor that cannot be prepared is not used; the client sees the connection closed.
                 close(descriptor)

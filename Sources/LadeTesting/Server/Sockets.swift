@@ -92,12 +92,17 @@ enum Sockets {
         return (ends[0], ends[1])
     }
 
-    /// Blocks until one of the descriptors can be read or has failed; returns which ones.
-    static func waitUntilReadable(_ descriptors: [Int32]) -> [Bool] {
+    /// Blocks until one of the descriptors can be read or has failed, or the time has passed; returns which ones.
+    ///
+    /// - Parameters:
+    ///   - descriptors: The descriptors.
+    ///   - milliseconds: The maximum time; -1 for no maximum.
+    @discardableResult
+    static func waitUntilReadable(_ descriptors: [Int32], milliseconds: Int32 = -1) -> [Bool] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         while true {
-            let count = poll(&entries, nfds_t(entries.count), -1)
-            if count > 0 { return entries.map { $0.revents != 0 } }
+            let count = poll(&entries, nfds_t(entries.count), milliseconds)
+            if count >= 0 { return entries.map { $0.revents != 0 } }
             guard count < 0, currentErrno == EINTR else { return entries.map { _ in true } }
         }
     }
