@@ -92,11 +92,12 @@ enum Sockets {
         return (ends[0], ends[1])
     }
 
-    /// Blocks until one of the descriptors can be read or has failed, or the time has passed; returns which ones.
+    /// Blocks until one of the descriptors can be read or has failed.
     ///
     /// - Parameters:
     ///   - descriptors: The descriptors.
     ///   - milliseconds: The maximum time; -1 for no maximum.
+    /// - Returns: Which ones; none when the time has passed.
     @discardableResult
     static func waitUntilReadable(_ descriptors: [Int32], milliseconds: Int32 = -1) -> [Bool] {
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
