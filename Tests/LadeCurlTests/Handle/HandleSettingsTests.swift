@@ -51,6 +51,31 @@ struct HandleSettingsTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test("the file of an authority is trusted alone, or beside the authorities of the system")
+    func namedAuthority() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "lade-\(UUID().uuidString).pem")
+        try Self.pem().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var settings = Self.direct
+        settings.tls.authorities = [.file(file.path)]
+        #expect(try HandleSettings(settings).authorityFile == file.path)
+
+        settings.tls.trustsSystemAuthorities = true
+        let both = try HandleSettings(settings)
+        let path = try #require(both.authorityFile)
+        settings.tls.authorities = []
+        let system = try HandleSettings(settings).authorityFile
+        // A machine without authorities of its own has the given ones only.
+        let expected = try (system.map { try Data(contentsOf: URL(filePath: $0)) } ?? Data()) + Self.pem()
+        let trusted = try Data(contentsOf: URL(filePath: path))
+        #expect(Self.lines(trusted) == Self.lines(expected))
+        #expect((path == file.path) == (system == nil))
+    }
+
+    private static func lines(_ bundle: Data) -> [Substring] {
+        String(decoding: bundle, as: UTF8.self).split(whereSeparator: \.isNewline)
+    }
+
     @Test(
         "refuses what is no certificate, and names the setting",
         arguments: [

@@ -1,8 +1,9 @@
 import Dispatch
 import LadeCore
-import LadeCurl
 import LadeTesting
 import Testing
+
+@testable import LadeCurl
 
 @Suite("The executor of the caller", .timeLimit(.minutes(5)))
 struct CallersExecutorTests {
@@ -54,6 +55,19 @@ struct CallersExecutorTests {
         settings.proxy = .direct
         settings.connections.perHost = perHost
         return try CurlTransport(settings: settings)
+    }
+
+    @Test("the executor of a transport is the transport's own thread")
+    func ownThread() async throws {
+        let transport = try transport()
+        let other = try self.transport()
+        func isThread(of observed: CurlTransport, on executor: any TaskExecutor) async -> Bool {
+            await Task(executorPreference: executor) { observed.loop.isCurrentThread }.value
+        }
+
+        #expect(await isThread(of: transport, on: transport.executor))
+        #expect(await !isThread(of: transport, on: other.executor))
+        #expect(await !isThread(of: transport, on: executor))
     }
 
     @Test("finding FT-2 no part of an exchange runs in a thread of the caller's executor")
