@@ -87,6 +87,34 @@ struct LoopTimeTests {
         await transport.shutDown()
     }
 
+    @Test("finding FQ-14 the idle time-out runs again when the reader has caught up")
+    func idleAfterPause() async throws {
+        var options = LoopbackServer.Options()
+        options.sendBuffer = 64 << 10
+        let server = try LoopbackServer(options) { connection in
+            try connection.readRequest()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.size + 1)\r\n\r\n")
+            for _ in 0..<(Self.size >> 14) { try connection.send(Data(repeating: 0x61, count: 1 << 14)) }
+            try connection.stall()
+        }
+        var request = try server.request(.get, "/", delivery: .streamed)
+        request.timeouts.idle = .seconds(10)
+        let response = try await transport.send(request, call: Call())
+        var chunks = response.body.makeAsyncIterator()
+        var received = try await chunks.next()?.count ?? 0
+        try await server.sent(atLeast: 200_000)
+        for _ in 0..<2 { _ = try await transport.send(other.request(), call: Call()) }
+        for _ in 0..<2 { try await advance(by: .seconds(11)) }
+        while received < Self.size, let chunk = try await chunks.next() { received += chunk.count }
+
+        try await advance(by: .seconds(11))
+
+        let error = await #expect(throws: LoadingError.self) { try await chunks.next() }
+        #expect(error.map { if case .timedOut(.idle, _) = $0 { true } else { false } } == true)
+        #expect(received == Self.size)
+        await transport.shutDown()
+    }
+
     @Test("finding FT-3 the idle time-out counts from the latest byte, though the loop has slept since before it")
     func heartbeat() async throws {
         let signal = Signal()
