@@ -74,6 +74,11 @@ struct Exchange: Sendable {
         return "\(head), then \(error)" + (error.context.detail.map { " (\($0))" } ?? "")
     }
 
+    /// The statuses of the final responses whose heads were reported as events.
+    var reportedStatuses: [Status] {
+        events.compactMap { if case .headReceived(let status, _, _) = $0 { status } else { nil } }
+    }
+
     /// The statuses of the interim responses that were reported as events.
     var interimStatuses: [Int] {
         events.compactMap { if case .interimResponse(let status, _) = $0 { status.code } else { nil } }
@@ -81,8 +86,16 @@ struct Exchange: Sendable {
 }
 
 extension ConformanceContext {
-    /// Records a deviation unless the exchange succeeded with this status and text.
+    /// Records a deviation unless the exchange succeeded with this status and text, and its head was reported once.
     func expect(_ exchange: Exchange, gives status: Status, _ text: String? = nil) {
+        expect(local: exchange, gives: status, text)
+        if exchange.error == nil {
+            expectEqual(exchange.reportedStatuses, [status], "statuses of the heads in the events")
+        }
+    }
+
+    /// Records a deviation unless an answer without a server has this status and text.
+    func expect(local exchange: Exchange, gives status: Status, _ text: String? = nil) {
         expect(
             exchange.error == nil && exchange.status == status && (text == nil || exchange.text == text),
             "expected \(status)\(text.map { ", “\($0)”" } ?? ""), got \(exchange.ending)"

@@ -99,13 +99,13 @@ extension TransportConformance {
         for (name, delivery) in deliveries {
             await context.part(name) { context in
                 let request = Request(.get, file, delivery: delivery)
-                context.expect(try await context.exchange(transport, request), gives: 200, "from a file")
+                context.expect(local: try await context.exchange(transport, request), gives: 200, "from a file")
                 for (address, text) in [
                     ("data:,a%20b", "a b"), ("data:text/plain;base64,aGVsbG8=", "hello"),
                     ("data:text/plain;charset=utf-8,%C3%A4", "ä"),
                 ] {
                     let request = try Request(.get, address, delivery: delivery)
-                    context.expect(try await context.exchange(transport, request), gives: 200, text)
+                    context.expect(local: try await context.exchange(transport, request), gives: 200, text)
                 }
                 let missing = Request(.get, URL(filePath: path + ".not"), delivery: delivery)
                 context.expect(try await context.exchange(transport, missing), failsWith: "a file that cannot be read")

@@ -49,6 +49,14 @@ final class LadeProcess: Sendable {
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().path + "/lade"
     }()
 
+    /// Makes this process, and the programs that it starts, receive the signals that end them.
+    ///
+    /// A shell without job control starts background jobs with SIGINT ignored, `nohup` starts a program with SIGHUP
+    /// ignored, and `lade` does not end by signals that it was started to ignore.
+    private static let hasSignals: Void = {
+        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+    }()
+
     /// Starts a program, `lade` unless another is named.
     init(
         _ arguments: [String],
@@ -58,6 +66,7 @@ final class LadeProcess: Sendable {
         in folder: String = NSTemporaryDirectory(),
         environment: [String: String] = [:]
     ) throws {
+        _ = Self.hasSignals
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.currentDirectoryURL = URL(fileURLWithPath: folder)

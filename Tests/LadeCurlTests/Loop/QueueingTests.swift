@@ -153,6 +153,32 @@ struct QueueingTests {
         await transport.shutDown()
     }
 
+    @Test("a call whose deadline has passed sends nothing")
+    func pastDeadline() async throws {
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        let transport = try CurlTransport(settings: settings)
+        let server = try LoopbackServer { _ in .text("ok") }
+        for late in [Duration.zero, .seconds(-1)] {
+            let events = EventRecorder()
+            let time = VirtualTime()
+            var call = Call(time: time, events: [events])
+            call.deadline = time.now.advanced(by: late)
+            let bounded = call
+            let error = await #expect(throws: LoadingError.self) {
+                try await transport.send(server.request(), call: bounded)
+            }
+            guard case .deadlineExceeded = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(!events.events.contains(where: isStart))
+        }
+        #expect(try await transport.send(server.request(), call: Call()).status == 200)
+        #expect(server.connections.count == 1)
+        await transport.shutDown()
+    }
+
     @Test("finding FT-4 a call leaves the queue at its deadline, and what waits behind it moves up")
     func deadline() async throws {
         let ahead = AheadClock()
