@@ -27,6 +27,21 @@ struct PagesWordsTests {
         if isNoticed { #expect(notice?.contains("ignores size=50") == true) }
     }
 
+    @Test("refuses a next page on another origin when told to")
+    func sameOrigin() async throws {
+        let other = try LoopbackServer { _ in .json("[2]") }
+        let server = try LoopbackServer { _ in .json("[1]", [ServerField("Link", "<\(other.address())>; rel=next")]) }
+        let free = try await LadeProcess.run("pages", server.address())
+        let bound = try await LadeProcess.run("pages", server.address(), "--same-origin")
+        let both = try await LadeProcess.run("pages", server.address(), "--same-origin", "--cross-origin-body")
+
+        #expect(free.status == 0 && free.output == "1\n2\n")
+        #expect(bound.status != 0 && bound.output == "1\n")
+        #expect(both.status == 1 && both.output == "")
+        #expect(both.talkLines.first == "lade: --cross-origin-body with --same-origin")
+        #expect(server.requestCount == 2 && other.requestCount == 1)
+    }
+
     @Test("says so when the list has been read")
     func notice() async throws {
         let server = try LoopbackServer { request in

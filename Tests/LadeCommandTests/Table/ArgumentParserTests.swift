@@ -12,7 +12,7 @@ struct ArgumentParserTests {
         static let rows: [OptionRow<Settings>] = [
             .flag("silent", letter: "s", .output, "Say nothing") { $0.flags.append("silent") },
             .flag("fail", letter: "f", .output, "Fail") { $0.flags.append("fail") },
-            .value("output", letter: "o", "FILE", .output, "Write there") { $0.values.append($1) },
+            .value("output", letter: "o", "FILE", .output, "Write there") { $0.values.append($1) }.also("to"),
             .value("header", "TEXT", .request, "Send it") { settings, value throws(CommandError) in
                 guard value.contains(":") else { throw .usage("no colon") }
                 settings.values.append(value)
@@ -38,6 +38,7 @@ struct ArgumentParserTests {
             ("-sf", ["silent", "fail"], [], []),
             ("-sfo file x", ["silent", "fail"], ["file"], ["x"]),
             ("-sofile", ["silent"], ["file"], []),
+            ("--output a --to b --to=c", [], ["a", "b", "c"], []),
             ("-o=file", [], ["=file"], []),
             ("-o -s", [], ["-s"], []),
             ("--output file --silent", ["silent"], ["file"], []),
