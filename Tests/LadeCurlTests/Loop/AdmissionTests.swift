@@ -216,6 +216,19 @@ struct AdmissionTests {
         #expect(Set(identities.values).count == 3_000)
     }
 
+    @Test("a host that was forgotten does not share the number of the host that has it now")
+    func forgottenHosts() {
+        var admission = Admission<Int>(limits: limits())
+        for number in 0..<1_024 { _ = admission.host("host \(number)") }
+
+        // Forgets them all, and uses one of their numbers.
+        let fresh = admission.host("fresh")
+        let again = (0..<1_000).map { admission.host("host \($0)") }
+
+        #expect(Set(again + [fresh]).count == 1_001)
+        #expect(Set(again.map { admission.identity(host: $0) }).count == 1_000)
+    }
+
     @Test("recognises the host of an address by its beginning alone, until it has forgotten that host")
     func knowsBeginnings() {
         var admission = Admission<Int>(limits: limits())
