@@ -47,6 +47,10 @@ struct CurlTests {
                 "curl 'https://h/?token=<redacted>' -H 'Cookie: <redacted>'"
             ),
             (["https://h/", "-b", "c=s", "--show-secrets", "--raw"], "curl https://h/ -H 'Cookie: c=s'"),
+            (
+                ["https://h/", "-b", "/dev/null", "-c", "/dev/null", "--raw"],
+                "curl https://h/ -b /dev/null -c /dev/null"
+            ),
             (["https://h/", "-o", "x", "-C", "--raw"], "curl https://h/ -o x -C -"),
             (["https://h/", "-H", "X-A;", "--raw"], "curl https://h/ -H 'X-A;'"),
             (["https://h/", "-x", "socks5h://p:1", "--raw"], "curl https://h/ -x socks5h://p:1"),

@@ -38,6 +38,19 @@ struct CatalogueTests {
         )
     }
 
+    @Test("explains the arguments of a service whose whole name was given, on a terminal alone")
+    func serviceArguments() async throws {
+        let shown = try await run("services", "tvShowSearch", to: .terminal)
+        let similar = try await run("services", "tvShowSear", to: .terminal)
+        let piped = try await run("services", "tvShowSearch")
+        let service = try #require(CatalogueService.all.first { $0.name == "tvShowSearch" })
+
+        #expect(!service.arguments.isEmpty)
+        for argument in service.arguments { #expect(shown.output.contains("\n\(argument.name) ")) }
+        for argument in service.arguments { #expect(!similar.output.contains("\n\(argument.name) ")) }
+        #expect(piped.output.split(separator: "\n").count == 1)
+    }
+
     @Test("prints a page with tabs in a pipe, and several pages as one list")
     func pages() async throws {
         let one = try await run("tvLatestEpisodes", "--unit", "rts", "--size", "5")
