@@ -178,6 +178,8 @@ extension Request {
             set { connectTime = StoredDuration(newValue) }
         }
         /// Without a single byte in either direction; 30 s by default.
+        ///
+        /// The time in which a streamed body waits for its reader does not count.
         public var idle: Duration? {
             get { idleTime.duration }
             set { idleTime = StoredDuration(newValue) }

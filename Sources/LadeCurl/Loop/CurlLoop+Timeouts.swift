@@ -22,7 +22,7 @@ extension CurlLoop {
         consider(limits.whole, since: transfer.started, .timeout(.whole))
         if transfer.sendings == 0 {
             consider(limits.connect, since: transfer.connectStarted ?? transfer.started, .timeout(.connect))
-        } else if transfer.stream?.isPaused != true {
+        } else if transfer.pauses & CURLPAUSE_RECV == 0 {
             consider(limits.idle, since: transfer.lastActivity, .timeout(.idle))
         }
         return next

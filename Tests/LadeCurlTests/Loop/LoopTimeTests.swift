@@ -24,10 +24,13 @@ struct LoopTimeTests {
         other = try LoopbackServer { _ in .text("ok") }
     }
 
-    /// Puts the clock ahead and makes the loop read it.
+    /// Puts the clock ahead and makes the loop read it, by a call without time-outs.
     private func advance(by duration: Duration) async throws {
+        var request = try other.request()
+        request.timeouts.connect = nil
+        request.timeouts.idle = nil
         ahead.advance(by: duration)
-        #expect(try await transport.send(other.request(), call: Call()).status == 200)
+        #expect(try await transport.send(request, call: Call()).status == 200)
     }
 
     /// Waits until the loop has paused the transfer of a streamed body, which continues when its reader does.
@@ -39,6 +42,20 @@ struct LoopTimeTests {
             }.value
         }
         while await !isPaused() {}
+    }
+
+    /// On the thread of the loop: reads a paused body until the loop is asked to continue it, and checks the time-outs
+    /// before the loop does.
+    ///
+    /// Returns the number of bytes read.
+    private func readUntilContinued() async throws -> Int {
+        let loop = transport.loop
+        let transfer = try #require(loop.running.first { $0.stream?.isPaused == true })
+        var count = 0
+        while let stream = transfer.stream, stream.isPaused { count += try await stream.next()?.count ?? 0 }
+        loop.expire()
+        #expect(loop.running.contains { $0 === transfer })
+        return count
     }
 
     private static let size = 4 << 20
@@ -84,16 +101,32 @@ struct LoopTimeTests {
     func slowerThanIdle() async throws {
         let server = try largeBodies()
         var request = try server.request(.get, "/length", delivery: .streamed)
-        request.timeouts.idle = .seconds(10)
+        request.timeouts.idle = .seconds(60)
         let response = try await transport.send(request, call: Call())
         var chunks = response.body.makeAsyncIterator()
         var received = try await chunks.next()?.count ?? 0
         await paused()
 
-        for _ in 0..<3 { try await advance(by: .seconds(11)) }
+        for _ in 0..<3 { try await advance(by: .seconds(61)) }
         while let chunk = try await chunks.next() { received += chunk.count }
 
         #expect(received == Self.size)
+        await transport.shutDown()
+    }
+
+    @Test("finding FQ-14 a transfer is still paused after the read that continues it, until the loop continues it")
+    func readAfterPause() async throws {
+        let server = try largeBodies()
+        var request = try server.request(.get, "/length", delivery: .streamed)
+        request.timeouts.idle = .seconds(60)
+        let response = try await transport.send(request, call: Call())
+        await paused()
+        try await advance(by: .seconds(61))
+
+        let read = try await Task(executorPreference: transport.executor) { try await readUntilContinued() }.value
+        let rest = try await response.body.collect()
+
+        #expect(read + rest.count == Self.size)
         await transport.shutDown()
     }
 
@@ -108,15 +141,19 @@ struct LoopTimeTests {
             try connection.stall()
         }
         var request = try server.request(.get, "/", delivery: .streamed)
-        request.timeouts.idle = .seconds(10)
+        request.timeouts.idle = .seconds(20)
         let response = try await transport.send(request, call: Call())
         var chunks = response.body.makeAsyncIterator()
         var received = try await chunks.next()?.count ?? 0
         await paused()
-        for _ in 0..<2 { try await advance(by: .seconds(11)) }
+        for _ in 0..<2 { try await advance(by: .seconds(21)) }
         while received < Self.size, let chunk = try await chunks.next() { received += chunk.count }
 
-        try await advance(by: .seconds(11))
+        // The loop wakes by then itself. When it closes idle connections, which is later, it checks all time-outs.
+        let loop = transport.loop
+        let wait = await Task(executorPreference: transport.executor) { loop.nextExpiry - loop.now }.value
+        #expect(wait <= 20_000_000_000)
+        try await advance(by: .seconds(21))
 
         let error = await #expect(throws: LoadingError.self) { try await chunks.next() }
         #expect(error.map { if case .timedOut(.idle, _) = $0 { true } else { false } } == true)
@@ -136,15 +173,17 @@ struct LoopTimeTests {
             }
             try connection.stall()
         }
-        let response = try await transport.send(server.request(.get, "/", delivery: .streamed), call: Call())
+        var request = try server.request(.get, "/", delivery: .streamed)
+        request.timeouts.idle = .seconds(300)
+        let response = try await transport.send(request, call: Call())
         var chunks = response.body.makeAsyncIterator()
         #expect(try await chunks.next() == Data("a".utf8))
 
         // The loop sleeps; what wakes it is the heartbeat.
-        ahead.advance(by: .seconds(25))
+        ahead.advance(by: .seconds(240))
         signal.step()
         #expect(try await chunks.next() == Data("b".utf8))
-        try await advance(by: .seconds(25))
+        try await advance(by: .seconds(240))
         signal.step()
 
         #expect(try await chunks.next() == Data("c".utf8))
@@ -169,12 +208,13 @@ struct LoopTimeTests {
         settings.proxy = .proxy(.init(.socks5, host: "127.0.0.1", port: Int(proxy.port)))
         let transport = try CurlTransport(settings: settings, clock: ahead.clock)
         var request = try Request(.get, "http://192.0.2.1/")
-        request.timeouts.idle = .seconds(2)
+        request.timeouts.connect = .seconds(300)
+        request.timeouts.idle = .seconds(60)
         let ready = request
         let call = Task { try await transport.send(ready, call: Call()) }
         try await signal.arrivals(atLeast: 1)
 
-        ahead.advance(by: .seconds(3))
+        ahead.advance(by: .seconds(100))
         signal.raise()
 
         #expect(try await call.value.status == 200)
