@@ -38,6 +38,56 @@ extension Call {
         }
     }
 
+    /// How long after the deadline ``untilDeadline(_:)`` cancels: what observes the deadline itself ends first, and says
+    /// what it was.
+    private static let cancellationDelay = Duration.milliseconds(100)
+
+    /// Runs an operation that may wait without observing the deadline.
+    ///
+    /// The operation runs in a child task, which is cancelled 100 ms after the deadline, or with the call's scope. An
+    /// operation that ignores this delays the end of the call until it returns, and its result counts.
+    ///
+    /// - Throws: What the operation throws; ``LoadingError/deadlineExceeded(_:_:)`` if it was cancelled because of the
+    ///   deadline.
+    package func untilDeadline<Value: Sendable>(
+        _ operation: @escaping @Sendable (Call) async throws(LoadingError) -> Value
+    ) async throws(LoadingError) -> Value {
+        try await inTask { (call) async throws(LoadingError) in
+            guard let deadline = call.deadline else { return try await operation(call) }
+            let end = deadline.advanced(by: Self.cancellationDelay)
+            let (result, isLate) = await call.run(operation, until: end)
+            if isLate, case .failure(.cancelled) = result, !Task.isCancelled {
+                throw .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
+            }
+            return try result.get()
+        }
+    }
+
+    /// Runs an operation in a child task, which is cancelled at an instant.
+    private func run<Value: Sendable>(
+        _ operation: @escaping @Sendable (Call) async throws(LoadingError) -> Value,
+        until end: Instant
+    ) async -> (result: Result<Value, LoadingError>, isLate: Bool) {
+        await withTaskGroup(of: Result<Value, LoadingError>?.self) { tasks in
+            tasks.addImmediately {
+                do throws(LoadingError) {
+                    return .success(try await operation(self))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            tasks.addImmediately {
+                try? await time.sleep(until: end)
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            if case .some(let result?) = await tasks.next() { return (result, false) }
+            tasks.cancelAll()
+            let result = await tasks.next() ?? nil
+            return (result ?? .failure(.cancelled(ErrorContext())), true)
+        }
+    }
+
     /// Throws when a wait of this length would end after the deadline.
     public func checkDeadline(wait: Duration, for reason: WaitReason) throws(LoadingError) {
         let now = time.now

@@ -15,8 +15,10 @@ public protocol Interceptor: Sendable {
     /// Whether everything that the interceptor itself waits for ends when ``Call/scope`` is cancelled; false by
     /// default.
     ///
-    /// Return true when the interceptor waits for nothing but `next`. If any interceptor returns false, the call runs
-    /// in a child task, which costs some microseconds.
+    /// Return true when the interceptor waits for nothing but `next` and ``Call/wait(until:for:)``. If any interceptor
+    /// returns false, the call runs in a child task, which costs some microseconds, and which is cancelled when the scope
+    /// is, or 100 ms after the deadline that a `DeadlineInterceptor` above has set. An interceptor that ignores the
+    /// cancellation of its task delays the end of its call until it returns.
     var observesScope: Bool { get }
 }
 
@@ -42,6 +44,9 @@ public struct Next: Sendable {
         self.index = index
         self.call = call
     }
+
+    /// Whether all interceptors of the chain, and its transport, observe the call's scope and its deadline.
+    package var observesScope: Bool { parts.observeScope }
 
     // Inlined into the interceptors, which saves each of them a frame.
     /// Sends a request down the rest of the chain.

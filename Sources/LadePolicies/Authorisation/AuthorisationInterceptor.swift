@@ -85,14 +85,14 @@ public struct AuthorisationInterceptor: Interceptor {
 
     /// The request as one authoriser changes it.
     ///
-    /// An authoriser that observes only its task runs in a child task.
+    /// An authoriser that observes only its task runs in a child task, which is cancelled after the deadline.
     private func authorised(
         _ request: Request,
         by authoriser: any Authoriser,
         _ context: AuthorisationContext
     ) async throws(LoadingError) -> Request {
         guard !authoriser.observesScope else { return try await Self.authorised(request, by: authoriser, context) }
-        return try await context.call.inTask { (call) async throws(LoadingError) in
+        return try await context.call.untilDeadline { (call) async throws(LoadingError) in
             try await Self.authorised(request, by: authoriser, AuthorisationContext(call: call, like: context))
         }
     }

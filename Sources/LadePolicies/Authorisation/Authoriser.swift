@@ -27,7 +27,8 @@ public protocol Authoriser: Sendable {
 
     /// Adds credentials to a request.
     ///
-    /// It may take any time: the exchange waits for it.
+    /// It may take any time until the call's deadline: the exchange waits for it. 100 ms after the deadline its task is
+    /// cancelled; one that ignores this delays the end of its call until it returns.
     ///
     /// - Parameters:
     ///   - request: The request, as changed by the authorisers before this one.
@@ -35,7 +36,7 @@ public protocol Authoriser: Sendable {
     /// - Returns: The authorised request.
     /// - Throws: Anything. The call fails with a `LoadingError` as it is and with `LoadingError.authorisationFailed`, which
     ///   keeps the error, for any other. A cancelled task throws `LoadingError.cancelled` or `CancellationError` (see
-    ///   ``observesScope``), and the call's deadline is to be observed in longer waits.
+    ///   ``observesScope``).
     func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request
 
     /// Receives a refusal (401) by the server, and returns whether sending the request again would help.

@@ -4,7 +4,8 @@ public import LadeCore
 ///
 /// It stands near the top of the chain and runs once per call. Every interceptor below waits with `Call.wait`, which
 /// observes the deadline and fails immediately when a wait would end after it. ``ExchangeDeadlineInterceptor``, near
-/// the bottom, bounds the exchanges.
+/// the bottom, bounds the exchanges. If an interceptor of the app or the transport may wait otherwise
+/// (`Interceptor.observesScope`), the call is cancelled 100 ms after the deadline.
 public struct DeadlineInterceptor: Interceptor {
     /// How long calls may take.
     public let settings: DeadlineSettings
@@ -29,12 +30,25 @@ public struct DeadlineInterceptor: Interceptor {
             next.call.set(deadline: deadline, ledger: next.call.ledger ?? StageLedger(start: now, setting: setting))
         }
         do {
+            guard next.call.deadline == nil || next.observesScope else {
+                return try await Self.sendUntilDeadline(request, next)
+            }
             return try await next(request)
         } catch {
             // A wait has no access to the request.
             var error = error.filled(with: request)
             if case .timedOut = error { error.context.elapsed = now.duration(to: next.call.time.now) }
             throw error
+        }
+    }
+
+    // A separate function: a waiting call keeps the frames of its callers.
+    @inline(never)
+    private static func sendUntilDeadline(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
+        try await next.call.untilDeadline { (call) async throws(LoadingError) in
+            var next = next
+            next.call = call
+            return try await next(request)
         }
     }
 }

@@ -3,6 +3,9 @@ public import LadeCore
 /// How long calls may take.
 public struct DeadlineSettings: Sendable, Hashable {
     /// The whole of a buffered call: every wait, attempt, redirect and the body; 60 s by default, nil for no limit.
+    ///
+    /// It begins below the service's call interceptors and the decorators. An interceptor or authoriser of the app that
+    /// waits is cancelled 100 ms after it; see `Interceptor.observesScope`.
     public var buffered: Duration? = .seconds(60)
     /// The whole of a streamed call, its body included; nil, no limit, by default.
     public var streamed: Duration?

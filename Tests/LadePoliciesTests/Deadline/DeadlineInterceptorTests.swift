@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-import LadeCore
+@testable import LadeCore
 import LadePolicies
 import LadeTesting
 import Testing
@@ -202,5 +202,125 @@ struct DeadlineInterceptorTests {
             guard case .deadlineExceeded = error else { throw error }
         }
         #expect(transport.requests.isEmpty)
+    }
+
+    // MARK: - The app's own waits
+
+    /// A chain with an interceptor of the app below the deadline, which sleeps for a time before each exchange.
+    private func chain(sleeping duration: Duration, ignoresCancellation: Bool = false) -> Chain {
+        let (settings, time) = (DeadlineSettings(), time)
+        let sleeper = ClosureInterceptor { request, next in
+            let end = time.now.advanced(by: duration)
+            if ignoresCancellation {
+                await Task { try? await time.sleep(until: end) }.value
+            } else {
+                try await time.sleep(until: end)
+            }
+            return try await next(request)
+        }
+        return Chain(
+            [DeadlineInterceptor(settings), ExchangeDeadlineInterceptor(settings), sleeper],
+            transport: transport
+        )
+    }
+
+    @Test("policies PL-01 ends a call in which an interceptor of the app waits without observing the deadline")
+    func endsWaitsOfTheApp() async throws {
+        let error = await failure(request, chain(sleeping: .seconds(3_600)))
+
+        guard case .deadlineExceeded(let report, let context)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(60.1) && time.sleepers.isEmpty && transport.requests.isEmpty)
+        #expect(report.limit == .seconds(60) && report.setting == "deadlines.buffered")
+        #expect(context.url == "https://svc.example.com/thing")
+    }
+
+    @Test("policies PL-01 the time of the app's interceptor does not prolong the exchange after it")
+    func endsExchangesAfterWaits() async throws {
+        transport.onAnyRequest().respond(.stalls)
+        let error = await failure(request, chain(sleeping: .seconds(30)))
+
+        guard case .deadlineExceeded = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(60.1) && transport.requests.count == 1)
+    }
+
+    @Test("policies PL-01 an exchange that ends at the deadline says so, also below an interceptor of the app")
+    func prefersTheExchange() async throws {
+        transport.onAnyRequest().respond(.stalls)
+        let error = await failure(request, chain(sleeping: .zero))
+
+        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(60) && report.endedExchange && report.stages.longest?.stage == .exchange)
+    }
+
+    @Test("policies PL-01 an answer before the deadline leaves nothing that waits")
+    func leavesNothing() async throws {
+        transport.onAnyRequest().respond(.text("ok"))
+        let (chain, request, call) = (chain(sleeping: .seconds(59)), request, Call(time: time))
+        let response = try await time.runAutomatically { () async throws(LoadingError) in
+            try await chain.send(request, call: call)
+        }
+        #expect(response.status == 200 && time.now == seconds(59) && time.sleepers.isEmpty)
+    }
+
+    @Test("policies PL-01 an interceptor that ignores its cancellation delays the end of the call")
+    func ignoredCancellation() async throws {
+        transport.onAnyRequest().respond(.text("late"))
+        let error = await failure(request, chain(sleeping: .seconds(300), ignoresCancellation: true))
+
+        guard case .deadlineExceeded = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(300))
+    }
+
+    @Test("policies PL-01 a result that comes in spite of the cancellation counts")
+    func resultAfterDeadline() async throws {
+        var call = Call(time: time)
+        call.deadline = seconds(1)
+        let (ready, time, end) = (call, time, seconds(5))
+        let value = try await time.runAutomatically { () async throws(LoadingError) in
+            try await ready.untilDeadline { (_) async throws(LoadingError) in
+                await Task { try? await time.sleep(until: end) }.value
+                return 7
+            }
+        }
+        #expect(value == 7 && time.now == seconds(5))
+    }
+
+    @Test("policies PL-01 cancelling the call before the deadline is a cancellation", arguments: [true, false])
+    func cancelled(byScope: Bool) async throws {
+        let (chain, request, scope) = (chain(sleeping: .seconds(3_600)), request, CallScope())
+        var call = Call(time: time)
+        if byScope { call.scope = scope }
+        let loading = Task { [call] in try await chain.send(request, call: call) }
+        _ = try await time.sleepers(atLeast: 2)
+        if byScope { scope.cancel() } else { loading.cancel() }
+
+        let error = await #expect(throws: LoadingError.self) { try await loading.value }
+        guard case .cancelled? = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(0) && time.sleepers.isEmpty)
+    }
+
+    @Test("policies PL-01 ends an authoriser of the app that waits without observing the deadline")
+    func endsAuthorisers() async throws {
+        let chain = Chain(
+            [DeadlineInterceptor(), AuthorisationInterceptor(authorisers: [SlowAuthoriser(time: time)])],
+            transport: transport
+        )
+        let error = await failure(request, chain)
+
+        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(60.1) && report.limit == .seconds(60) && transport.requests.isEmpty)
+    }
+}
+
+/// Sleeps for an hour, and observes nothing but its task.
+private struct SlowAuthoriser: Authoriser {
+    let identifier = "slow"
+    let time: VirtualTime
+
+    func claims(_ request: Request) -> Bool { true }
+
+    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+        try await time.sleep(until: time.now.advanced(by: .seconds(3_600)))
+        return request
     }
 }
