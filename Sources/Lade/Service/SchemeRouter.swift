@@ -19,13 +19,14 @@ public struct SchemeRouter: Transport {
         self.otherwise = otherwise
     }
 
-    /// True: a request to a transport that observes only its task runs in a child task; others do not.
+    /// True: a request to a transport that observes only its task runs in a child task, which is cancelled with the
+    /// call's scope and 100 ms after its deadline; others do not.
     public var observesScope: Bool { true }
 
     /// Sends the request with the transport for its scheme.
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         let transport = request.url.scheme.flatMap { transports[$0.lowercased()] } ?? otherwise
-        guard call.scope != nil, !transport.observesScope else { return try await transport.send(request, call: call) }
+        guard !transport.observesScope else { return try await transport.send(request, call: call) }
         return try await sendInTask(request, call, transport)
     }
 
@@ -36,6 +37,8 @@ public struct SchemeRouter: Transport {
         _ call: Call,
         _ transport: any Transport
     ) async throws(LoadingError) -> Response {
-        try await call.inTask { (call) async throws(LoadingError) in try await transport.send(request, call: call) }
+        try await call.untilDeadline { (call) async throws(LoadingError) in
+            try await transport.send(request, call: call)
+        }
     }
 }

@@ -17,24 +17,11 @@ struct HeadTimeout: Interceptor {
     /// - Throws: `LoadingError.timedOut` for the whole exchange.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !request.hasBody, request.timeouts.whole == nil else { return try await next(request) }
-        let time = next.call.time
-        let end = time.now.advanced(by: limit)
-        let result = await withTaskGroup(of: Result<Response, LoadingError>?.self) { tasks in
-            tasks.addTask {
-                do throws(LoadingError) { return .success(try await next(request)) } catch { return .failure(error) }
-            }
-            tasks.addTask {
-                // Only cancellation ends the sleep early, and then the other task has ended.
-                try? await time.sleep(until: end)
-                return nil
-            }
-            var first = await tasks.next() ?? nil
-            // Cancelling the call ends both tasks, in either order; the result of the exchange counts.
-            if first == nil, Task.isCancelled { first = await tasks.next() ?? nil }
-            tasks.cancelAll()
-            return first
+        let call = next.call
+        return try await call.run(until: call.time.now.advanced(by: limit)) {
+            .timedOut(.whole, ErrorContext(request))
+        } _: { () async throws(LoadingError) in
+            try await next(request)
         }
-        guard let result else { throw .timedOut(.whole, ErrorContext(request)) }
-        return try result.get()
     }
 }

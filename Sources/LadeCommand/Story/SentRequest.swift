@@ -51,6 +51,9 @@ struct SentTeller: Interceptor {
     let story: Story
     let decodesContent: Bool
 
+    /// True: it waits for nothing.
+    var observesScope: Bool { true }
+
     /// Reports the request and passes it on.
     func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         story.show(SentRequest(request, decodesContent: decodesContent))

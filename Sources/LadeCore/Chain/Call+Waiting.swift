@@ -47,6 +47,7 @@ extension Call {
     /// The operation runs in a child task, which is cancelled 100 ms after the deadline, or with the call's scope. An
     /// operation that ignores this delays the end of the call until it returns, and its result counts.
     ///
+    /// - Returns: The result of the operation, also if it comes after the deadline.
     /// - Throws: What the operation throws; ``LoadingError/deadlineExceeded(_:_:)`` if it was cancelled because of the
     ///   deadline.
     package func untilDeadline<Value: Sendable>(
@@ -55,26 +56,32 @@ extension Call {
         try await inTask { (call) async throws(LoadingError) in
             guard let deadline = call.deadline else { return try await operation(call) }
             let end = deadline.advanced(by: Self.cancellationDelay)
-            let (result, isLate) = await call.run(operation, until: end)
-            if isLate, case .failure(.cancelled) = result, !Task.isCancelled {
-                throw .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
+            return try await call.run(until: end) {
+                .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
+            } _: { () async throws(LoadingError) in
+                try await operation(call)
             }
-            return try result.get()
         }
     }
 
     /// Runs an operation in a child task, which is cancelled at an instant.
-    private func run<Value: Sendable>(
-        _ operation: @escaping @Sendable (Call) async throws(LoadingError) -> Value,
-        until end: Instant
-    ) async -> (result: Result<Value, LoadingError>, isLate: Bool) {
-        await withTaskGroup(of: Result<Value, LoadingError>?.self) { tasks in
+    ///
+    /// An operation that ignores its cancellation delays the end until it returns.
+    ///
+    /// - Parameters:
+    ///   - end: When the operation is cancelled.
+    ///   - late: Makes the error of an operation that was cancelled at that instant.
+    ///   - operation: What to run.
+    /// - Returns: The result of the operation, also if it comes after the instant.
+    /// - Throws: What the operation throws, except for a cancellation that this method caused; then the late error.
+    package func run<Value: Sendable>(
+        until end: Instant,
+        late: () -> LoadingError,
+        _ operation: @escaping @Sendable () async throws(LoadingError) -> Value
+    ) async throws(LoadingError) -> Value {
+        let (result, isLate) = await withTaskGroup(of: Result<Value, LoadingError>?.self) { tasks in
             tasks.addImmediately {
-                do throws(LoadingError) {
-                    return .success(try await operation(self))
-                } catch {
-                    return .failure(error)
-                }
+                do throws(LoadingError) { return .success(try await operation()) } catch { return .failure(error) }
             }
             tasks.addImmediately {
                 try? await time.sleep(until: end)
@@ -86,6 +93,8 @@ extension Call {
             let result = await tasks.next() ?? nil
             return (result ?? .failure(.cancelled(ErrorContext())), true)
         }
+        if isLate, case .failure(.cancelled) = result, !Task.isCancelled { throw late() }
+        return try result.get()
     }
 
     /// Throws when a wait of this length would end after the deadline.

@@ -13,9 +13,11 @@ public protocol Transport: Sendable {
     ///   exchange, closes connections that cannot be reused, and throws ``LoadingError/cancelled(_:)``.
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response
 
-    /// Whether an exchange ends when ``Call/scope`` is cancelled, as it does with its task; false by default.
+    /// Whether an exchange ends when ``Call/scope`` is cancelled, as it does with its task, and within
+    /// `Request.timeouts.whole`; false by default.
     ///
-    /// If a transport returns false, its calls run in a child task, which costs some microseconds.
+    /// If a transport returns false, its calls run in a child task, which costs some microseconds and is cancelled 100 ms
+    /// after the deadline of a call.
     var observesScope: Bool { get }
 }
 

@@ -24,6 +24,13 @@ struct LoopTimeTests {
         other = try LoopbackServer { _ in .text("ok") }
     }
 
+    /// Sends a request for a streamed body with an idle time-out, and returns its body.
+    private func streamed(_ server: LoopbackServer, _ path: String, idle: Duration) async throws -> ResponseBody {
+        var request = try server.request(.get, path, delivery: .streamed)
+        request.timeouts.idle = idle
+        return try await transport.send(request, call: Call()).body
+    }
+
     /// Puts the clock ahead and makes the loop read it, by a call without time-outs.
     private func advance(by duration: Duration) async throws {
         var request = try other.request()
@@ -100,10 +107,8 @@ struct LoopTimeTests {
     @Test("finding FQ-14 the idle time-out does not run while the reader is slow")
     func slowerThanIdle() async throws {
         let server = try largeBodies()
-        var request = try server.request(.get, "/length", delivery: .streamed)
-        request.timeouts.idle = .seconds(60)
-        let response = try await transport.send(request, call: Call())
-        var chunks = response.body.makeAsyncIterator()
+        let body = try await streamed(server, "/length", idle: .seconds(60))
+        var chunks = body.makeAsyncIterator()
         var received = try await chunks.next()?.count ?? 0
         await paused()
 
@@ -117,14 +122,12 @@ struct LoopTimeTests {
     @Test("finding FQ-14 a transfer is still paused after the read that continues it, until the loop continues it")
     func readAfterPause() async throws {
         let server = try largeBodies()
-        var request = try server.request(.get, "/length", delivery: .streamed)
-        request.timeouts.idle = .seconds(60)
-        let response = try await transport.send(request, call: Call())
+        let body = try await streamed(server, "/length", idle: .seconds(60))
         await paused()
         try await advance(by: .seconds(61))
 
         let read = try await Task(executorPreference: transport.executor) { try await readUntilContinued() }.value
-        let rest = try await response.body.collect()
+        let rest = try await body.collect()
 
         #expect(read + rest.count == Self.size)
         await transport.shutDown()
@@ -140,10 +143,8 @@ struct LoopTimeTests {
             for _ in 0..<(Self.size >> 14) { try connection.send(Data(repeating: 0x61, count: 1 << 14)) }
             try connection.stall()
         }
-        var request = try server.request(.get, "/", delivery: .streamed)
-        request.timeouts.idle = .seconds(20)
-        let response = try await transport.send(request, call: Call())
-        var chunks = response.body.makeAsyncIterator()
+        let body = try await streamed(server, "/", idle: .seconds(20))
+        var chunks = body.makeAsyncIterator()
         var received = try await chunks.next()?.count ?? 0
         await paused()
         for _ in 0..<2 { try await advance(by: .seconds(21)) }
@@ -173,10 +174,8 @@ struct LoopTimeTests {
             }
             try connection.stall()
         }
-        var request = try server.request(.get, "/", delivery: .streamed)
-        request.timeouts.idle = .seconds(300)
-        let response = try await transport.send(request, call: Call())
-        var chunks = response.body.makeAsyncIterator()
+        let body = try await streamed(server, "/", idle: .seconds(300))
+        var chunks = body.makeAsyncIterator()
         #expect(try await chunks.next() == Data("a".utf8))
 
         // The loop sleeps; what wakes it is the heartbeat.

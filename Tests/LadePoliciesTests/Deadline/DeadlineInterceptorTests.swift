@@ -3,7 +3,7 @@
 #else
     import Foundation
 #endif
-@testable import LadeCore
+import LadeCore
 import LadePolicies
 import LadeTesting
 import Testing
@@ -297,6 +297,19 @@ struct DeadlineInterceptorTests {
         let error = await #expect(throws: LoadingError.self) { try await loading.value }
         guard case .cancelled? = error else { throw error ?? .cancelled(.init()) }
         #expect(time.now == seconds(0) && time.sleepers.isEmpty)
+    }
+
+    @Test("policies PL-01 an interceptor that ends its call as cancelled before the deadline has cancelled it")
+    func ownCancellation() async throws {
+        let (settings, time) = (DeadlineSettings(), time)
+        let canceller = ClosureInterceptor { request, _ in
+            try await time.sleep(until: time.now.advanced(by: .seconds(59)))
+            throw LoadingError.cancelled(ErrorContext(request))
+        }
+        let error = await failure(request, Chain([DeadlineInterceptor(settings), canceller], transport: transport))
+
+        guard case .cancelled? = error else { throw error ?? .cancelled(.init()) }
+        #expect(time.now == seconds(59) && time.sleepers.isEmpty)
     }
 
     @Test("policies PL-01 ends an authoriser of the app that waits without observing the deadline")

@@ -12,6 +12,10 @@
                 var limit = rlimit(rlim_cur: 128, rlim_max: 128)
                 try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
                 let server = try LoopbackServer(answering: "at last")
+                // What the process opens for a moment at the first use of its threads would be free during the shortage.
+                let first = RawClient(port: server.port)
+                first.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(first.receiveAll() == "at last")
                 var others: [Int32] = []
                 while case let descriptor = open("/dev/null", O_RDONLY), descriptor >= 0 { others.append(descriptor) }
                 try #require(errno == EMFILE)
@@ -19,6 +23,7 @@
                 let client = RawClient(port: server.port)
                 try #require(client.isConnected)
 
+                // Real time: what is measured is the processor time of a server that waits.
                 var start = timespec()
                 clock_gettime(CLOCK_MONOTONIC, &start)
                 let computed = clock()
@@ -27,7 +32,7 @@
                 clock_gettime(CLOCK_MONOTONIC, &end)
                 let elapsed = Double(end.tv_sec - start.tv_sec) + Double(end.tv_nsec - start.tv_nsec) / 1e9
                 #expect(Double(clock() - computed) / Double(CLOCKS_PER_SEC) < elapsed / 10)
-                #expect(server.connections.isEmpty)
+                #expect(server.connections.count == 1)
 
                 for descriptor in others { close(descriptor) }
                 client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -52,6 +52,31 @@ struct ServiceLinksTests {
         #expect(transports.withLock { $0 } == [false])
     }
 
+    @Test(
+        "policies PL-01 bounds a transport that does not observe the deadline, of a scheme or of the service",
+        arguments: ["own:thing", "https://svc.example.com/thing"]
+    )
+    func deadlinesOfTransports(address: String) async throws {
+        let time = VirtualTime()
+        let slow = ClosureTransport { (request, _) throws(LoadingError) in
+            try await time.sleep(until: time.now.advanced(by: .seconds(3_600)))
+            throw .cancelled(ErrorContext(request))
+        }
+        var settings = Service.Settings()
+        settings.time = time
+        settings.transportsByScheme = ["own": slow]
+        let loader = Service(settings, transport: slow).anonymous.makeLoader()
+        let error: LoadingError? = await failure { () async throws(LoadingError) -> Response in
+            try await time.runAutomatically { () async throws(LoadingError) -> Response in
+                try await loader.load(Request(address))
+            }
+        }
+
+        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        #expect(report.limit == .seconds(60) && time.sleepers.isEmpty)
+        #expect(time.now == Instant(nanoseconds: 60_100_000_000))
+    }
+
     @Test("shows its chain in the order of the design page, and lets it be changed")
     func chain() {
         let service = Service(transport: ScriptedTransport())
