@@ -16,13 +16,13 @@ extension EasyHandle {
         self.loop = Unmanaged.passUnretained(loop)
     }
 
-    /// Runs `body` with the transfer that this callback is about.
+    /// Runs `body` with the handle and the transfer that this callback is about.
     ///
     /// The loop keeps the handle, the transfer and itself alive until the handle is removed from the multi handle. No
     /// callback comes after that.
     static func with<Result>(
         _ context: UnsafeMutableRawPointer?,
-        _ body: (Transfer, CurlLoop) -> Result
+        _ body: (EasyHandle, Transfer, CurlLoop) -> Result
     ) -> Result {
         guard let context else { preconditionFailure("libcurl lost the context of a transfer") }
         return Unmanaged<EasyHandle>.fromOpaque(context)._withUnsafeGuaranteedRef { handle in
@@ -30,7 +30,7 @@ extension EasyHandle {
                 preconditionFailure("a callback came for a handle that carries nothing")
             }
             return transfer._withUnsafeGuaranteedRef { transfer in
-                loop._withUnsafeGuaranteedRef { body(transfer, $0) }
+                loop._withUnsafeGuaranteedRef { body(handle, transfer, $0) }
             }
         }
     }
@@ -48,18 +48,18 @@ extension EasyHandle {
         // Connections outlive transfers and handles, so the loop receives the close callback.
         if let loop { set(pointer: CURLOPT_CLOSESOCKETDATA, UnsafeRawPointer(loop.toOpaque())) }
         lade_easy_set_bytes_callback(raw, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { transfer, loop in
+            EasyHandle.with(context) { _, transfer, loop in
                 let line = UnsafeRawBufferPointer(start: bytes, count: size * count).bindMemory(to: UInt8.self)
                 return transfer.received(line: line, on: loop) ? size * count : 0
             }
         }
         lade_easy_set_bytes_callback(raw, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { transfer, loop in
+            EasyHandle.with(context) { _, transfer, loop in
                 transfer.received(raw: UnsafeRawBufferPointer(start: bytes, count: size * count), on: loop)
             }
         }
         lade_easy_set_prereq(raw) { context, remote, local, remotePort, localPort in
-            EasyHandle.with(context) { transfer, loop in
+            EasyHandle.with(context) { _, transfer, loop in
                 loop.noteMoving(transfer)
                 transfer.endTunnelWatch()
                 guard transfer.mayBeSent(), let remote, let local,
@@ -74,17 +74,17 @@ extension EasyHandle {
         }
         set(pointer: CURLOPT_XFERINFODATA, context)
         lade_easy_set_progress(raw) { context, _, _, _, _ in
-            EasyHandle.with(context) { transfer, loop in EasyHandle.progressed(transfer, loop) ? 0 : 1 }
+            EasyHandle.with(context) { handle, transfer, loop in handle.progressed(transfer, loop) ? 0 : 1 }
         }
         if let loop { TLSReadLimit.set(self, loop) }
         lade_easy_set_open(raw) { context, _, address in
-            EasyHandle.with(context) { transfer, loop in loop.openSocket(address, for: transfer) }
+            EasyHandle.with(context) { _, transfer, loop in loop.openSocket(address, for: transfer) }
         }
         lade_easy_set_close(raw) { context, socket in
             CurlLoop.from(context).closeSocket(socket)
         }
         lade_easy_set_resolver_start(raw) { _, _, context in
-            EasyHandle.with(context) { transfer, loop in
+            EasyHandle.with(context) { _, transfer, loop in
                 loop.noteMoving(transfer)
                 transfer.connectStarted = transfer.connectStarted ?? loop.now
                 return 0
@@ -119,19 +119,19 @@ extension EasyHandle {
     /// Handles a progress report of libcurl.
     ///
     /// Returns whether the exchange continues.
-    private static func progressed(_ transfer: Transfer, _ loop: CurlLoop) -> Bool {
-        guard case .running(let handle) = transfer.phase else { return true }
+    private func progressed(_ transfer: Transfer, _ loop: CurlLoop) -> Bool {
+        guard transfer.isRunning else { return true }
         guard transfer.sendings > 0 else {
             transfer.tunnelBytes += 1
-            guard transfer.tunnelBytes > tunnelAnswerLimit else { return true }
-            transfer.failure = loop.tunnelFailure(transfer, handle, limit: tunnelAnswerLimit)
+            guard transfer.tunnelBytes > Self.tunnelAnswerLimit else { return true }
+            transfer.failure = loop.tunnelFailure(transfer, self, limit: Self.tunnelAnswerLimit)
             return false
         }
-        if handle.awaitsSending {
-            handle.endAwaitingSending()
-            handle.watch(for: .goAway)
+        if awaitsSending {
+            endAwaitingSending()
+            watch(for: .goAway)
         }
-        if transfer.ending == .unannounced, TLSSession(handle)?.hasEnded == true { transfer.ending = .announced }
+        if transfer.ending == .unannounced, TLSSession(self)?.hasEnded == true { transfer.ending = .announced }
         return true
     }
 
@@ -140,7 +140,7 @@ extension EasyHandle {
         let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
         set(pointer: CURLOPT_READDATA, context)
         lade_easy_set_bytes_callback(raw, CURLOPT_READFUNCTION) { bytes, size, count, context in
-            EasyHandle.with(context) { transfer, loop in
+            EasyHandle.with(context) { _, transfer, loop in
                 transfer.fill(UnsafeMutableRawBufferPointer(start: bytes, count: size * count), on: loop)
             }
         }
@@ -150,7 +150,7 @@ extension EasyHandle {
         guard body.trailers != nil else { return }
         set(pointer: CURLOPT_TRAILERDATA, context)
         lade_easy_set_trailer(raw) { list, context in
-            EasyHandle.with(context) { transfer, _ in
+            EasyHandle.with(context) { _, transfer, _ in
                 for field in transfer.request.body?.trailers?() ?? Headers() {
                     guard let longer = curl_slist_append(list?.pointee, field.name + ": " + field.value) else { break }
                     list?.pointee = longer

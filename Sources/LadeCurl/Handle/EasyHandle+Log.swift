@@ -57,8 +57,8 @@ extension EasyHandle {
         lade_easy_set_debug(raw) { _, kind, text, count, context in
             guard kind == CURLINFO_TEXT || kind == CURLINFO_HEADER_IN, let text else { return 0 }
             let line = UnsafeRawBufferPointer(start: text, count: count)
-            EasyHandle.with(context) { transfer, loop in
-                guard case .running(let handle) = transfer.phase else { return }
+            EasyHandle.with(context) { handle, transfer, loop in
+                guard transfer.isRunning else { return }
                 if kind == CURLINFO_HEADER_IN {
                     handle.read(headerLine: line, of: transfer, on: loop)
                 } else {

@@ -88,20 +88,19 @@ enum TLSReadLimit {
         functions.setReadCallback(reader, TLSReadLimit.read)
     }
 
+    // OpenSSL calls it before and after each operation; most of them are no reads, and must cost next to nothing.
     private static let read: ReadCallback = { reader, operation, _, _, _, _, result, count in
-        guard let functions = TLSReadLimit.functions, let reader, let context = functions.context(reader) else {
-            return CLong(result)
-        }
+        // BIO_CB_READ, and BIO_CB_RETURN with it.
+        guard operation & 0x7F == 0x02, let functions = TLSReadLimit.functions, let reader,
+            let context = functions.context(reader)
+        else { return CLong(result) }
         let loop = CurlLoop.from(context)
-        switch operation {
-        // BIO_CB_READ
-        case 0x02 where loop.readableBytes <= 0:
+        if operation & 0x80 != 0 {
+            loop.readableBytes -= count?.pointee ?? 0
+        } else if loop.readableBytes <= 0 {
             // BIO_FLAGS_READ and BIO_FLAGS_SHOULD_RETRY.
             functions.setFlags(reader, 0x01 | 0x08)
             return -1
-        // BIO_CB_READ and BIO_CB_RETURN
-        case 0x82: loop.readableBytes -= count?.pointee ?? 0
-        default: break
         }
         return CLong(result)
     }

@@ -120,7 +120,7 @@ extension CurlLoop {
         guard let easy, lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, context != nil else {
             return
         }
-        EasyHandle.with(context) { transfer, _ in noteUse(of: socket, by: transfer) }
+        EasyHandle.with(context) { _, transfer, _ in noteUse(of: socket, by: transfer) }
     }
 
     /// Records that a transfer uses a socket, and no other.

@@ -243,7 +243,7 @@ final class CurlLoop: @unchecked Sendable {
             let code = message.pointee.data.result
             var context: UnsafeMutableRawPointer?
             lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context)
-            EasyHandle.with(context) { transfer, loop in loop.ended(transfer, code) }
+            EasyHandle.with(context) { _, transfer, loop in loop.ended(transfer, code) }
         }
         endBroken()
     }

@@ -68,6 +68,9 @@ final class Transfer: @unchecked Sendable {
         case finished
     }
 
+    /// Whether libcurl has the transfer.
+    var isRunning: Bool { if case .running = phase { true } else { false } }
+
     let request: Request
     let call: Call
     let address: String
