@@ -35,6 +35,21 @@ struct ClosureInterceptorTests {
         #expect(transport.requests.map { $0.headers["A"] } == ["1"])
     }
 
+    @Test("a closure that observes the scope runs without a child task", arguments: [false, true])
+    func scope(isObserved: Bool) async throws {
+        let hasScope = Locked<Bool?>(nil)
+        let interceptor = ClosureInterceptor(observesScope: isObserved) { request, next in
+            hasScope.withLock { $0 = next.call.scope != nil }
+            return try await next(request)
+        }
+        var call = Call()
+        call.scope = CallScope()
+        let chain = Chain([interceptor], transport: ScriptedTransport(answering: .text("ok")))
+        _ = try await chain.send(Request("https://a.test/x"), call: call)
+        // A child task is cancelled instead of the scope.
+        #expect(hasScope.withLock { $0 } == isObserved)
+    }
+
     @Test("what an interceptor's closure throws is wrapped, and kept as the cause")
     func wraps() async throws {
         let error = try await failure { _, _ in throw Fault(code: 7) }
