@@ -11,6 +11,9 @@ import Testing
 /// One after the other, because a flood keeps the processor busy.
 @Suite("Endless answers", .serialized, .timeLimit(.minutes(5)))
 struct EndlessAnswersTests {
+    /// The last read of a call may take a whole TLS record beyond the limit of OpenSSL's reads.
+    private static let limit = TLSReadLimit.bytesPerCall + (17 << 10)
+
     /// Whether a server got rid of everything, which means that the client has read it.
     private let hasSentAll = Locked(false)
 
@@ -37,16 +40,18 @@ struct EndlessAnswersTests {
         })
     }
 
-    private func transport(proxy: LoopbackServer? = nil) throws -> CurlTransport {
+    private func transport(proxy: LoopbackServer? = nil, watch: ReadWatch? = nil) throws -> CurlTransport {
         var settings = TransportSettings()
         settings.proxy = proxy.map { .proxy(.init(.http, host: "127.0.0.1", port: Int($0.port))) } ?? .direct
-        return try CurlTransport(settings: settings)
+        let transport = try CurlTransport(settings: settings, clock: watch?.clock ?? LoopClock())
+        watch?.observe(transport.loop)
+        return transport
     }
 
     @Test("finding FH-2 a handshake that never ends does not hold up its time-out")
     func endsHandshakeInTime() async throws {
-        let server = try endlessHandshake(began: Signal())
-        let transport = try transport()
+        let (server, watch) = (try endlessHandshake(began: Signal()), ReadWatch())
+        let transport = try transport(watch: watch)
         var request = try Request("https://127.0.0.1:\(server.port)/")
         request.timeouts.connect = .milliseconds(200)
 
@@ -57,6 +62,7 @@ struct EndlessAnswersTests {
             return
         }
         #expect(hasSentAll.withLock { $0 } == false)
+        #expect(watch.most > 0 && watch.most < Self.limit)
         await transport.shutDown()
     }
 
@@ -96,15 +102,16 @@ struct EndlessAnswersTests {
         let response = try await transport.send(Request(.get, address), call: Call())
 
         #expect(String(decoding: try await response.body.collect(limit: 100), as: UTF8.self) == "ok")
-        // The last read may take a whole TLS record beyond the limit.
-        #expect(watch.most < TLSReadLimit.bytesPerCall + (17 << 10))
+        #expect(watch.most > 0 && watch.most < Self.limit)
         await transport.shutDown()
     }
 
-    /// The most bytes that OpenSSL has read within one call into libcurl.
+    /// The most bytes that one call into libcurl has read from the newest connection, by the system's count.
     private final class ReadWatch: Sendable {
         private struct State {
             weak var loop: CurlLoop?
+            var socket: Int32?
+            var read = 0
             var most = 0
         }
 
@@ -114,8 +121,10 @@ struct EndlessAnswersTests {
         var clock: LoopClock {
             LoopClock(lead: { [state] in
                 state.withLock { state in
-                    guard let loop = state.loop else { return }
-                    state.most = max(state.most, TLSReadLimit.bytesPerCall - loop.readableBytes)
+                    state.socket = state.loop?.running.lazy.compactMap(\.opened.last).first ?? state.socket
+                    guard let read = state.socket.flatMap(Self.bytesRead) else { return }
+                    state.most = max(state.most, read - state.read)
+                    state.read = read
                 }
                 return 0
             })
@@ -125,6 +134,18 @@ struct EndlessAnswersTests {
 
         func observe(_ loop: CurlLoop) {
             state.withLock { $0.loop = loop }
+        }
+
+        /// What a connection has received, without what waits to be read; nil when it is closed.
+        private static func bytesRead(_ socket: Int32) -> Int? {
+            // Linux: the eight bytes at 128 of its tcp_info are tcpi_bytes_received.
+            var info = [UInt64](repeating: 0, count: 32)
+            var size = socklen_t(MemoryLayout<UInt64>.stride * info.count)
+            var waiting: Int32 = 0
+            guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0, size >= 136,
+                ioctl(socket, UInt(FIONREAD), &waiting) == 0
+            else { return nil }
+            return Int(info[16]) - Int(waiting)
         }
     }
 
