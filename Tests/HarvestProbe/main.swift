@@ -16,8 +16,9 @@ import LadeHarvest
 
 // Harvests a list into a file, again and again until it is complete: HarvestProbe URL FILE PREFETCH SAVE-INTERVAL-MS
 //
-// A separate program, for the tests that kill it, fill its disk and measure it. Exits with 0 when complete, and with 14
-// when it cannot write. On Linux it prints its peak memory in kilobytes at the end.
+// A separate program, for the tests that kill it, fill its disk and measure it. Exits with 0 when complete, with 14 when
+// it cannot write, and with 15 when the test has ended before it. On Linux it prints its peak memory in kilobytes at the
+// end.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let prefetch = Int(arguments[3]), let interval = Int(arguments[4]) else { exit(1) }
@@ -36,7 +37,9 @@ var settings = Service.Settings()
 settings.retries.limit = 0
 let loader = try Service(settings).anonymous.makeLoader()
 
+let test = getppid()
 attempts: for _ in 0..<10_000 {
+    guard getppid() == test else { exit(15) }
     do throws(HarvestError) {
         let summary = try await harvest.run(with: loader, to: .file(arguments[2]))
         if summary.ending == .complete {
