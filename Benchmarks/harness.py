@@ -92,6 +92,7 @@ def peers(extra=None):
         Peer("c-libcurl-bare", [release / "CLimit"], environment={"CLIMIT_BARE": "1"}),
         Peer("lade", [release / "LadePeer"]),
         Peer("lade-policies", [release / "LadePeer"], environment={"LADE_PEER": "policies"}),
+        Peer("lade-intercepted", [release / "LadePeer"], environment={"LADE_PEER": "intercepted"}),
         Peer("lade-fields", [release / "LadePeer"], environment={"LADE_PEER": "fields"}),
         Peer("lade-executor", [release / "LadePeer"], environment={"LADE_PEER": "executor"}),
         Peer("urlsession", [release / "URLSessionPeer"], scale=0.15, systems_authorities=True),

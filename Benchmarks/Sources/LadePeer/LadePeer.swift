@@ -7,7 +7,8 @@ import Measuring
 ///
 /// LADE_PEER in the environment says how it is called: `policies` as apps do, through the whole chain, with tasks on
 /// Swift's default executor; `loader` (the default) for the same without the interceptors that decide, which is what the C
-/// program does; `transport` for the transport alone; `fields` for that with the header fields that the whole chain adds,
+/// program does; `intercepted` is `policies` with an interceptor of the app that does not observe the scope of its calls;
+/// `transport` for the transport alone; `fields` for that with the header fields that the whole chain adds,
 /// which is what the policies are measured against; `executor` for the transport alone with the calling tasks on its own
 /// thread, without a switch between threads.
 @main
@@ -26,11 +27,14 @@ enum LadePeer {
 
         let mode = environment["LADE_PEER"] ?? "loader"
         switch mode {
-        case "loader", "policies":
+        case "loader", "policies", "intercepted":
             var settings = Service.Settings()
             if mode == "loader" { settings.adjustChain = { $0.removeAll { !($0 is BufferingInterceptor) } } }
+            if mode == "intercepted" {
+                settings.attemptInterceptors = [ClosureInterceptor { request, next in try await next(request) }]
+            }
             let loader = Service(settings, transport: transport).anonymous.makeLoader()
-            measure(mode == "loader" ? "lade" : "lade-policies", arguments) { _ in
+            measure(mode == "loader" ? "lade" : "lade-\(mode)", arguments) { _ in
                 try await count(try await loader.load(Request(.get, url, delivery: delivery)))
             }
         case "transport", "fields", "executor":
