@@ -27,8 +27,8 @@ public struct TransportSettings: Sendable {
         public var decompressionRatio = 100
         /// The size of a decoded body up to which the ratio is not checked; 1 MiB by default.
         public var decompressionFloor = 1 << 20
-        /// Unread bytes of a streamed body at which receiving stops until they are read; 512 KiB by default.
-        public var streamHighWater = 512 << 10
+        /// Unread bytes of a streamed body at which receiving stops until they are read; 2 MiB by default.
+        public var streamHighWater = 2 << 20
 
         /// Makes the default limits.
         public init() {}
