@@ -176,7 +176,8 @@ static CURL *make_easy(struct operation *operation, const char *url) {
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
-    // 16 KiB, the default, costs 15 to 20 % more for bodies of 100 KB and up; more than 64 KiB gains nothing.
+    // 16 KiB, the default, costs 15 to 20 % more for bodies of 100 KB and up. More than 64 KiB gains nothing for bodies
+    // of 100 KB; for a stream, 512 KiB halves the time.
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, buffer ? atol(buffer) : 65536L);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
