@@ -11,6 +11,7 @@ struct OriginTests {
         #expect(try Origin("https://api.example.com") != Origin("http://api.example.com"))
         #expect(try Origin("https://api.example.com") != Origin("https://api.example.com:8443"))
         #expect(try Origin("http://[::1]:8080/").description == "http://[::1]:8080")
+        #expect(try Origin("WS://[2001:DB8::1]:8080/").description == "ws://[2001:db8::1]:8080")
     }
 
     @Test("policies PL-46 a request that moves to another origin leaves behind what was meant for the old one")
@@ -25,6 +26,18 @@ struct OriginTests {
         #expect(near.headers == request.headers && near.destination != nil)
         #expect(far.headers.map(\.name) == ["Accept"] && far.destination == nil)
         #expect(trusted.headers.map(\.name) == ["Authorization", "Accept"])
+    }
+
+    @Test(
+        "policies PL-46 an address without an origin gets no credentials, whoever is trusted",
+        arguments: ["mailto:a@b", "/2"]
+    )
+    func movesToNoOrigin(text: String) throws {
+        let request = try Request("https://a.test/1", headers: ["Authorization": "x", "Accept": "y"])
+
+        let moved = request.moved(to: try #require(URL(string: text)), trusting: [try Origin("https://a.test")])
+
+        #expect(moved.headers.map(\.name) == ["Accept"])
     }
 
     @Test(

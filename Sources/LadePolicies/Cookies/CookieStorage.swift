@@ -22,6 +22,8 @@ struct CookieStorage: Sendable {
     private var lastUse: UInt64 = 0
     /// How many cookies there are.
     private(set) var count = 0
+    /// The number of entries by expiry and by last use, out-of-date ones included; tests limit it.
+    var entryCount: Int { ends.count + uses.count }
     /// Counts the changes of what a file would hold.
     private(set) var version = 0
     let limits: CookieJar.Limits
@@ -224,7 +226,11 @@ struct CookieStorage: Sendable {
             uses.compact { [domains] use, identity in domains[identity.domain[...]]?[identity]?.lastUse == use }
         }
         if ends.count > most {
-            ends.compact { [domains] end, identity in domains[identity.domain[...]]?[identity]?.expires == end }
+            // A cookie that is set again with the same expiry has several entries that are not out of date.
+            var seen: Set<Cookie.Identity> = []
+            ends.compact { [domains] end, identity in
+                domains[identity.domain[...]]?[identity]?.expires == end && seen.insert(identity).inserted
+            }
         }
     }
 

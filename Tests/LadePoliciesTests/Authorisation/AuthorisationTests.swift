@@ -279,6 +279,24 @@ struct AuthorisationInterceptorTests {
         #expect(events.story.contains { $0.contains("refresh failed") || $0.contains("refreshFailed") })
     }
 
+    @Test(
+        "credentials travel in plain HTTP to this machine alone; what is no host is not this machine",
+        arguments: [
+            ("http://localhost/", true), ("http://127.3.2.1/", true), ("http://[::1]/", true),
+            ("https://[example.org]/", true),
+            ("http://[example.org]/", false), ("http://[]/", false), ("http://a.test/", false),
+        ]
+    )
+    func plainHosts(text: String, isAllowed: Bool) throws {
+        var request = try Request("http://localhost/")
+        let scope = try CredentialScope("https://a.test")
+        request.url = try #require(URL(string: text))
+
+        #expect(scope.mayCarryCredentials(request) == isAllowed)
+        request.destination = .host("127.0.0.1", port: 1)
+        #expect(scope.mayCarryCredentials(request) == (request.url.scheme == "https"))
+    }
+
     @Test("policies PL-46 credentials for plain HTTP fail loudly unless that is allowed")
     func insecure() async throws {
         transport.onAnyRequest().respond(.status(200))

@@ -151,6 +151,50 @@ struct DigestTests {
         #expect(third.headers["Authorization"]?.contains(#"nonce="two""#) == true)
     }
 
+    @Test("a nonce that has served and is replaced without a mark is answered again, and the same nonce is not")
+    func replacedNonce() async throws {
+        func refusal(_ nonce: String) throws -> Response {
+            let field = #"Digest realm="r", nonce="\#(nonce)", qop="auth""#
+            return Response(status: 401, headers: ["WWW-Authenticate": field], request: try Request("https://a.test/"))
+        }
+        let authoriser = try make()
+        let context = AuthorisationContext(call: Call(random: SeededRandom(seed: 1)), transport: transport)
+        let bare = try Request("https://a.test/")
+        #expect(authoriser.wasRefused(bare, by: try refusal("one"), in: context))
+        _ = try await authoriser.authorise(bare, in: context)
+        let second = try await authoriser.authorise(bare, in: context)
+
+        #expect(authoriser.wasRefused(second, by: try refusal("two"), in: context))
+        let third = try await authoriser.authorise(bare, in: context)
+        let fourth = try await authoriser.authorise(bare, in: context)
+        #expect(third.headers["Authorization"]?.contains(#"nonce="two""#) == true)
+        #expect(!authoriser.wasRefused(fourth, by: try refusal("two"), in: context))
+        #expect(try await authoriser.authorise(bare, in: context).headers["Authorization"] == nil)
+    }
+
+    @Test("of first requests that are challenged together, the first challenge counts; another realm replaces it")
+    func concurrentChallenges() async throws {
+        func refusal(_ realm: String, _ nonce: String) throws -> Response {
+            let field = #"Digest realm="\#(realm)", nonce="\#(nonce)", qop="auth""#
+            return Response(status: 401, headers: ["WWW-Authenticate": field], request: try Request("https://a.test/"))
+        }
+        let authoriser = try make()
+        let context = AuthorisationContext(call: Call(random: SeededRandom(seed: 1)), transport: transport)
+        let bare = try Request("https://a.test/")
+        func field() async throws -> String {
+            try #require(try await authoriser.authorise(bare, in: context).headers["Authorization"])
+        }
+
+        #expect(authoriser.wasRefused(bare, by: try refusal("r", "one"), in: context))
+        #expect(try await field().contains(#"nonce="one", uri"#))
+        #expect(authoriser.wasRefused(bare, by: try refusal("r", "two"), in: context))
+        let second = try await field()
+        #expect(second.contains(#"nonce="one", uri"#) && second.contains("nc=00000002"))
+
+        #expect(authoriser.wasRefused(bare, by: try refusal("other", "three"), in: context))
+        #expect(try await field().contains(#"realm="other", nonce="three", uri"#))
+    }
+
     @Test("a stale nonce is answered again, a wrong password is not")
     func tellsStaleFromWrong() async throws {
         let challenge = #"Digest realm="r", nonce="n\#("")", qop="auth""#

@@ -101,6 +101,10 @@ struct RefreshTests {
         // The first call gets the token that is refused; another one gets the next.
         #expect(refreshes.withLock { $0 } == 2)
         #expect(events.events.count { if case .requestReplayed = $0 { true } else { false } } == 100)
+        let refreshing = events.events.compactMap {
+            if case .refreshStarted(let authoriser) = $0 { authoriser } else { nil }
+        }
+        #expect(refreshing == [authoriser.identifier, authoriser.identifier])
     }
 
     @Test("policies PL-41 a 401 for an old version is replayed with the new one, without a refresh")

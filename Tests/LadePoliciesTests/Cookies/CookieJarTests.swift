@@ -1,8 +1,9 @@
 import Foundation
 import LadeCore
-import LadePolicies
 import LadeTesting
 import Testing
+
+@testable import LadePolicies
 
 @Suite(.timeLimit(.minutes(5)))
 struct CookieJarTests {
@@ -153,6 +154,26 @@ struct CookieJarTests {
         _ = try await visit("https://z.test/", jar, setting: "f=1")
 
         #expect(jar.cookies.map(\.name) == ["a", "d", "e", "f"])
+
+        // The use of a cookie delays its end, but does not prevent it.
+        for name in ["g", "h", "i"] { _ = try await visit("https://\(name).test/", jar, setting: "\(name)=1") }
+        #expect(jar.cookies.map(\.name).sorted() == ["f", "g", "h", "i"])
+    }
+
+    @Test("a cookie that is set again and again, or used, needs no more memory", arguments: [true, false])
+    func boundsEntries(isSet: Bool) throws {
+        var storage = CookieStorage(limits: CookieJar.Limits(), isPublicSuffix: { _ in false })
+        let url = try Request("https://a.test/").url
+        let cookie = try #require(SetCookie("a=1; Max-Age=100"))
+        var most = 0
+        for round in 0..<1_000 {
+            if isSet || round == 0 { _ = storage.take(cookie, from: url, at: time.date) }
+            if !isSet { _ = storage.matching(url, at: time.date) }
+            most = max(most, storage.entryCount)
+        }
+
+        #expect(storage.count == 1)
+        #expect(most <= 2 * 67)
     }
 
     @Test("policies PL-51 the caller's own Cookie field comes first and wins")

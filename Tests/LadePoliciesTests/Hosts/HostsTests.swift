@@ -28,6 +28,14 @@ struct HostDirectoryTests {
         #expect(directory.address(for: "SVC.test", at: now) == "192.168.0.1")
     }
 
+    @Test(
+        "brackets belong to a host in pairs alone",
+        arguments: [("[::1]", "::1"), ("[::1", "[::1"), ("::1]", "::1]"), ("A]", "a]"), ("[]", "")]
+    )
+    func brackets(written: String, host: String) {
+        #expect(HostAddress(written).host == host)
+    }
+
     @Test("hosts are compared in their normal form", arguments: ["API.Test.", "api.test", "ap%69.test"])
     func normalForm(written: String) {
         let directory = HostDirectory([written: ["B.test."]])

@@ -1,3 +1,4 @@
+import Foundation
 import LadeCore
 import Testing
 
@@ -26,6 +27,73 @@ struct RateBucketTests {
         #expect(second == self.second(3))
         #expect(bucket.waiting == 2)
         #expect(bucket.start(after: 0, now: self.second(3)) == self.second(3))
+    }
+
+    @Test(
+        "policies PL-22 the release begins at the end of the delay itself, one interval apart, unless a rate spaces it"
+    )
+    func releaseTimes() {
+        var bucket = RateBucket(rate: nil, concurrency: nil)
+        _ = bucket.close(until: second(1), spread: .seconds(2), blur: 0)
+        for id in UInt64(1)...2 {
+            let place = WaitPlace(priority: .normal, id: id)
+            bucket.enqueue(place, "", deadline: nil, taskPriority: 0, now: second(0))
+        }
+
+        bucket.advance(now: second(1), spread: .seconds(2), blur: 0.5)
+
+        let starts = (0...3).map { bucket.start(after: $0, now: second(1)) }
+        #expect(starts == [1_500, 2_500, 3_500, 3_500].map { Instant(nanoseconds: $0 * 1_000_000) })
+        let gate = bucket.gate
+        #expect(gate.start(after: 2, now: second(1), isSpaced: true) == Instant(nanoseconds: 1_500_000_000))
+    }
+
+    @Test("policies PL-22 a second delay that begins during the release holds the calls to its end")
+    func delayDuringRelease() {
+        var bucket = RateBucket(rate: nil, concurrency: nil)
+        _ = bucket.close(until: second(1), spread: .seconds(2), blur: 0)
+        for id in UInt64(1)...2 {
+            let place = WaitPlace(priority: .normal, id: id)
+            bucket.enqueue(place, "", deadline: nil, taskPriority: 0, now: second(0))
+        }
+        bucket.advance(now: second(1), spread: .seconds(2), blur: 0.5)
+
+        let isLonger = bucket.close(until: second(5), spread: .seconds(2), blur: 0)
+
+        #expect(isLonger)
+        #expect(bucket.start(after: 0, now: second(1)) == second(5))
+    }
+
+    @Test("a quota that all accounts share has counted the call whose answer brings it")
+    func ownCall() throws {
+        let headers: Headers = ["RateLimit-Remaining": "1", "RateLimit-Reset": "10"]
+        let reading = try #require(QuotaReading(headers, now: Date(timeIntervalSince1970: 0)))
+        func start(isRunning: Bool) -> Instant? {
+            var bucket = RateBucket(rate: nil, concurrency: nil)
+            bucket.reserve("", due: second(0), now: second(0), blur: 0)
+            _ = bucket.observe(reading, nil, isRunning: isRunning, now: second(0))
+            return bucket.start(after: 0, now: second(0))
+        }
+
+        // One call is left for the ten seconds, or none, because the running call takes it.
+        #expect(start(isRunning: true) == second(5))
+        #expect(start(isRunning: false) == second(11))
+    }
+
+    @Test("another call runs the timer only when its task has a higher priority")
+    func leaders() {
+        var bucket = RateBucket(rate: .held, concurrency: nil)
+        var chosen: [UInt64?] = [bucket.chooseLeader()]
+        for (id, priority) in [(UInt64(1), UInt8(21)), (2, 21), (3, 9), (4, 25)] {
+            let place = WaitPlace(priority: .normal, id: id)
+            bucket.enqueue(place, "", deadline: nil, taskPriority: priority, now: second(0))
+            chosen.append(bucket.chooseLeader())
+        }
+
+        #expect(chosen == [nil, 1, nil, nil, 4])
+        bucket.remove(WaitPlace(priority: .normal, id: 4), "", now: second(0))
+        let next = bucket.chooseLeader()
+        #expect(next == 2)
     }
 
     @Test("finding FQ-16 after a server-requested delay calls start one interval apart, whatever the burst")

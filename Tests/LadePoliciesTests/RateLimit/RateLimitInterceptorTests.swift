@@ -35,6 +35,7 @@ struct RateLimitInterceptorTests {
     func hearsRetryAfter() async throws {
         transport.onAnyRequest().respond(.status(200, headers: ["Retry-After": "60"]))
         let reference = try limiter(.dataLoader)
+        #expect(!RateLimits.dataLoader.respectsQuotas && RateLimits().respectsQuotas)
         let own = try limiter()
         _ = try await Chain([RateLimitInterceptor(reference)], transport: transport).send(request, call: call())
         _ = try await Chain([RateLimitInterceptor(own)], transport: transport).send(request, call: call())

@@ -42,6 +42,48 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         for task in waiting { task.cancel() }
     }
 
+    @Test("policies PL-02 a slower rate refuses the waiting calls that can no longer start in time, when it is set")
+    func refusesAtRateChange() async throws {
+        let limiter = try limiter(RateLimits(default: .perSecond(1)))
+        var call = Call(time: time)
+        _ = try await limiter.start(Request(url), call: call)
+        call.deadline = time.now.advanced(by: .seconds(15))
+        let late = Task { [url, call] () async throws in _ = try await limiter.start(Request(url), call: call) }
+        call.deadline = nil
+        let patient = Task { [url, call] () async throws in _ = try await limiter.start(Request(url), call: call) }
+        while limiter.waitingCount < 2 { await Task.yield() }
+
+        try limiter.setRate(0.01, for: key)
+
+        guard case .failure(let error as LoadingError) = await late.result,
+            case .deadlineExceeded(let report, _) = error
+        else {
+            Issue.record("It continued to wait")
+            return
+        }
+        #expect(report.impossibleWait?.stage == .wait(.rateLimit(key: key.description)))
+        #expect(limiter.waitingCount == 1)
+        patient.cancel()
+        _ = await patient.result
+    }
+
+    @Test("a higher total concurrency starts waiting calls immediately")
+    func raisesTotalConcurrency() async throws {
+        let limiter = try limiter(RateLimits())
+        try limiter.setTotalConcurrency(1)
+        let first = try await limiter.start(Request(url), call: Call(time: time))
+        let second = Task { [url, time] () async throws in
+            limiter.finish(try await limiter.start(Request(url), call: Call(time: time)))
+        }
+        while limiter.waitingCount < 1 { await Task.yield() }
+
+        try limiter.setTotalConcurrency(2)
+
+        try await second.value
+        limiter.finish(first)
+        #expect(throws: LoadingError.self) { try limiter.setTotalConcurrency(0) }
+    }
+
     @Test("a slot that is released without being finished is handed back")
     func handsBackReleasedSlots() async throws {
         let limiter = try limiter(RateLimits())

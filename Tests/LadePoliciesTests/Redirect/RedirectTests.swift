@@ -325,6 +325,27 @@ struct RedirectTests {
         #expect(time.now == Instant(nanoseconds: 0))
     }
 
+    @Test("reads a short body of a redirect to its end, and goes on as soon as it is there, or after a second")
+    func readsShortBody() async throws {
+        let headers = ["Location": "/1", "Content-Length": "4"] as Headers
+        transport.on(.get, "/short").respond(.steps([.bytes(Data("gone".utf8))], status: 302, headers: headers))
+        transport.on(.get, "/slow").respond(.steps([.stall], status: 302, headers: headers))
+        transport.on(.get, "/1").respond(.text("there"))
+        let time = VirtualTime()
+        let chain = Chain([RedirectInterceptor(policy: RedirectPolicy())], transport: transport)
+        var request = try Request("https://a.test/short")
+        request.delivery = .streamed
+
+        // Time does not advance: waiting for more than the body would not end.
+        _ = try await chain.send(request, call: Call(time: time))
+        #expect(time.now == Instant(nanoseconds: 0))
+
+        request.url = try Request("https://a.test/slow").url
+        let slow = Task { [request] () async throws in try await chain.send(request, call: Call(time: time)) }
+        #expect(try await time.advanceToNextSleeper().deadline == Instant(nanoseconds: 1_000_000_000))
+        #expect(try await slow.value.request.url.path() == "/1")
+    }
+
     @Test("RFC 9110 §15.4: fields that describe a body go with it, and no others")
     func removesContentFields() async throws {
         transport.on(.post, "/0").respond(redirect(303, to: "/1"))
