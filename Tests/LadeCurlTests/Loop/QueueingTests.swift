@@ -36,12 +36,12 @@ struct QueueingTests {
 
     @Test("finding FH-1 a streamed answer keeps its socket when it is paused in the call that sends its request")
     func pausedWhileSending() async throws {
-        let body = Data(repeating: 0x61, count: 4 << 20)
+        let body = Data(repeating: 0x61, count: 2 << 20)
         let server = try LoopbackServer { _ in .bytes(body) }
         var settings = TransportSettings()
         settings.proxy = .direct
         settings.connections.perHost = 1
-        settings.limits.streamHighWater = 1
+        settings.limits.streamHighWater = 64 << 10
         let transport = try CurlTransport(settings: settings)
         var request = try server.request()
         request.delivery = .streamed

@@ -8,7 +8,7 @@ import Lade
 import LadeTesting
 import Testing
 
-@Suite("Random lifetimes", .timeLimit(.minutes(5)))
+@Suite("Random lifetimes", .timeLimit(.minutes(10)))
 struct RandomLifetimeTests {
     /// Loaders, accounts and services come and go while calls of every form are in flight.
     @Test("ends 100,000 random lifetimes once each, without a leak or a late call")
@@ -39,9 +39,10 @@ struct RandomLifetimeTests {
                 ? Service(settings, transport: transport) : Service(settings, transport: Unscoped(base: transport))
             services.append(WeakService(service: service))
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<4 {
+                // Beside tests that compute, each suspension takes long: many tasks wait at the same time.
+                for _ in 0..<20 {
                     let seed = random.next()
-                    group.addTask { try await Lives(service: service, tally: tally, seed: seed).live(250) }
+                    group.addTask { try await Lives(service: service, tally: tally, seed: seed).live(50) }
                 }
                 try await group.waitForAll()
             }
