@@ -28,6 +28,8 @@ public struct TransportSettings: Sendable {
         /// The size of a decoded body up to which the ratio is not checked; 1 MiB by default.
         public var decompressionFloor = 1 << 20
         /// Unread bytes of a streamed body at which receiving stops until they are read; 2 MiB by default.
+        ///
+        /// A transport may hold one more read: with `CurlTransport` as much again, and at most 512 KiB.
         public var streamHighWater = 2 << 20
 
         /// Makes the default limits.

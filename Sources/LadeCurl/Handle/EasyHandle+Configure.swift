@@ -82,9 +82,8 @@ extension EasyHandle {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_NOSIGNAL, true)
         set(CURLOPT_PATH_AS_IS, true)
-        // A stream's buffer has the largest size that libcurl accepts: fewer reads, and fewer window updates to the peer.
-        // For other transfers the buffer stays below the size at which the C library trims its heap on each release.
-        set(CURLOPT_BUFFERSIZE, plan.transfer.isStreamed ? 512 << 10 : 60 << 10)
+        let highWater = plan.transfer.isStreamed ? settings.limits.streamHighWater : nil
+        set(CURLOPT_BUFFERSIZE, Self.readSize(highWater: highWater))
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
@@ -107,6 +106,16 @@ extension EasyHandle {
         setDestination(plan)
         setProxy(plan, settings.proxy)
         if plan.transfer.isSecure { setTLS(plan, handleSettings) }
+    }
+
+    /// The size of libcurl's read buffer in bytes, given the high-water mark of a stream; nil for a buffered answer.
+    ///
+    /// libcurl keeps the rest of a read while a stream is paused, so a read is no larger than the high-water mark. Up to
+    /// the largest size that libcurl accepts, larger reads mean fewer reads, and fewer window updates to the peer. The
+    /// buffer of other transfers stays below the size at which the C library trims its heap on each release.
+    static func readSize(highWater: Int?) -> Int {
+        guard let highWater else { return 60 << 10 }
+        return max(16 << 10, min(highWater, 512 << 10))
     }
 
     private func setVersion(_ plan: Plan) {

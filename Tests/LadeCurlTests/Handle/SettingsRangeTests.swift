@@ -27,6 +27,17 @@ struct SettingsRangeTests {
         await transport.shutDown()
     }
 
+    @Test(
+        "finding FT-10 a read of a stream is no larger than its high-water mark",
+        arguments: [
+            (nil, 60 << 10), (.min, 16 << 10), (0, 16 << 10), (1, 16 << 10), (16 << 10, 16 << 10), (64 << 10, 64 << 10),
+            (512 << 10, 512 << 10), (2 << 20, 512 << 10), (.max, 512 << 10),
+        ] as [(Int?, Int)]
+    )
+    func readSizes(highWater: Int?, size: Int) {
+        #expect(EasyHandle.readSize(highWater: highWater) == size)
+    }
+
     @Test("finding FT-11 pins of a chain are refused, as libcurl compares the server's own key only")
     func pinScope() {
         var settings = TransportSettings()

@@ -55,14 +55,17 @@ struct EndlessAnswersTests {
         var request = try Request("https://127.0.0.1:\(server.port)/")
         request.timeouts.connect = .milliseconds(200)
 
-        let error = await #expect(throws: LoadingError.self) { try await transport.send(request, call: Call()) }
+        // On a busy machine the time-out may come before the first byte of the server.
+        repeat {
+            let error = await #expect(throws: LoadingError.self) { try await transport.send(request, call: Call()) }
+            guard case .timedOut(.connect, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        } while watch.most == 0
 
-        guard case .timedOut(.connect, _) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
         #expect(hasSentAll.withLock { $0 } == false)
-        #expect(watch.most > 0 && watch.most < Self.limit)
+        #expect(watch.most < Self.limit)
         await transport.shutDown()
     }
 

@@ -47,7 +47,7 @@ struct QueueingTests {
         request.delivery = .streamed
 
         // Whether the answer begins within that call depends on the server's thread.
-        for _ in 0..<100 {
+        for _ in 0..<200 {
             let response = try await transport.send(request, call: Call())
             var count = 0
             for try await chunk in response.body { count += chunk.count }
