@@ -29,7 +29,7 @@ struct OriginTests {
     }
 
     @Test(
-        "policies PL-46 an address without an origin gets no credentials, whoever is trusted",
+        "policies PL-46 an address without an origin gets no credentials, whichever origins are trusted",
         arguments: ["mailto:a@b", "/2"]
     )
     func movesToNoOrigin(text: String) throws {
