@@ -3,6 +3,14 @@ import LadeCatalogueServer
 import LadeTesting
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @testable import Lade
 @testable import LadeCommand
 
@@ -239,6 +247,63 @@ struct PagesTests {
         #expect(server.requests[2].target == "/?p=2")
     }
 
+    @Test("keeps the journal where --state says, and continues from there")
+    func state() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let catalogue = try catalogue()
+        let arguments = ["pages", catalogue.address("/medias"), "-o", "all", "--state", "journal"]
+
+        let first = try await LadeProcess(arguments + ["--max-items", "3"], in: folder.path).outcome()
+        let begun = (folder.names, folder.text(of: "all"))
+        let second = try await LadeProcess(arguments, in: folder.path).outcome()
+
+        #expect(first.status == 0 && second.status == 0)
+        #expect(begun == (["all", "journal"], lines(catalogue, 3)))
+        #expect(folder.names == ["all", "journal"])
+        #expect(folder.text(of: "all") == lines(catalogue, 35))
+    }
+
+    @Test("keeps the fields and cookies of a session, and sends them with every page")
+    func session() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { request in
+            let next = request.path == "/" ? [ServerField("Link", "</2>; rel=next")] : []
+            let item = "\"\(request["Cookie"] ?? "-") \(request["X-A"] ?? "-")\""
+            return .json("[\(item)]", next + [ServerField("Set-Cookie", "s=1; Path=/")])
+        }
+
+        let first = try await LadeProcess.run("pages", server.address(), "--session=s", "X-A:1", in: folder.path)
+        let second = try await LadeProcess.run("pages", server.address(), "--session=s", in: folder.path)
+
+        #expect(first.output == "\"- 1\"\n\"s=1 1\"\n")
+        #expect(second.output == "\"s=1 1\"\n\"s=1 1\"\n")
+    }
+
+    @Test("writes to the standard output with --out -, and to no file of that name")
+    func standardOutput() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { _ in .json("[1]") }
+
+        let outcome = try await LadeProcess.run("pages", server.address(), "--out", "-", in: folder.path)
+
+        #expect(outcome.status == 0 && outcome.output == "1\n")
+        #expect(folder.names == [])
+    }
+
+    @Test("escapes the control characters of items on a terminal, and nowhere else")
+    func terminal() async throws {
+        let server = try LoopbackServer { _ in .json("[\"\u{9B}2J\"]") }
+
+        let shown = try await LadeProcess.run("pages", server.address(), to: .terminal)
+        let piped = try await LadeProcess.run("pages", server.address())
+
+        #expect(shown.status == 0 && shown.output == "\"\\u009b2J\"\r\n")
+        #expect(piped.output == "\"\u{9B}2J\"\n")
+    }
+
     @Test("command CM-05 ends without a message and with 0 when its output has no reader any more")
     func brokenPipe() async throws {
         let catalogue = try catalogue(medias: 5_000)
@@ -293,22 +358,57 @@ struct PagesTests {
         #expect(try JSONDecoder().decode([String: String].self, from: Data(shown)) == ["a": controls + "é"])
     }
 
-    @Test("finding FQ-22 ends at the second interrupt with 130, and leaves no temporary file")
-    func secondInterrupt() async throws {
+    @Test(
+        "finding FQ-22 ends at the second interrupt with the status of its signal, and leaves no temporary file",
+        arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)]
+    )
+    func secondInterrupt(signal: Int32, status: Int32) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let server = try LoopbackServer(script: [.readRequest, .stall])
-        let process = try LadeProcess(["pages", server.address(), "-o", "all"], in: folder.path)
+        // A program that ignores the second interrupt ends at this time-out, with another status.
+        let process = try LadeProcess(
+            ["pages", server.address(), "-o", "all", "--retry", "0", "--idle-timeout", "10s"],
+            in: folder.path
+        )
         _ = try await server.head(at: 0)
         process.send(SIGINT)
         // The program has received the first once it says so.
         try await process.talk(atLeast: 10)
-        process.send(SIGINT)
+        process.send(signal)
 
         let outcome = try await process.outcome()
 
-        #expect(outcome.status == 130)
+        #expect(outcome.status == status)
+        #expect(outcome.talkLines == ["lade: Finishing the page; interrupt again to end immediately."])
         #expect(folder.names == ["all", "all.journal"])
+    }
+
+    @Test("does not end by a signal that it was started to ignore, as with nohup")
+    func ignoredSignal() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let gate = Signal()
+        let server = try LoopbackServer { _ in
+            gate.waitOnThread()
+            return .json("[1]", [ServerField("Link", "</?p=1>; rel=next")])
+        }
+        let process = try LadeProcess(
+            ["-c", "trap '' HUP; exec lade pages \"$0\" -o all", server.address()],
+            program: "/bin/bash",
+            in: folder.path
+        )
+        _ = try await server.head(at: 0)
+
+        process.send(SIGHUP)
+        process.send(SIGINT)
+        // If SIGHUP counted, SIGINT would be the second signal and end the program immediately.
+        try await process.talk(atLeast: 10)
+        gate.raise()
+        let outcome = try await process.outcome()
+
+        #expect(outcome.status == 12)
+        #expect(folder.text(of: "all") == "1\n")
     }
 
     @Test("serves a catalogue, prints its address, and ends well when interrupted")
