@@ -507,7 +507,9 @@ struct HarvestDiskTests {
 
     @Test(
         "finding FL-1 refuses a journal whose numbers no run can have written",
-        arguments: ["pages", "items", "bytes", "nextNumber", "itemsBefore", "total"]
+        arguments: [
+            "pages", "items", "bytes", "bodyBytes", "nextNumber", "skippedItems", "duplicates", "itemsBefore", "total",
+        ]
     )
     func implausibleJournal(name: String) async throws {
         let folder = try HarvestSample.Folder()
@@ -533,4 +535,45 @@ struct HarvestDiskTests {
             }
         }
     }
+
+    @Test("closes every file that it opened, also of a run that is refused", .enabled(if: isLinux))
+    func openFiles() async throws {
+        let folder = try HarvestSample.Folder()
+        let running = PagedSource { asked in
+            asked["p"] == nil ? .json(#"{"items":[1],"next":"/list?p=1"}"#) : .stalls
+        }
+        let harvest = try HarvestSample.harvest()
+        let task = Task { try await harvest.run(with: running.loader, to: .file(folder.file("out"))) }
+        _ = try await running.transport.request(at: 1)
+        await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: running.loader, to: .file(folder.file("out")))
+        }
+        #expect(openFiles(in: folder) == ["out"])
+        task.cancel()
+        _ = await task.result
+
+        // The journal of the first run is read by this one.
+        let summary = try await harvest.run(
+            with: PagedSource { _ in .json(#"{"items":[2]}"#) }.loader,
+            to: .file(folder.file("out"))
+        )
+
+        #expect(summary.items == 2 && summary.resumedPages == 1)
+        #expect(openFiles(in: folder) == [])
+    }
+
+    /// The names of the open files in a folder, and "" for the folder itself.
+    private func openFiles(in folder: HarvestSample.Folder) -> [String] {
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        let paths = descriptors.compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+        }
+        return paths.filter { $0.hasPrefix(folder.path) }.map { String($0.dropFirst(folder.path.count + 1)) }.sorted()
+    }
 }
+
+#if os(Linux)
+    private let isLinux = true
+#else
+    private let isLinux = false
+#endif
