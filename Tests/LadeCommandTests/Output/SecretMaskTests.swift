@@ -16,6 +16,9 @@ struct SecretMaskTests {
         #expect(mask.masked(#"{"a":"say \"yes\"","b":"say "yes""}"#) == #"{"a":"<redacted>","b":"<redacted>"}"#)
         #expect(mask.masked("the alphabet begins with abc") == "the alphabet begins with abc")
         #expect(mask.masked("") == "")
+        // Messages show such a character escaped.
+        mask.add([Secret("left\u{202E}right")])
+        #expect(mask.masked("it is " + "left\u{202E}right".escapedForDisplay()) == "it is <redacted>")
     }
 
     @Test("hides nothing when the user asks to see secrets")

@@ -30,6 +30,7 @@ struct PolicySettingsTests {
         #expect(service.retries.limit == 0)
         #expect(service.retryBudget == nil)
         #expect(service.deadlines.buffered == nil && service.deadlines.streamed == nil)
+        #expect(service.deadlines.attempt == nil)
         #expect(request.deadline == nil)
         #expect(request.idempotencyKey == nil)
     }
@@ -42,7 +43,8 @@ struct PolicySettingsTests {
         #expect(service.retries.limit == 2)
         #expect(service.retries.pauseLimit == .seconds(60))
         #expect(service.retryBudget != nil)
-        #expect(service.deadlines.buffered == nil)
+        // A page that trickles would hold the list for hours.
+        #expect(service.deadlines.buffered == nil && service.deadlines.attempt == .seconds(60))
         #expect(try self.service(["--retry", "0", "--max-redirects", "0"], for: .list).retries.limit == 0)
     }
 

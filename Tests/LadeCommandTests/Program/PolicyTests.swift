@@ -241,6 +241,20 @@ struct PolicyTests {
         #expect(outcome.talkLines.count == 2)
     }
 
+    @Test("command CM-03 ends with 8 when an address of --host answers, but not with TLS")
+    func hostWithoutTLS() async throws {
+        let server = try LoopbackServer(script: [.send("HTTP/1.1 400 Bad Request\r\n\r\n"), .stall])
+
+        let outcome = try await LadeProcess.run(
+            "get",
+            "--host",
+            "api.example=\(server.authority)",
+            "https://api.example/x"
+        )
+
+        #expect(outcome.status == 8)
+    }
+
     // MARK: - Credentials
 
     @Test(
@@ -302,6 +316,21 @@ struct PolicyTests {
         #expect(insecure.talk.contains("without TLS"))
     }
 
+    @Test("command CM-03 ends with 9 when the secret of a client would reach its token endpoint without TLS")
+    func insecureEndpoint() async throws {
+        let proxy = try server { _ in .json(#"{"access_token":"t","token_type":"Bearer"}"#) }
+
+        let outcome = try await LadeProcess(
+            ["get", "https://127.0.0.1:1/", "--auth", "oauth2:http://lade@auth.example/token", "--secret-env", "HUSH"]
+                + ["--proxy", "http://\(proxy.authority)"],
+            environment: ["HUSH": "hush"]
+        ).outcome()
+
+        #expect(outcome.status == 9)
+        #expect(outcome.talk.contains("without TLS") && !outcome.talk.contains("hush"), "\(outcome.talk)")
+        #expect(proxy.requestCount == 0)
+    }
+
     @Test(
         "takes a secret of one line from a descriptor, and nothing else",
         arguments: [
@@ -349,6 +378,37 @@ struct PolicyTests {
         #expect(log.split(separator: "\n").allSatisfy { JSONValue.isValid(String($0)) })
         let rights = try FileManager.default.attributesOfItem(atPath: events)[.posixPermissions] as? NSNumber
         #expect(rights?.intValue == 0o600)
+    }
+
+    @Test("finding FH-8 hides a cookie of a file and the password of the proxy when a server repeats them")
+    func repeatedSecrets() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let fields = "FALSE\t/\tFALSE\t0\tsid"
+        _ = try folder.file("jar", "api.example\t\(fields)\tcAnArY-cookie\nother.example\t\(fields)\tcAnArY-unsent\n")
+        let proxy = try server { request in
+            let cookie = request["Cookie"] ?? "none"
+            return .text("ok", [ServerField("X-Echo", "\(cookie), cAnArY-proxy, cAnArY-cookie, cAnArY-unsent")])
+        }
+
+        let outcome = try await LadeProcess.run(
+            "get",
+            "-v",
+            "-b",
+            "jar",
+            "--events",
+            "events",
+            "--proxy",
+            "http://me:cAnArY-proxy@\(proxy.authority)",
+            "http://api.example/",
+            in: folder.path
+        )
+
+        let log = folder.text(of: "events") ?? ""
+        #expect(outcome.status == 0)
+        #expect(proxy.requests.first?["Cookie"] == "sid=cAnArY-cookie")
+        #expect(outcome.talk.contains("X-Echo: ") && !outcome.talk.contains("cAnArY"), "\(outcome.talk)")
+        #expect(log.contains("X-Echo") && !log.contains("cAnArY"), "\(log)")
     }
 
     @Test("finding FH-9 lade pages sends neither fields nor the body of its own to a next page on another origin")
@@ -411,6 +471,23 @@ struct PolicyTests {
         #expect(outcome.status == 0)
         #expect(outcome.output == question + "\r\n")
         #expect(try await server.request(at: 0)["Authorization"] == "Bearer hush")
+    }
+
+    @Test(
+        "shows what is typed on the terminal again after it asked for a secret",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: setsid))
+    )
+    func echo() async throws {
+        let server = try server { _ in .status(204) }
+        let line = "lade get --auth bearer '\(server.address())'; stty -a"
+        let arguments = ["--wait", "--ctty", "/bin/bash", "-c", line]
+        let process = try LadeProcess(arguments, program: Self.setsid, to: .terminal)
+        try await process.output(atLeast: "Token for 127.0.0.1: ".count)
+        try process.type("hush\n")
+
+        let outcome = try await process.outcome()
+
+        #expect(outcome.output.contains(" echo ") && !outcome.output.contains("-echo "), "\(outcome.output)")
     }
 
     private static let setsid = "/usr/bin/setsid"

@@ -41,6 +41,8 @@ struct SessionTests: GetSuite {
         let file = try await LadeProcess.run(server.address(), "-b", "jar", "-v", in: folder.path)
         #expect(file.output == "sid=s3cret1")
         #expect(!file.talk.contains("s3cret1"))
+        let both = try await LadeProcess.run(server.address(), server.address(), "-c", "both", in: folder.path)
+        #expect(both.output == "nonesid=s3cret1")
         let lost = try await LadeProcess.run(server.address(), "-b", "nosuch", in: folder.path)
         #expect(lost.status == 14)
         _ = try folder.file("bad", "nonsense")
@@ -81,6 +83,24 @@ struct SessionTests: GetSuite {
         #expect(try await LadeProcess.run(server.address(), "--session=t", in: folder.path).output == "- - - -")
         let other = try self.server { .text($0["Authorization"] ?? "none") }
         #expect(try await LadeProcess.run(other.address(), "--session=s", in: folder.path).output == "none")
+    }
+
+    @Test("keeps the cookies of a call that fails, in a session and in a file")
+    func failedCall() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { request in
+            guard request.path == "/in" else { return .text(request["Cookie"] ?? "none") }
+            return .status(401, [ServerField("Set-Cookie", "sid=1; Path=/")])
+        }
+
+        for kept in [["--session", "s"], ["-c", "jar"]] {
+            #expect(try await LadeProcess([server.address("/in")] + kept, in: folder.path).outcome().status == 4)
+        }
+
+        for kept in [["--session", "s"], ["-b", "jar"]] {
+            #expect(try await LadeProcess([server.address()] + kept, in: folder.path).outcome().output == "sid=1")
+        }
     }
 
     @Test("refuses by name a session file that is damaged, of another host or open to others")
@@ -181,6 +201,10 @@ struct SessionTests: GetSuite {
         #expect(named.output == "Basic " + Data("you:".utf8).base64EncodedString())
         let own = try await LadeProcess.run(server.address(), "-n", "Authorization:x", in: folder.path)
         #expect(own.output == "x")
+        // They are not copied into a session.
+        let kept = try await LadeProcess.run(server.address(), "-n", "--session=s", in: folder.path)
+        #expect(kept.output == basic)
+        #expect(try await LadeProcess.run(server.address(), "--session=s", in: folder.path).output == "none")
         let lost = try await LadeProcess.run(server.address(), "--netrc-file", "nosuch", in: folder.path)
         #expect(lost.status == 14)
         #expect(lost.talkLines.first == "lade: The netrc file nosuch does not exist.")

@@ -34,6 +34,32 @@ struct SessionFileTests {
         #expect(session.fields.map { "\($0.name): \($0.value)" } == ["x-a: 3", "Authorization: Basic x"])
     }
 
+    @Test("keeps cookies with every attribute, so that none is sent more widely or for longer")
+    func cookies() throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let jar = CookieJar()
+        for (index, isWide) in [false, true].enumerated() {
+            var cookie = Cookie(
+                name: "n\(index)",
+                value: Secret("v"),
+                domain: "h.example",
+                isHostOnly: !isWide,
+                path: "/\(index)",
+                expires: isWide ? nil : Date(timeIntervalSince1970: 4_000_000_000),
+                isSecure: !isWide
+            )
+            cookie.isHTTPOnly = !isWide
+            jar.insert(cookie, at: Date(timeIntervalSince1970: 1_000_000_000))
+        }
+        #expect(jar.cookies.count == 2)
+
+        try session(folder).save(jar)
+
+        let cookies = try session(folder).cookies
+        #expect(CookieText.text(cookies) == CookieText.text(jar.cookies))
+    }
+
     @Test("refuses a file whose fields would add lines to a request")
     func damage() throws {
         let folder = try TemporaryFolder()
