@@ -112,6 +112,20 @@ struct CatalogueTests {
         #expect(one.output == lines.suffix(2).map { $0 + "\n" }.joined())
     }
 
+    @Test("makes every request of a call as the options of the connection say")
+    func connection() async throws {
+        // Nothing answers at the address itself.
+        let arguments = [
+            "catalogue", "--base", "http://127.0.0.1:1/", "--connect-to", "127.0.0.1:\(catalogue.port)",
+            "tvLatestEpisodes", "--unit", "rts", "--size", "2", "--streams", "--retry", "0",
+        ]
+
+        let outcome = try await LadeProcess(arguments).outcome()
+
+        #expect(outcome.status == 0, "\(outcome.talk)")
+        #expect(outcome.output.split(separator: "\n").count == 4)
+    }
+
     static let mistakeRows: [([String], String)] = [
         (["nosuch"], "lade: there is no service “nosuch”"),
         (["tvTopic", "--unit", "rts"], "lade: there is no service “tvTopic”; did you mean tvTopics"),

@@ -89,6 +89,9 @@ struct GetDownloadTests: GetSuite {
         #expect(refused.talkLines.count == 2)
         #expect(folder.text(of: "out") == "old")
         #expect(server.requestCount == 0)
+        // Nor does it ask for a password.
+        let asked = try await LadeProcess.run("get", "-o", "out", "-u", "me", server.address(), in: folder.path)
+        #expect(asked.status == 14 && asked.talk == refused.talk)
         let forced = try await LadeProcess.run("get", "--force", "-o", "out", server.address(), in: folder.path)
         #expect(forced.status == 0)
         #expect(folder.text(of: "out") == "new")

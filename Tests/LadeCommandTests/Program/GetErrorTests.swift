@@ -93,6 +93,46 @@ struct GetErrorTests: GetSuite {
         #expect(outcome.output == "1234")
     }
 
+    @Test("command CM-03 ends with 143 when terminated while it waits for the standard input")
+    func terminatedInput() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        // The pipe keeps a writer. It holds less than `head` writes, so the program reads when `head` ends.
+        let script = """
+            mkfifo pipe; exec 3<>pipe
+            lade get http://127.0.0.1:1/ --data-binary @- -d a <&3 3>&- &
+            head -c 300000 /dev/zero >&3
+            kill -TERM $!; wait $!
+            """
+
+        let outcome = try await LadeProcess.run("-c", script, program: "/bin/bash", in: folder.path)
+
+        #expect(outcome.status == 143 && outcome.talk == "")
+    }
+
+    @Test("command CM-03 writes nothing of a body whose announced size is above --max-size")
+    func announcedSize() async throws {
+        // More than arrives at a time.
+        let body = Data(repeating: UInt8(ascii: "x"), count: 1 << 20)
+        let server = try server { _ in .bytes(body) }
+
+        let refused = try await LadeProcess.run("get", "--max-size", "1048575", server.address())
+        let taken = try await LadeProcess.run("get", "--max-size", "1048576", server.address())
+
+        #expect(refused.status == 13 && refused.output == "")
+        #expect(taken.status == 0 && taken.output.utf8.count == body.count)
+    }
+
+    @Test("writes no page of an error to a device or a pipe, though its message is not shown either")
+    func errorPage() async throws {
+        let server = try server { _ in .text("page", status: 404) }
+
+        for option in ["-s", "-f"] {
+            let outcome = try await LadeProcess.run("get", option, "-o", "/dev/stdout", server.address())
+            #expect(outcome.status == 4 && outcome.output == "")
+        }
+    }
+
     @Test("command CM-04 says an error in two lines without secrets")
     func errors() async throws {
         let server = try server { _ in .status(503) }

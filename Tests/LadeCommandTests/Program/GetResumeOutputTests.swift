@@ -29,6 +29,10 @@ struct GetResumeOutputTests: GetResumeSuite {
         #expect(Self.same(outcome.output, Self.content.prefix(70_000)))
         #expect(server.requestCount == 1)
         #expect(outcome.story.contains("attempt 1 is not repeated (the server named no version to resume)"))
+        let text = try self.server { _, _ in Self.whole(Data("a text".utf8), [], upTo: 4) }
+        let laidOut = try await run("--retry", "3", "--color", "always", text.address())
+        #expect(laidOut.code == .network && laidOut.output.starts(with: Data("a te".utf8)))
+        #expect(text.requestCount == 1)
     }
 
     @Test("writes nothing but the rest to the standard output", arguments: -2..<misfits.count)
@@ -58,6 +62,35 @@ struct GetResumeOutputTests: GetResumeSuite {
         #expect(outcome.code == .success)
         #expect(Self.same(outcome.output, Self.content))
         #expect(withHead.code == .success)
+    }
+
+    @Test("takes no page of an error for the answer that begins anew")
+    func outputErrorPage() async throws {
+        let server = try server { _, number in
+            Self.whole(Self.content, [], status: number == 0 ? 200 : 404, upTo: number == 0 ? 0 : nil)
+        }
+
+        let outcome = try await run("--retry", "1", server.address())
+
+        #expect(outcome.code == .clientError)
+        #expect(outcome.output.isEmpty && server.requestCount == 2)
+    }
+
+    @Test("selects from the answer that came whole, whatever arrived before it")
+    func selection() async throws {
+        let json = Data(#"{"a":"text"}"#.utf8)
+        let server = try server { _, number in Self.whole(json, [], upTo: number == 0 ? 5 : nil) }
+        let failing = try self.server { _, number in
+            Self.whole(json, [], status: number == 0 ? 200 : 404, upTo: number == 0 ? 5 : nil)
+        }
+
+        let selected = try await run("--retry", "1", "--select", "/a", server.address())
+        let refused = try await run("--retry", "1", "--select", "/a", failing.address())
+        let tooLarge = try await run("--max-size", "11", "--select", "/a", server.address())
+
+        #expect(selected.code == .success && selected.output == Data("\"text\"\n".utf8))
+        #expect(refused.code == .clientError && refused.output.isEmpty)
+        #expect(tooLarge.code == .decoding && tooLarge.output.isEmpty)
     }
 
     @Test("writes the head to the standard output once, and continues behind it")
