@@ -347,6 +347,17 @@ struct PolicyTests {
         #expect(!outcome.talk.contains("s3cret"))
     }
 
+    @Test("refuses a secret of a descriptor that is longer than any secret")
+    func longSecret() async throws {
+        let server = try server { _ in .status(204) }
+        let line = "lade get \(server.address()) --auth bearer --secret-fd 3 3< <(head -c 65537 /dev/zero | tr '\\0' x)"
+
+        let outcome = try await LadeProcess.run("-c", line, program: "/bin/bash")
+
+        #expect(outcome.status == 1 && outcome.talkLines.count == 2)
+        #expect(server.requestCount == 0)
+    }
+
     @Test("finding FH-8 finding FP-6 secrets that the command was given are shown by nothing that it says")
     func hidesSecrets() async throws {
         let secrets = ["cAnArY-bearer", "cAnArY-vault", "cAnArY-query", "cAnArY-\"odd\\"]
@@ -378,6 +389,44 @@ struct PolicyTests {
         #expect(log.split(separator: "\n").allSatisfy { JSONValue.isValid(String($0)) })
         let rights = try FileManager.default.attributesOfItem(atPath: events)[.posixPermissions] as? NSNumber
         #expect(rights?.intValue == 0o600)
+    }
+
+    @Test(
+        "finding FH-8 hides a secret that the message of a server repeats",
+        arguments: [["-u", "me:cAnArY"], ["--auth", "bearer", "--secret-env", "HUSH"], ["X-Api-Key:cAnArY"]]
+    )
+    func repeatedInMessage(arguments: [String]) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { _ in .text("no account has cAnArY", status: 403) }
+
+        let outcome = try await LadeProcess(
+            ["get", "-o", "out", server.address()] + arguments,
+            in: folder.path,
+            environment: ["HUSH": "cAnArY"]
+        ).outcome()
+
+        #expect(outcome.status == 4)
+        #expect(outcome.talkLines.first == "no account has <redacted>", "\(outcome.talk)")
+        #expect(!outcome.talk.contains("cAnArY"))
+    }
+
+    @Test("asks for the scopes of --scope")
+    func scopes() async throws {
+        let server = try server { request in
+            guard request.path == "/token" else { return .text(request["Authorization"] ?? "none") }
+            return .json(#"{"access_token":"t","token_type":"Bearer","expires_in":60}"#)
+        }
+
+        let outcome = try await LadeProcess(
+            ["get", server.address(), "--auth", "oauth2:http://lade@\(server.authority)/token", "--scope", "a b"]
+                + ["--secret-env", "HUSH"],
+            environment: ["HUSH": "hush"]
+        ).outcome()
+
+        #expect(outcome.status == 0 && outcome.output == "Bearer t")
+        let form = server.requests.first.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
+        #expect(form.contains("scope=a+b") || form.contains("scope=a%20b"), "\(form)")
     }
 
     @Test("finding FH-8 hides a cookie of a file and the password of the proxy when a server repeats them")
