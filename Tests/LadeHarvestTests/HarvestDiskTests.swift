@@ -536,6 +536,49 @@ struct HarvestDiskTests {
         }
     }
 
+    @Test(
+        "pages PA-25 reports a full disk, a quota and a limit of files as lack of space",
+        arguments: [ENOSPC, EDQUOT, EFBIG]
+    )
+    func lackOfSpace(code: Int32) {
+        guard case .diskFull("out") = Disk.failure("out", code, .write) else {
+            Issue.record("\(code)")
+            return
+        }
+    }
+
+    @Test(
+        "writes to file systems that cannot flush, and reports a flush that fails",
+        arguments: [(EINVAL, true), (ENOTSUP, true), (EROFS, true), (EIO, false)]
+    )
+    func flushes(code: Int32, isComplete: Bool) async throws {
+        /// Flushes that fail with one cause.
+        struct Unflushed: DiskCalls {
+            let system = SystemDiskCalls()
+            let code: Int32
+
+            func synchronise(_ descriptor: Int32) -> Int32 {
+                errno = code
+                return -1
+            }
+            func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { system.open(path, flags, mode) }
+            func lock(_ descriptor: Int32) -> Int32 { system.lock(descriptor) }
+            func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int { system.write(descriptor, bytes) }
+            func truncate(_ descriptor: Int32, _ size: off_t) -> Int32 { system.truncate(descriptor, size) }
+            func rename(_ path: String, _ target: String) -> Int32 { system.rename(path, target) }
+        }
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.calls = Unflushed(code: code)
+
+        let result = await Result<Harvest.Summary, any Error> { [harvest] in
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        #expect((try? result.get().ending == .complete) == (isComplete ? true : nil))
+        #expect(folder.text("out") == (isComplete ? HarvestSample.lines(0..<15) : "nothing"))
+    }
+
     @Test("closes every file that it opened, also of a run that is refused", .enabled(if: isLinux))
     func openFiles() async throws {
         let folder = try HarvestSample.Folder()

@@ -327,6 +327,7 @@ struct HarvestSafetyTests {
             return
         }
         #expect(fault.path == journal && fault.operation == .read)
+        #expect(folder.names == ["out.journal"])
     }
 
     @Test("writes its journal through no link and into no pipe that was planted", arguments: ["link", "pipe"])

@@ -236,6 +236,28 @@ struct HarvestTests {
         }
     }
 
+    @Test("pages PA-25 ends with the error of a writer, and names the output for any other")
+    func writerErrors() async throws {
+        struct Refusal: Error, CustomStringConvertible { let description = "refused" }
+        let source = HarvestSample.source()
+
+        let own = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(
+                with: source.loader,
+                to: .writer { _ in throw HarvestError.outputClosed }
+            )
+        }
+        let other = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(with: source.loader, to: .writer { _ in throw Refusal() })
+        }
+
+        guard case .outputClosed = own, case .file(let fault) = other else {
+            Issue.record("\(String(describing: own)), \(String(describing: other))")
+            return
+        }
+        #expect(fault.path == "the output" && fault.operation == .write && fault.reason == "refused")
+    }
+
     @Test("pages PA-25 saves the whole pages before the one for which there is no space")
     func noSpace() async throws {
         let folder = try HarvestSample.Folder()
