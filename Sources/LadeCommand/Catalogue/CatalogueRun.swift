@@ -97,7 +97,6 @@ struct CatalogueRun: Sendable {
         let loader = account.makeLoader()
         let result = await pages(of: endpoint, catalogue, loader)
         await account.service.shutDown()
-        try call.finish(settings.session, context.console)
         switch result {
         case .success(let hasMore): tellOfMore(hasMore)
         case .failure(let failure): throw failure.error(witness)
