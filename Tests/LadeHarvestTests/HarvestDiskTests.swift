@@ -579,6 +579,38 @@ struct HarvestDiskTests {
         #expect(folder.text("out") == (isComplete ? HarvestSample.lines(0..<15) : "nothing"))
     }
 
+    @Test("continues a write that a signal interrupted")
+    func interruptedWrites() async throws {
+        /// Writes of which each second one is interrupted before it begins.
+        struct Interrupted: DiskCalls {
+            let system = SystemDiskCalls()
+            let count = Locked(0)
+
+            func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+                let isInterrupted = count.withLock { count in
+                    count += 1
+                    return count % 2 == 1
+                }
+                guard isInterrupted else { return system.write(descriptor, bytes) }
+                errno = EINTR
+                return -1
+            }
+            func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { system.open(path, flags, mode) }
+            func lock(_ descriptor: Int32) -> Int32 { system.lock(descriptor) }
+            func synchronise(_ descriptor: Int32) -> Int32 { system.synchronise(descriptor) }
+            func truncate(_ descriptor: Int32, _ size: off_t) -> Int32 { system.truncate(descriptor, size) }
+            func rename(_ path: String, _ target: String) -> Int32 { system.rename(path, target) }
+        }
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.calls = Interrupted()
+
+        let summary = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+        #expect(summary.ending == .complete)
+        #expect(folder.text("out") == HarvestSample.lines(0..<15))
+    }
+
     @Test("closes every file that it opened, also of a run that is refused", .enabled(if: isLinux))
     func openFiles() async throws {
         let folder = try HarvestSample.Folder()

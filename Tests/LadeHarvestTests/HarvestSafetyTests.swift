@@ -330,6 +330,27 @@ struct HarvestSafetyTests {
         #expect(folder.names == ["out.journal"])
     }
 
+    @Test("keeps what another program writes into the output while a journal is refused")
+    func writtenMeanwhile() async throws {
+        let folder = try HarvestSample.Folder()
+        try "no journal".write(toFile: folder.file("out.journal"), atomically: false, encoding: .utf8)
+        var harvest = try HarvestSample.harvest()
+        harvest.calls = RecordingCalls { path in
+            guard path.hasSuffix(".journal") else { return }
+            try? "mine".write(toFile: folder.file("out"), atomically: false, encoding: .utf8)
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .invalidJournal = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.text("out") == "mine")
+    }
+
     @Test("writes its journal through no link and into no pipe that was planted", arguments: ["link", "pipe"])
     func plantedTemporary(kind: String) async throws {
         let folder = try HarvestSample.Folder()
