@@ -1,4 +1,5 @@
 import Foundation
+import LadeConformance
 import LadeCore
 import LadeCurl
 import LadeTesting
@@ -116,6 +117,67 @@ struct HandleReuseTests {
                 }
             }
         }
+        await transport.shutDown()
+    }
+
+    @Test(
+        "a handle that is used again connects to the Unix-domain socket of each request, though the addresses are equal"
+    )
+    func connectsToEachSocket() async throws {
+        let servers = try ["one", "two"].map { name in
+            var options = LoopbackServer.Options()
+            let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))")
+                .path
+            options.endpoint = .unixSocket(path: path)
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\(name)"
+            return try LoopbackServer(options, script: [.readRequest, .send(answer), .close])
+        }
+
+        for number in 0..<6 {
+            let response = try await transport.send(servers[number % 2].request(), call: Call())
+            let text = try await String(decoding: response.body.collect(), as: UTF8.self)
+            #expect(text == ["one", "two"][number % 2])
+        }
+
+        await transport.shutDown()
+    }
+
+    @Test("a handle that has sent a request without TLS verifies the server of the next one with the given authorities")
+    func verifiesAfterPlainRequest() async throws {
+        let peers = ConformancePeers.fromEnvironment()
+        guard peers.contains("nginxTLSHTTP1"), let ca = try? peers.text("ca") else {
+            if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("a peer is missing (LADE_PEERS)") }
+            try Test.cancel("needs the peer nginxTLSHTTP1 (LADE_PEERS)")
+        }
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.tls.trustsSystemAuthorities = false
+        settings.tls.authorities = [.file(ca)]
+        let transport = try CurlTransport(settings: settings)
+        let host = "localhost:\(try peers.port("nginxTLSHTTP1"))"
+        // Equal in everything but the scheme, on one handle.
+        var (plain, secure) = (try Request("http://\(host)/small.json"), try Request("https://\(host)/small.json"))
+        (plain.version, secure.version) = (.http1_1, .http1_1)
+
+        // nginx answers a request without TLS on this port with 400.
+        #expect(try await transport.send(plain, call: Call()).status == 400)
+        #expect(try await transport.send(secure, call: Call()).status == 200)
+
+        await transport.shutDown()
+    }
+
+    @Test(
+        "RFC 9110 §8.6: a request without a body has a length of 0 where its method expects content, and none elsewhere",
+        arguments: [
+            (Method.post, ["0"]), (.put, ["0"]), (.patch, ["0"]), (.get, []), (.delete, []), (.options, []),
+        ]
+    )
+    func lengthWithoutBody(method: Method, lengths: [String]) async throws {
+        let request = try Request(method, "http://127.0.0.1:\(server.port)/")
+
+        for _ in 0..<2 { #expect(try await transport.send(request, call: Call()).status == 200) }
+
+        #expect(server.requests.map { $0.all("Content-Length") } == [lengths, lengths])
         await transport.shutDown()
     }
 }

@@ -34,4 +34,39 @@ struct ProxyBlameTests {
         }
         await transport.shutDown()
     }
+
+    @Test("a proxy that cannot be reached is named for a host that only ends like an exception")
+    func similarName() async throws {
+        var settings = TransportSettings()
+        settings.proxy = .proxy(.init(.http, host: "127.0.0.1", port: 1, exceptions: ["example.test"]))
+        let transport = try CurlTransport(settings: settings)
+
+        let error = await #expect(throws: LoadingError.self) {
+            try await transport.send(Request(.get, "http://otherexample.test/"), call: Call())
+        }
+        guard case .proxy(.cannotConnect(proxy: "127.0.0.1:1"), _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-15 a Unix-domain socket that does not exist is not the proxy's failure")
+    func unixSocket() async throws {
+        var settings = TransportSettings()
+        settings.proxy = .proxy(.init(.http, host: "127.0.0.1", port: 1))
+        let transport = try CurlTransport(settings: settings)
+        var request = try Request(.get, "http://localhost/")
+        request.destination = .unixSocket(path: "/nonexistent/lade")
+        let ready = request
+
+        let error = await #expect(throws: LoadingError.self) {
+            try await transport.send(ready, call: Call())
+        }
+        guard case .cannotConnect(host: "localhost", reason: _, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        await transport.shutDown()
+    }
 }
