@@ -86,4 +86,38 @@ struct GivingUpTests {
         #expect(!events.events.contains { if case .exchangeStarted = $0 { true } else { false } })
         #expect(server.requestCount == 2)
     }
+
+    @Test(
+        "a call that gets its slot in the turn in which the transport ends is cancelled once",
+        arguments: [false, true]
+    )
+    func lastTurn(isCancelled: Bool) async throws {
+        let server = try LoopbackServer(script: [.readRequest, .stall])
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.perHost = 1
+        let transport = try CurlTransport(settings: settings)
+        let events = EventRecorder()
+        let request = try server.request()
+        let first = Task { try await transport.send(request, call: Call()) }
+        try await server.requests(atLeast: 1)
+        let second = Task { try await transport.send(request, call: Call(events: [events])) }
+        try await events.event { if case .waitStarted = $0 { true } else { false } }
+
+        // The loop finds all of it at once: the first call's end makes room for the second.
+        let inbox = transport.loop.inbox
+        await Task(executorPreference: transport.executor) {
+            first.cancel()
+            if isCancelled { second.cancel() }
+            inbox.stop()
+        }.value
+
+        for call in [first, second] {
+            let error = await #expect(throws: LoadingError.self) { try await call.value }
+            #expect(error?.isCancellation == true)
+        }
+        await inbox.ended()
+        #expect(events.events.filter(isEnding).count == 1)
+        #expect(server.requestCount == 1)
+    }
 }

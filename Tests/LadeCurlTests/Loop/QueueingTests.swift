@@ -221,4 +221,103 @@ struct QueueingTests {
         #expect(!events.events.contains(where: isStart))
         await transport.shutDown()
     }
+
+    @Test("finding FT-4 the loop wakes by itself at the deadline of a call that waits for a connection")
+    func wakesAtDeadline() async throws {
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.perHost = 1
+        let transport = try CurlTransport(settings: settings)
+        let server = try LoopbackServer(script: [.readRequest, .stall])
+        // Without time-outs, so that the loop has no other reason to wake.
+        var request = try server.request()
+        request.timeouts.connect = nil
+        request.timeouts.idle = nil
+        request.timeouts.whole = nil
+        let ready = request
+        let first = Task { try await transport.send(ready, call: Call()) }
+        try await server.requests(atLeast: 1)
+        let (events, time) = (EventRecorder(), VirtualTime())
+        var call = Call(time: time, events: [events])
+        call.deadline = time.now.advanced(by: .seconds(3600))
+        let bounded = call
+        let second = Task { try await transport.send(ready, call: bounded) }
+        _ = try await events.event(where: isWaiting)
+
+        // Also after a check that finds no expired time-out.
+        for isChecked in [false, true] {
+            let loop = transport.loop
+            let wait = await Task(executorPreference: transport.executor) {
+                if isChecked { loop.expire() }
+                return loop.nextExpiry.subtractingReportingOverflow(loop.now)
+            }.value
+            #expect(!wait.overflow && wait.partialValue <= 3_600_000_000_000)
+        }
+        await transport.shutDown()
+        for call in [first, second] { await #expect(throws: LoadingError.self) { try await call.value } }
+    }
+
+    @Test("finding FT-4 the time in the queue counts against the deadline of a call that has its connection")
+    func deadlineAfterQueue() async throws {
+        let ahead = AheadClock()
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.perHost = 1
+        let transport = try CurlTransport(settings: settings, clock: ahead.clock)
+        let signal = Signal()
+        let server = try LoopbackServer { connection in
+            while true {
+                if try connection.readRequest().path == "/second" { try connection.stall() }
+                try connection.wait(for: signal)
+                try connection.respond(.text("ok"))
+            }
+        }
+        let other = try LoopbackServer { _ in .text("ok") }
+        let first = Task { try await transport.send(server.request(.get, "/first"), call: Call()) }
+        try await server.requests(atLeast: 1)
+        let (events, time) = (EventRecorder(), VirtualTime())
+        var call = Call(time: time, events: [events])
+        call.deadline = time.now.advanced(by: .seconds(20))
+        var request = try server.request(.get, "/second")
+        request.timeouts.idle = nil
+        let (bounded, waiting) = (call, request)
+        let second = Task { try await transport.send(waiting, call: bounded) }
+        _ = try await events.event(where: isWaiting)
+
+        ahead.advance(by: .seconds(15))
+        signal.raise()
+        #expect(try await first.value.status == 200)
+        try await server.requests(atLeast: 2)
+        ahead.advance(by: .seconds(6))
+        _ = try await transport.send(other.request(), call: Call())
+        // The call would be cancelled now if it had not ended.
+        await transport.shutDown()
+
+        let error = await #expect(throws: LoadingError.self) { try await second.value }
+        guard case .deadlineExceeded = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(
+        "finding FT-5 streams over TLS at the same time have connections of their own, and later ones use them again",
+        .enabled(if: hasPeers)
+    )
+    func connectionsOfStreams() async throws {
+        guard let (transport, base) = try rig("h2", perHost: 4) else { return }
+        let streaming = try Request(.get, "\(base)/slow?bytes=1048576", delivery: .streamed)
+        func read(_ response: Response) async throws -> String? {
+            #expect(try await response.body.collect(limit: 2 << 20).count == 1 << 20)
+            return response.headers["x-connection"]
+        }
+
+        let (one, two) = (
+            try await transport.send(streaming, call: Call()), try await transport.send(streaming, call: Call())
+        )
+        let used = [try await read(one), try await read(two)]
+        #expect(used[0] != nil && used[0] != used[1])
+        for _ in 0..<2 { #expect(used.contains(try await read(transport.send(streaming, call: Call())))) }
+        await transport.shutDown()
+    }
 }

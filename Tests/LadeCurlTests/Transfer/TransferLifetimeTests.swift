@@ -21,13 +21,19 @@ struct TransferLifetimeTests {
 
     private static func isHeld(_ witness: Witness) {}
 
-    private func send(_ transport: CurlTransport, _ server: LoopbackServer, _ isGone: Signal) async throws -> Status {
+    private func send(
+        _ transport: CurlTransport,
+        _ server: LoopbackServer,
+        _ isGone: Signal,
+        _ events: EventRecorder = EventRecorder()
+    ) async throws -> Status {
         let witness = Witness(isGone)
         let body = RequestBody.writer { write in
             Self.isHeld(witness)
             for _ in 0..<3 { try await write(Data("some".utf8)) }
         }
-        let response = try await transport.send(try server.request(.post, "/", body: body), call: Call())
+        let request = try server.request(.post, "/", body: body)
+        let response = try await transport.send(request, call: Call(events: [events]))
         return response.status
     }
 
@@ -58,6 +64,28 @@ struct TransferLifetimeTests {
         await #expect(throws: LoadingError.self) { try await send(transport, server, isGone) }
 
         try await isGone.wait()
+        await transport.shutDown()
+    }
+
+    @Test("releases the body of a call that is cancelled while it waits for a connection")
+    func letsGoOfQueuedBodies() async throws {
+        let server = try LoopbackServer(script: [.readRequest, .stall])
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.perHost = 1
+        let transport = try CurlTransport(settings: settings)
+        let first = Task { try await transport.send(server.request(), call: Call()) }
+        try await server.requests(atLeast: 1)
+        let (isGone, events) = (Signal(), EventRecorder())
+        let second = Task { try await send(transport, server, isGone, events) }
+        try await events.event { if case .waitStarted = $0 { true } else { false } }
+
+        second.cancel()
+        await #expect(throws: LoadingError.self) { try await second.value }
+
+        // The first call still has the only connection.
+        try await isGone.wait()
+        first.cancel()
         await transport.shutDown()
     }
 }

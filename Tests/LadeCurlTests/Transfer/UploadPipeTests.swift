@@ -4,6 +4,7 @@
     import Foundation
 #endif
 import LadeCore
+import LadeTesting
 import Testing
 
 @testable import LadeCurl
@@ -151,5 +152,23 @@ struct UploadPipeTests {
 
         #expect((pipe.failure == nil) == (declared == 3))
         #expect(read(pipe).0 == (declared == 3 ? .bytes(3) : .failed))
+    }
+
+    @Test("a file that has grown since the request was made is sent at its announced length")
+    func grownFile() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("announced".utf8).write(to: URL(fileURLWithPath: path))
+        let server = try LoopbackServer { .text($0.text) }
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        let transport = try CurlTransport(settings: settings)
+        let request = try server.request(.put, "/", body: .file(path))
+
+        try Data("announced, and more".utf8).write(to: URL(fileURLWithPath: path))
+        let response = try await transport.send(request, call: Call())
+
+        #expect(try await String(decoding: response.body.collect(), as: UTF8.self) == "announced")
+        await transport.shutDown()
     }
 }
