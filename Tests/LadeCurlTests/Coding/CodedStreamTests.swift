@@ -69,4 +69,31 @@ struct CodedStreamTests {
         }
         #expect(rooms == [65_536, 65_526, 65_536])
     }
+
+    @Test("finding FH-13 what is no chunk ends a body in the middle of the piece at which its reader was too slow")
+    func malformedAfterPause() async throws {
+        let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n2\r\ncd\r\n2,3\r\nef\r\n"
+        let server = try LoopbackServer(answering: answer, then: .stall)
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.limits.streamHighWater = 1
+        let transport = try CurlTransport(settings: settings)
+        // Without time-outs: nothing else would end the body.
+        var request = try server.request(.get, "/", delivery: .streamed)
+        request.timeouts.idle = nil
+
+        let response = try await transport.send(request, call: Call())
+        var text = ""
+        let error = await #expect(throws: LoadingError.self) {
+            for try await chunk in response.body { text += String(decoding: chunk, as: UTF8.self) }
+        }
+
+        #expect(text == "abcd")
+        guard case .malformedResponse(let fault, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.rule == .chunk)
+        await transport.shutDown()
+    }
 }
