@@ -44,8 +44,6 @@ struct ConnectionTable {
     private var sockets: [UInt64: Int32] = [:]
     private var keys: [Int32: UInt64] = [:]
     private var unixSockets: Set<Int32> = []
-    /// The sockets whose server has announced that it will end the connection (GOAWAY).
-    private var endingSockets: Set<Int32> = []
 
     /// Records a Unix-domain socket that is about to carry its first request.
     mutating func addUnix(_ socket: Int32) { unixSockets.insert(socket) }
@@ -53,7 +51,6 @@ struct ConnectionTable {
     /// Removes a socket that is about to be closed.
     mutating func closing(_ socket: Int32) {
         unixSockets.remove(socket)
-        endingSockets.remove(socket)
         if let key = keys.removeValue(forKey: socket), sockets[key] == socket { sockets[key] = nil }
     }
 
@@ -73,12 +70,6 @@ struct ConnectionTable {
 
     /// Whether the socket's connection has carried a request.
     func isOpen(_ socket: Int32) -> Bool { keys[socket] != nil }
-
-    /// Records that the server has announced that it will end the connection.
-    mutating func willEnd(_ socket: Int32) { endingSockets.insert(socket) }
-
-    /// Whether the server has announced that it will end the connection.
-    func isEnding(_ socket: Int32) -> Bool { endingSockets.contains(socket) }
 
     /// The pending input of Unix-domain sockets: bytes on any of them count for all.
     var unixArrivals: Arrivals { unixSockets.allSatisfy { Arrivals($0) == .nothing } ? .nothing : .unknown }

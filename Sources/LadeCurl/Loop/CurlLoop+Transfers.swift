@@ -236,7 +236,6 @@ extension CurlLoop {
 
     /// Records that the server has announced that it will end a connection.
     func noteGoAway(_ socket: Int32) {
-        connections.willEnd(socket)
         for transfer in running where transfer.sentOn == socket { transfer.wasEndingConnection = true }
         for transfer in unproven where transfer.sentOn == socket { transfer.wasEndingConnection = true }
     }

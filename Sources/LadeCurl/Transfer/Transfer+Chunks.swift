@@ -12,7 +12,11 @@ extension Transfer {
     func received(raw bytes: UnsafeRawBufferPointer, on loop: CurlLoop) -> Int {
         loop.receivedPieces += 1
         guard var parser = chunks.take() else { return received(body: bytes, on: loop) }
-        defer { chunks = parser }
+        let hadTolerated = parser.hasTolerated
+        defer {
+            if parser.hasTolerated, !hadTolerated { call.record(.malformationTolerated(MalformedResponse(.chunk))) }
+            chunks = parser
+        }
         lastActivity = loop.now
         guard failure == nil, !isCancelled else { return 0 }
         var rest = UnsafeRawBufferPointer(rebasing: bytes[min(skippedRawBytes, bytes.count)...])

@@ -79,11 +79,7 @@
                 withEnds(row.remote, row.local, row.port, row.localPort) { #expect(table.socket($0) == row.socket) }
             }
             #expect(sockets.allSatisfy { table.isOpen($0) })
-            table.willEnd(two.socket)
-            #expect(table.isEnding(two.socket) && !table.isEnding(one.socket))
             table.closing(two.socket)
-            // The next socket with its number is another connection.
-            #expect(!table.isEnding(two.socket))
             #expect(!table.isOpen(two.socket) && table.isOpen(one.socket))
             withEnds("10.0.0.1", "127.0.0.2", 80, one.port) { #expect(table.socket($0) == nil) }
         }
