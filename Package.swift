@@ -210,7 +210,11 @@ if let only = Context.environment["LADE_ONLY"] {
             }
         }
     }
-    package.products = []
+    // The tests of the command start its product.
+    package.products.removeAll { product in
+        guard let program = product as? Product.Executable else { return true }
+        return !program.targets.allSatisfy(wanted.contains)
+    }
     package.targets.removeAll { !wanted.contains($0.name) }
 }
 
