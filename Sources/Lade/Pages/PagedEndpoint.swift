@@ -166,13 +166,13 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
                 value: value,
                 response: facts.response,
                 size: page.size,
-                number: page.number + 1
+                number: page.number.addingSaturated(1)
             )
             let made: Request?
             do { made = try next(loaded) } catch { throw .paginator(error) }
             guard let made else { return nil }
             request = try walk.vetted(made)
         }
-        return Page(size: page.size, number: page.number + 1, request: request, itemsBefore: nil)
+        return Page(size: page.size, number: page.number.addingSaturated(1), request: request, itemsBefore: nil)
     }
 }

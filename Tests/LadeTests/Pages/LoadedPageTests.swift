@@ -195,6 +195,24 @@ struct LoadedPageTests {
         #expect(!String(describing: error).contains("canary"))
     }
 
+    @Test("a stored page with the largest number is followed by the next one", arguments: [true, false])
+    func largestNumber(isTarget: Bool) async throws {
+        let source = PagedSource.linked(count: 4, size: 2)
+        let closure = Paginator<Numbers> { loaded in
+            guard let next = loaded.value.next else { return nil }
+            return try Request("https://api.example.com" + next)
+        }
+        let endpoint = try PagedEndpoint<Numbers>.numbers(isTarget ? .target(\.next) : closure)
+        let first = endpoint.firstPage().request.url.absoluteString
+        let json = #"{"size": 0, "number": \#(Int.max), "url": "\#(first)"}"#
+        let page = try JSONDecoder().decode(Page.self, from: Data(json.utf8))
+
+        let loaded = try await source.loader.load(page, of: endpoint)
+
+        #expect(loaded.next?.number == .max)
+        #expect(loaded.nextFailure == nil)
+    }
+
     @Test("a trail of stored pages has a bound")
     func boundedTrail() throws {
         let keys = String(repeating: "0123456789abcdef", count: PageMarks.limit + 1)
