@@ -19,4 +19,21 @@ struct LocalTransportTests {
         #expect(response.headers["Content-Type"] == type)
         #expect(response.body.bytes == Data("x".utf8))
     }
+
+    @Test("a file address with an encoded NUL does not name the file before the NUL")
+    func embeddedNUL() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("lade-\(UUID().uuidString)")
+        try Data("secret".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let request = try Request("file://\(file.path)%00.png")
+
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await LocalTransport().send(request, call: Call())
+        }
+
+        guard case .invalidRequest(.url, _)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
 }
