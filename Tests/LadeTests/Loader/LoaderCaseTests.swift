@@ -101,6 +101,21 @@ struct LoaderCaseTests {
         #expect(reported.filter { $0 == .head(200) }.count == 1)
     }
 
+    @Test("asks a delegate for no body when the request's can be sent again")
+    func keepsReplayableBodies() async throws {
+        let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
+        rig.transport.onAnyRequest().respond(.connectionLost()).then(.text("ok"))
+        let witness = Witness(newBody: .text("other"))
+        var request = try rig.request()
+        request.method = .post
+        request.body = .text("first")
+
+        _ = rig.perform(request, witness)
+
+        #expect(try await witness.journal.next(1) == [.success(200, "ok")])
+        #expect(rig.transport.received.map(\.text) == ["first", "first"])
+    }
+
     @Test("service LO-09 asks a delegate that can for a body that is needed again")
     func reopens() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }

@@ -127,4 +127,72 @@ struct LoaderPartsTests {
         #expect(rig.transport.requests.count == 2)
         #expect(folder.text("file") == nil)
     }
+
+    /// A body of so many pieces of 1 KiB, which fails at its end where it should.
+    private final class Pieces: ResponseBodySource {
+        private let rest: Locked<Int>
+        private let fails: Bool
+
+        init(_ count: Int, fails: Bool = false) {
+            rest = Locked(count)
+            self.fails = fails
+        }
+
+        var unread: Int { rest.withLock { $0 } }
+
+        func next() async throws(LoadingError) -> Data? {
+            let isAtEnd = rest.withLock { rest in
+                defer { rest = max(0, rest - 1) }
+                return rest == 0
+            }
+            if isAtEnd, fails { throw .notStored(ErrorContext()) }
+            return isAtEnd ? nil : Data(repeating: 7, count: 1_024)
+        }
+
+        func cancel() {}
+        var trailers: Headers { Headers() }
+        var metrics: Metrics { Metrics() }
+    }
+
+    private func loader(_ status: Status, _ pieces: Pieces) -> Loader {
+        let transport = ClosureTransport { request, _ throws(LoadingError) in
+            Response(status: status, body: ResponseBody(streaming: pieces), request: request)
+        }
+        return Service(.still, transport: transport).anonymous.makeLoader()
+    }
+
+    @Test(
+        "a streamed body that has ended, failed or been released is no request of the loader any more",
+        arguments: ["ended", "failed", "released"]
+    )
+    func endedBody(how: String) async throws {
+        let loader = loader(200, Pieces(3, fails: how == "failed"))
+        var request = try Request("https://svc.example.com/thing")
+        request.delivery = .streamed
+        var response: Response? = try await loader.load(request)
+        #expect(loader.currentRequests.count == 1)
+
+        // The iterator is kept: a reader that has read to the end may stay for a while.
+        var iterator = how == "released" ? nil : response?.body.makeAsyncIterator()
+        if iterator == nil { response = nil }
+        // The error of the body does not matter here.
+        while let chunk = try? await iterator?.next(), !chunk.isEmpty {}
+
+        #expect(loader.currentRequests.isEmpty)
+        withExtendedLifetime((response, iterator)) {}
+    }
+
+    @Test("of a streamed body with a refused status no more is read than the error shows")
+    func endlessMessage() async throws {
+        let pieces = Pieces(1_000)
+        let loader = loader(500, pieces)
+        var request = try Request("https://svc.example.com/thing")
+        request.delivery = .streamed
+
+        let error = await failure { [request] () throws(LoadingError) in try await loader.load(request) }
+
+        #expect(error?.context.status == 500)
+        #expect(error?.context.body?.count == Loader.errorBodyLimit)
+        #expect(pieces.unread == 1_000 - Loader.errorBodyLimit / 1_024)
+    }
 }

@@ -63,7 +63,7 @@ struct LoadedPageTests {
         let endpoint = try PagedEndpoint<Numbers>.numbers()
         var page = endpoint.firstPage()
         var items: [Int] = []
-        for _ in 0..<4 {
+        for _ in 0..<8 {
             let loaded = try await Self.circle.loader.load(page, of: endpoint)
             items += loaded.value.items
             guard let next = loaded.next else {

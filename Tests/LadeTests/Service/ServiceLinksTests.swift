@@ -142,4 +142,34 @@ struct ServiceLinksTests {
         #expect(totals.all[0].bytesSent == exchanges.all[0].bytesSent + exchanges.all[1].bytesSent)
         #expect(totals.all[1].error?.isCancellation == true)
     }
+
+    @Test("accounts of one service share no cookies")
+    func separateCookies() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("in", headers: ["Set-Cookie": "sid=1; Path=/"]))
+        let first = rig.service.account(identifier: "first")
+        let second = rig.service.account(identifier: "second")
+
+        for account in [first, second, first, rig.service.anonymous] {
+            _ = try await account.makeLoader().load(rig.request())
+        }
+
+        #expect(rig.transport.requests.map { $0.headers["Cookie"] } == [nil, nil, "sid=1", nil])
+    }
+
+    @Test("an account with decorators or holders of credentials has its own identity", arguments: [true, false])
+    func identities(hasDecorator: Bool) {
+        let rig = Rig()
+        var settings = Account.Settings()
+        if hasDecorator {
+            settings.decorators = [OAuthDecorator()]
+        } else {
+            settings.credentialHolders = [OAuthDecorator()]
+        }
+
+        let (first, second) = (rig.service.account(settings), rig.service.account(settings))
+
+        #expect(!first.identifier.isEmpty && !second.identifier.isEmpty)
+        #expect(first.identifier != second.identifier)
+    }
 }

@@ -3,9 +3,10 @@
 #else
     import Foundation
 #endif
-import Lade
 import LadeTesting
 import Testing
+
+@testable import Lade
 
 @Suite("Uploads", .timeLimit(.minutes(5)))
 struct UploadTests {
@@ -49,6 +50,25 @@ struct UploadTests {
         #expect(form.body.length == nil)
         #expect(!form.body.isReplayable)
         #expect(try await post(form.body).text.contains("\r\n\r\nmade\r\n--B--\r\n"))
+    }
+
+    @Test("a form can be sent again only when each of its parts can", arguments: [true, false])
+    func replays(isFirst: Bool) throws {
+        var form = try MultipartForm(boundary: "B")
+        if isFirst { try form.addData("data", Data([1]), fileName: "a") }
+        try form.addBody("pipe", .writer { try await $0(Data("made".utf8)) }, fileName: "p")
+        if !isFirst { try form.addData("data", Data([1]), fileName: "a") }
+
+        #expect(!form.body.isReplayable)
+    }
+
+    @Test("a body that reports progress, and one that is opened again, keep their trailers")
+    func trailers() {
+        var body = RequestBody.text("hello")
+        body.trailers = { ["X-Sum": "1"] }
+
+        #expect(body.reportingProgress { _ in }.trailers?() == ["X-Sum": "1"])
+        #expect(body.reopened { nil }.trailers?() == ["X-Sum": "1"])
     }
 
     @Test("makes a boundary that cannot be predicted")
