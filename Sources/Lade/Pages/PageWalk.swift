@@ -96,10 +96,8 @@ package struct PageWalk: Sendable {
         guard facts.itemCount != 0 else { return nil }
         let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
         if let total = total(facts), let itemsBefore, itemsBefore >= total { return nil }
-        guard let request = try request(after: page, facts, itemsBefore), let number = page.number.adding(1) else {
-            return nil
-        }
-        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
+        guard let request = try request(after: page, facts, itemsBefore) else { return nil }
+        return Page(size: page.size, number: page.number.addingSaturated(1), request: request, itemsBefore: itemsBefore)
     }
 
     private func request(

@@ -57,6 +57,20 @@ struct PageWalkTests {
         #expect(try next(walk, facts(walk, ["Link": field])) == expected)
     }
 
+    @Test("a page with the largest number is followed by the one that it names, and a counted list ends with an error")
+    func largestNumber() throws {
+        let linked = try walk([.link(relation: "next")])
+        let counted = try walk([.pageNumber(query: "page", first: 1)])
+        func last(_ walk: PageWalk) -> Page {
+            Page(size: 0, number: .max, request: walk.first.request, itemsBefore: nil)
+        }
+
+        let page = try linked.next(after: last(linked), facts(linked, ["Link": "</b>; rel=next"]))
+
+        #expect(page?.number == .max && page?.request.url.path() == "/b")
+        #expect(throws: PageFailure.Cause.self) { _ = try counted.next(after: last(counted), facts(counted)) }
+    }
+
     @Test("an empty target or cursor names no page, and leaves the decision to the next rule")
     func emptyTargets() throws {
         let bodies = try walk([.body(["next"]), .body(["more"])])
