@@ -29,7 +29,7 @@ public struct TransportSettings: Sendable {
         public var decompressionFloor = 1 << 20
         /// Unread bytes of a streamed body at which receiving stops until they are read; 2 MiB by default.
         ///
-        /// A transport may hold one more read: with `CurlTransport` as much again, and at most 512 KiB.
+        /// A transport may hold one more read: with `CurlTransport` as much again, but at least 16 and at most 512 KiB.
         public var streamHighWater = 2 << 20
 
         /// Makes the default limits.
