@@ -244,7 +244,8 @@ public final class LoadRequest: Sendable {
 
     private func execute() {
         guard let loader else {
-            return end(Ended(error: LoadingError.cancelled(ErrorContext(request))))
+            let ended = Ended(error: LoadingError.cancelled(ErrorContext(request)))
+            return report(finish(ended), ended)
         }
         var (sent, statuses) = state.withLock { ($0.request, $0.statuses) }
         // A status that the caller accepts is not retried.
@@ -277,13 +278,17 @@ public final class LoadRequest: Sendable {
     }
 
     private func end(_ ended: Ended) {
-        let handlers = state.withLock { state -> [Handler] in
+        for handler in finish(ended) { handler(self, ended) }
+    }
+
+    /// Ends the request, and returns the handlers to call; none when it has ended before.
+    private func finish(_ ended: Ended) -> [Handler] {
+        state.withLock { state -> [Handler] in
             guard case .executed = state.phase else { return [] }
             state.phase = .ended(ended)
             defer { state.handlers = [] }
             return state.handlers
         }
-        for handler in handlers { handler(self, ended) }
     }
 
     private func report(_ handlers: [Handler], _ ended: Ended) {

@@ -47,8 +47,10 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     /// The loads that start after those in progress, oldest first.
     private(set) var waiting: [(load: Int, input: Input?)] = []
     private(set) var lastLoad = 0
-    /// The input of the last refresh, for a retry.
-    private(set) var lastInput: Input??
+    /// The inputs of the loads in progress and of those that wait.
+    private var inputs: [Int: Input?] = [:]
+    /// The input of the load that failed last, for a retry; it belongs to the settled state when that is an error.
+    private(set) var failedInput: Input??
 
     init(strategy: LoadStrategy) {
         self.strategy = strategy
@@ -72,12 +74,13 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
 
     private mutating func refresh(_ input: Input?, _ reason: LoadReason?) -> [Effect] {
         lastLoad += 1
-        lastInput = .some(input)
         var effects: [Effect] = []
         if strategy == .latest {
             effects = running.map { .cancel(load: $0) }
             running = []
+            inputs = [:]
         }
+        inputs[lastLoad] = .some(input)
         if strategy == .concat, !running.isEmpty {
             waiting.append((lastLoad, input))
         } else {
@@ -111,6 +114,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
         settled = snapshot
         settled.state = .error(error)
         settled.reason = nil
+        failedInput = inputs[load]
         return end(load, [.failed(error)])
     }
 
@@ -118,6 +122,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     private mutating func end(_ load: Int, _ outcome: [Effect]) -> [Effect]? {
         guard let position = running.firstIndex(of: load) else { return nil }
         running.remove(at: position)
+        inputs[load] = nil
         var effects: [Effect] = []
         if running.isEmpty, !waiting.isEmpty {
             let next = waiting.removeFirst()
@@ -133,6 +138,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
         defer {
             running = []
             waiting = []
+            inputs = [:]
             snapshot = settled
         }
         return running.map { .cancel(load: $0) }

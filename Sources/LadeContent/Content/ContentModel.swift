@@ -1,3 +1,4 @@
+import Lade
 public import LadeCore
 public import Observation
 
@@ -198,7 +199,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
 
     /// Repeats the failed load with its input; has no effect unless the state is ``ContentState/error(_:)``.
     public func retry() {
-        guard lastError != nil, case .some(let input) = machine.lastInput else { return }
+        guard lastError != nil, case .some(let input) = machine.failedInput else { return }
         handle(.refresh(input, reason(of: input)))
     }
 
@@ -315,7 +316,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
         switch policy {
         case .always: true
         case .withoutContent: !isLoading && (content == nil || lastError != nil)
-        case .olderThan(let age): loadedAt.map { $0.duration(to: time.now) > age } ?? !isLoading
+        case .olderThan(let age): !isLoading && loadedAt.map { $0.duration(to: time.now) > age } ?? true
         }
     }
 
@@ -363,6 +364,6 @@ public enum StateBuffering: Sendable, Hashable {
 extension Error {
     fileprivate var isCancellation: Bool {
         self is CancellationError || (self as? LoadingError)?.isCancellation == true
-            || (self as? NetworkError)?.isCancellation == true
+            || (self as? NetworkError)?.isCancellation == true || (self as? PageFailure)?.isCancellation == true
     }
 }

@@ -79,7 +79,13 @@ extension NetworkError {
     }
 
     /// Whether the call was cancelled, which is an outcome and not a failure.
-    public var isCancellation: Bool { loadingError?.isCancellation ?? false }
+    public var isCancellation: Bool {
+        switch self {
+        case .transport(let error, _): error.isCancellation
+        case .pagination(let failure): failure.isCancellation
+        case .http, .invalidData, .multiple: false
+        }
+    }
 
     /// A text for display to the user.
     public func text(in language: MessageLanguage = .preferred) -> String {

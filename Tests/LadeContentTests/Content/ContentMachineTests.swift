@@ -39,6 +39,8 @@ private struct StoryModel {
     /// What to return to when the loads end without an outcome.
     private var before = ContentSnapshot<Int>(.unloaded)
     private var inputs: [Int] = []
+    /// The input that a retry sends.
+    private(set) var failedInput: Int??
     private var running: [Int] = []
     private var waiting: [Int] = []
 
@@ -143,6 +145,7 @@ private struct StoryModel {
     private mutating func fail(_ load: Int, _ number: Int) -> [Report] {
         before = ContentSnapshot(.error(LoadingTestError(code: number)), content: shown.content)
         before.isStale = shown.isStale
+        failedInput = inputs[load - 1]
         return end(load) + [.failed(number)]
     }
 
@@ -182,7 +185,7 @@ struct ContentMachineTests {
     private func isSame(_ one: Machine, _ other: Machine) -> Bool {
         one.snapshot == other.snapshot && one.settled == other.settled && one.running == other.running
             && one.waiting.map(\.load) == other.waiting.map(\.load) && one.lastLoad == other.lastLoad
-            && one.lastInput == other.lastInput
+            && one.failedInput == other.failedInput
     }
 
     /// Gives both an event; says what differs afterwards, and whether anything happened.
@@ -199,6 +202,9 @@ struct ContentMachineTests {
             return ("\(String(describing: effects)), not \(String(describing: expected))", false)
         }
         if machine.snapshot != model.shown { return ("\(machine.snapshot), not \(model.shown)", false) }
+        if machine.failedInput != model.failedInput {
+            return ("a retry of \(String(describing: machine.failedInput))", false)
+        }
         if (machine.snapshot.reason != nil) != machine.snapshot.isLoading { return ("\(machine.snapshot)", false) }
         if expected == nil, !isSame(machine, before) { return ("an event without effects changed the machine", false) }
         return (nil, expected == nil)

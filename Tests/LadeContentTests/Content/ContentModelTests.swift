@@ -361,6 +361,45 @@ struct ContentModelTests {
         #expect(failing.isLoading)
     }
 
+    @Test("a view that appears again starts no other load while old content is being replaced")
+    func appearsDuringReplacement() async {
+        let time = VirtualTime()
+        let script = Script()
+        var model: Model? = Model(triggers: [.willAppear], policy: .olderThan(.seconds(60)), time: time) {
+            try await script.load($0)
+        }
+        guard let refreshes = model?.refreshes else { return }
+        model?.refresh(1)
+        model?.lifetime = .willAppear
+        await script.begun(1)
+        script.end(0, .success(1))
+        if let model { _ = await settled(model) }
+        time.advance(by: .seconds(61))
+
+        model?.lifetime = .willAppear
+        model?.lifetime = .willAppear
+        model = nil
+
+        #expect(await all(refreshes) == [1, nil])
+    }
+
+    @Test(
+        "a view that appears again during its first load starts no other, where content is enough",
+        arguments: [Model.TriggerPolicy.withoutContent, .olderThan(.seconds(60))]
+    )
+    func appearsDuringFirstLoad(policy: ContentModel<Int, Int>.TriggerPolicy) async {
+        let script = Script()
+        var model: Model? = Model(triggers: [.willAppear], policy: policy, time: VirtualTime()) {
+            try await script.load($0)
+        }
+        guard let refreshes = model?.refreshes else { return }
+
+        for _ in 0..<2 { model?.lifetime = .willAppear }
+        model = nil
+
+        #expect(await all(refreshes) == [nil])
+    }
+
     @Test("a value that arrives after its load was cancelled is no content for a trigger")
     func lateValue() async {
         let (ended, output) = AsyncStream.makeStream(of: Int.self)
@@ -407,10 +446,34 @@ struct ContentModelTests {
         #expect(ContentState<Int>.error(CancellationError()) == .error(CancellationError()))
     }
 
+    @Test("errors of different types are different, even if they are described alike")
+    func errorsOfTwoTypes() {
+        struct One: Error, CustomDebugStringConvertible { var debugDescription: String { "error" } }
+        struct Other: Error, CustomDebugStringConvertible { var debugDescription: String { "error" } }
+
+        #expect(ContentState<Int>.error(One()) == .error(One()))
+        #expect(ContentState<Int>.error(One()) != .error(Other()))
+    }
+
     @Test("a trigger of the initial lifetime loads at creation")
     func initialTrigger() async {
         let model = Model(triggers: [.initialised], load: successor)
         #expect(model.isLoading)
+        #expect(await settled(model) == .success(1))
+    }
+
+    @Test("a model that overrides its load combines loads by the strategy that it is made with")
+    func strategyOfSubclass() async {
+        let script = Script()
+        let model = MergedModel(script)
+        var contents = model.contentChanges.makeAsyncIterator()
+        model.refresh(1)
+        model.refresh(2)
+        await script.begun(2)
+        for number in 0..<2 {
+            script.end(number, .success(number))
+            #expect(await contents.next() == number)
+        }
         #expect(await settled(model) == .success(1))
     }
 
@@ -426,7 +489,10 @@ struct ContentModelTests {
         while let snapshot = await iterator.next(), snapshot.state != .success(1) {}
         model = nil
         #expect(released == nil)
-        continuation.yield(.willAppear)
+        guard case .terminated = continuation.yield(.willAppear) else {
+            Issue.record("the sequence is still read")
+            return
+        }
         #expect(await iterator.next() == nil)
     }
 
@@ -474,6 +540,38 @@ struct ContentModelTests {
         model.refresh(whenChanged: "ab")
         await script.begun(2)
         #expect(script.inputs == ["ab", "ab"])
+    }
+
+    @Test("a refresh that waits for its delay is cancelled by another input, by a cancellation and with the model")
+    func delayedRefresh() async throws {
+        let time = VirtualTime()
+        var model: ContentModel<String, Int>? = ContentModel(time: time) { _ in 1 }
+        let ends: [@MainActor (ContentModel<String, Int>?) -> Void] = [
+            { $0?.refresh(whenChanged: "b") }, { $0?.cancel() },
+        ]
+        for end in ends {
+            model?.refresh(whenChanged: "a", after: .milliseconds(300))
+            _ = try await time.nextSleeper()
+            end(model)
+            #expect(time.sleepers.isEmpty)
+        }
+        model?.refresh(whenChanged: "a", after: .milliseconds(300))
+        _ = try await time.nextSleeper()
+
+        model = nil
+
+        #expect(time.sleepers.isEmpty)
+    }
+
+    @Test("a subscriber that is slower than the changes receives the newest state, or all when it asks for them")
+    func slowSubscriber() async {
+        var model: Model? = Model(load: successor)
+        guard let newest = model?.states(), let every = model?.states(buffering: .all) else { return }
+        for input in 1...2 { _ = await model?.load(input) }
+        model = nil
+
+        #expect(await all(newest) == [.success(3)])
+        #expect(await all(every) == [.unloaded, .loading, .success(2), .loading, .success(3)])
     }
 
     @Test("no input at all is an input, too, the first time")
@@ -585,9 +683,53 @@ struct ContentModelTests {
         #expect(model.state == .success(2))
     }
 
+    @Test("retrying repeats the load that failed, when a later load was cancelled since")
+    func retryAfterCancellation() async {
+        let script = Script()
+        let model = Model { try await script.load($0) }
+        model.refresh(1)
+        await script.begun(1)
+        script.end(0, .failure(LoadingTestError()))
+        _ = await settled(model)
+        model.refresh(2)
+        await script.begun(2)
+        model.cancel()
+        #expect(model.state == .error(LoadingTestError()))
+
+        model.retry()
+
+        await script.begun(3)
+        #expect(script.inputs == [1, 2, 1])
+        model.cancel()
+    }
+
+    @Test("retrying repeats the load that failed, when a later load delivered before")
+    func retryOfMerged() async {
+        let script = Script()
+        let model = Model(strategy: .merge) { try await script.load($0) }
+        var contents = model.contentChanges.makeAsyncIterator()
+        model.refresh(1)
+        await script.begun(1)
+        model.refresh(2)
+        await script.begun(2)
+        script.end(1, .success(20))
+        _ = await contents.next()
+        script.end(0, .failure(LoadingTestError()))
+        #expect(await settled(model) == .error(LoadingTestError()))
+
+        model.retry()
+
+        await script.begun(3)
+        #expect(script.inputs == [1, 2, 1])
+        model.cancel()
+    }
+
     @Test("a load that is cancelled elsewhere is not a failure")
     func foreignCancellation() async {
-        let errors: [any Error] = [CancellationError(), LoadingError.cancelled(ErrorContext())]
+        let errors: [any Error] = [
+            CancellationError(), LoadingError.cancelled(ErrorContext()),
+            NetworkError.transport(.cancelled(ErrorContext()), looksLikePublicWiFi: false),
+        ]
         for error in errors {
             let model = Model { _ in throw error }
             #expect(await model.load(1) == .unloaded)
@@ -597,6 +739,19 @@ struct ContentModelTests {
 
 private final class EmptyListModel: ListContentModel<Int, [Int]> {
     override func makeLoad(_ input: Int?) -> ContentLoad<[Int]> { ContentLoad { [] } }
+}
+
+private final class MergedModel: ContentModel<Int, Int> {
+    private let script: LoadScript<Int, Int>
+
+    init(_ script: LoadScript<Int, Int>) {
+        self.script = script
+        super.init(strategy: .merge)
+    }
+
+    override func makeLoad(_ input: Int?) -> ContentLoad<Int> {
+        ContentLoad { [script] in try await script.load(input) }
+    }
 }
 
 private final class SequenceModel: ContentModel<Int, Int> {

@@ -41,6 +41,32 @@ struct ListContentTests {
         #expect(SectionedContent<Int>([]).totalItemCount == 0)
     }
 
+    /// A list that miscounts its sections.
+    private struct NegativeList: ListContent {
+        var sectionCount: Int { -1 }
+        func itemCount(inSection section: Int) -> Int { 1 }
+        func item(at index: ListIndex) -> Int? { nil }
+    }
+
+    @Test("content XL-19 a list with a negative number of sections has no items")
+    func negativeSections() {
+        #expect(NegativeList().totalItemCount == 0)
+    }
+
+    private final class SectionedModel: ListContentModel<Int, SectionedContent<Int>> {
+        override func makeLoad(_ input: Int?) -> ContentLoad<SectionedContent<Int>> {
+            ContentLoad { SectionedContent(input.map { [[], [$0]] } ?? [[], []]) }
+        }
+    }
+
+    @MainActor
+    @Test("content XL-01 a list whose sections are all empty ends as empty")
+    func emptySections() async {
+        let model = SectionedModel()
+        #expect(await model.load() == .empty)
+        #expect(await model.load(7) == .success(SectionedContent([[], [7]])))
+    }
+
     @Test("indexes are ordered by section, then by item")
     func order() {
         let indexes = [ListIndex(item: 0, section: 1), ListIndex(item: 5), ListIndex(item: 1)]

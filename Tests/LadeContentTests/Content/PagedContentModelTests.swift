@@ -5,6 +5,7 @@
 #endif
 import LadeContent
 import LadeCore
+import LadeTesting
 import Testing
 
 @MainActor
@@ -310,6 +311,65 @@ struct PagedContentModelTests {
 
         #expect(contents.map(\.items) == [[1, 2], [1, 2], [1, 2]])
         #expect(contents[0] == contents[0] && contents[0] != contents[1] && contents[1] != contents[2])
+        model.startOver()
+        await script.begun(4)
+        script.end(3, .success(ContentPage([1, 2], hasMore: false)))
+        _ = await settled(model)
+        #expect(model.content != contents[0])
+    }
+
+    @Test(
+        "there is another page as the page says, else with a cursor, else after the requested number of items",
+        arguments: [
+            (ContentPage([0, 1]), true), (ContentPage([0]), false), (ContentPage([0, 1, 2]), false),
+            (ContentPage([0], cursor: 7), true), (ContentPage([0], cursor: 7, hasMore: false), false),
+            (ContentPage([0], hasMore: true), true), (ContentPage([0, 1], hasMore: false), false),
+        ] as [(ContentPage<Int>, Bool)]
+    )
+    func furtherPages(page: ContentPage<Int>, hasMore: Bool) async throws {
+        let model = try PagedContentModel<String, Int>(pageSize: 2) { _ in page }
+        _ = await model.load()
+        #expect(model.hasMore == hasMore)
+    }
+
+    @Test("a paged model loads and cancels by the lifetime of its view, as its policy says")
+    func lifetime() async throws {
+        let script = Script()
+        var model: PagedContentModel<String, Int>? = try PagedContentModel(
+            triggers: [.willAppear],
+            cancelsOn: [.didDisappear],
+            policy: .withoutContent
+        ) { try await script.load($0) ?? ContentPage([]) }
+        guard let refreshes = model?.refreshes else { return }
+        model?.lifetime = .willAppear
+        model?.lifetime = .didDisappear
+        #expect(model?.state == .unloaded)
+        model?.lifetime = .willAppear
+        await script.begun(2)
+        for number in 0..<2 { script.end(number, .success(ContentPage([1]))) }
+        if let model { _ = await settled(model) }
+
+        model?.lifetime = .willAppear
+        model = nil
+
+        #expect(await all(refreshes) == [nil, nil])
+    }
+
+    @Test("a page whose load is cancelled elsewhere is not a failure")
+    func cancelledElsewhere() async throws {
+        let transport = ScriptedTransport(answering: .stalls)
+        let loader = Rig.loader(on: transport)
+        let pages = PagedEndpoint(Endpoint(try Rig.request("/list")), paginator: .rule(.body(["next"])))
+        let model = try PagedContentModel<String, Int> { _ in
+            _ = try await loader.load(pages.firstPage(), of: pages)
+            return ContentPage([1])
+        }
+        model.startOver()
+        _ = try await transport.request(at: 0)
+
+        loader.cancelAllLoads()
+
+        #expect(await settled(model) == .unloaded)
     }
 
     @Test("a page after a short one has its own number and the true count of items before it")

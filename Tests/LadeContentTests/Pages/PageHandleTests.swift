@@ -343,6 +343,31 @@ struct PageHandleTests {
         #expect(outcome.next?.number == 2)
     }
 
+    @Test("a stored page that leaves https is refused, with its page")
+    func storedPageOfPlainHTTP() async throws {
+        let request = try first()
+        let stored = Data(#"{"size": 0, "number": 1, "url": "http://svc.example.com/list?offset=2"}"#.utf8)
+
+        request.handle(for: try JSONDecoder().decode(Page.self, from: stored)).resume()
+
+        let outcome = await delivered.wait(for: 1)[0]
+        #expect(outcome.value == nil && outcome.page.number == 1 && rig.transport.requests.isEmpty)
+        guard case .pagination(let failure) = outcome.error, case .insecure = failure.cause else {
+            Issue.record("It is \(String(describing: outcome.error))")
+            return
+        }
+    }
+
+    @Test("a page has the total that its answer names")
+    func total() async throws {
+        var paged = try list("/counted")
+        paged.total = .body(["total"])
+        rig.transport.on(.get, "/counted").respond(.json(#"{"total": 7}"#))
+        FirstPageHandle(rig.loader, paged) { [delivered] in delivered.add($0) }.resume()
+
+        #expect(await delivered.wait(for: 1)[0].total == 7)
+    }
+
     @Test("requests PG-D1 reports no next page of an earlier run when a later one fails")
     func nextPageOfItsRun() async throws {
         let transport = ScriptedTransport(answering: .json(#"{"next": "/list?page=1"}"#), .status(500))
@@ -356,6 +381,21 @@ struct PageHandleTests {
         let outcomes = await delivered.wait(for: 2)
         #expect(outcomes[0].next?.number == 1)
         #expect(outcomes[1].error?.code == .http && outcomes[1].next == nil)
+    }
+
+    @Test("requests RQ-D1 a page that others cancel is reported only when that is set", arguments: [true, false])
+    func cancelledByOthers(isReported: Bool) async throws {
+        let options: RequestOptions = isReported ? .cancellationErrors : []
+        let request = FirstPageHandle(rig.loader, try list("/stall"), options: options) { [delivered] in
+            delivered.add($0)
+        }
+        request.resume()
+        _ = try await rig.transport.request(at: 0)
+
+        rig.loader.cancelAllLoads()
+        await end(of: request)
+
+        #expect(delivered.all.map { $0.error?.isCancellation } == (isReported ? [true] : []))
     }
 
     @Test("requests §1.3 page requests are cancelled and observed as any other")

@@ -104,6 +104,19 @@ struct RequestQueueErrorTests: QueueSuite {
         #expect(!queue.isRunning)
     }
 
+    @Test("requests Q24 ignores an error that is reported while it does not run, whatever is set")
+    func errorWhileIdle() async throws {
+        let queue = makeQueue(.cancelsOnError)
+        // Only the queue keeps it alive, until it is cancelled.
+        queue.add(try request("/ok"), resume: false)
+
+        queue.report(LoadingError.notStored(ErrorContext()))
+        queue.resume()
+
+        let all = await steps.wait(for: 3)
+        #expect(all == [.started, .completed("/ok", hasValue: true), .finished(nil, count: 0)])
+    }
+
     @Test("requests Q-D1 gives several errors as they were, whatever the queue does later")
     func snapshot() async throws {
         let errors = Deliveries<any Error>()

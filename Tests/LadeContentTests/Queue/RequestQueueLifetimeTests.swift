@@ -1,4 +1,5 @@
 import Foundation
+import LadeCore
 import LadeTesting
 import Testing
 
@@ -76,6 +77,31 @@ struct RequestQueueLifetimeTests: QueueSuite {
         #expect(weakQueue == nil)
     }
 
+    @Test("requests §4.6 accepts a new request in the memory of one that was released")
+    func reusedMemory() {
+        let queue = RequestQueue()
+        for _ in 0..<100 {
+            let request = StandaloneRequest()
+            queue.add(request)
+            #expect(request.isRunning && queue.isRunning)
+            request.cancel()
+            #expect(!queue.isRunning)
+        }
+    }
+
+    @Test("requests §4.3 counts a request that starts while it is added as running")
+    func startsWhileAdded() {
+        let queue = RequestQueue()
+        let request = StandaloneRequest()
+        request.startsWhenObserved = true
+
+        queue.add(request, resume: false)
+        #expect(queue.isRunning)
+
+        request.cancel()
+        #expect(!queue.isRunning)
+    }
+
     @Test("requests §4.6 releases requests that were never started when it is cancelled")
     func cancelReleasesIdle() async throws {
         weak var weakQueue: RequestQueue?
@@ -86,5 +112,44 @@ struct RequestQueueLifetimeTests: QueueSuite {
             queue.cancel()
         }
         #expect(weakQueue == nil)
+    }
+}
+
+/// A request of an app's own type, which runs until it is cancelled, and does not keep itself alive.
+private final class StandaloneRequest: GroupedRequest {
+    private struct State {
+        var isRunning = false
+        var startsWhenObserved = false
+        var handlers: [@Sendable (Bool) -> Void] = []
+    }
+
+    private let state = Locked(State())
+
+    var isRunning: Bool { state.withLock { $0.isRunning } }
+    var description: String { "standalone" }
+
+    /// Whether it starts between its registration and the return of the observation.
+    var startsWhenObserved: Bool {
+        get { state.withLock { $0.startsWhenObserved } }
+        set { state.withLock { $0.startsWhenObserved = newValue } }
+    }
+
+    func resume() { set(true) }
+    func cancel() { set(false) }
+
+    func observeRunning(_ handler: @escaping @Sendable (Bool) -> Void) -> RunningObservation {
+        let wasRunning = isRunning
+        state.withLock { $0.handlers.append(handler) }
+        if startsWhenObserved { resume() }
+        return RunningObservation(wasRunning: wasRunning) {}
+    }
+
+    private func set(_ isRunning: Bool) {
+        let handlers = state.withLock { state in
+            guard state.isRunning != isRunning else { return [] as [@Sendable (Bool) -> Void] }
+            state.isRunning = isRunning
+            return state.handlers
+        }
+        for handler in handlers { handler(isRunning) }
     }
 }

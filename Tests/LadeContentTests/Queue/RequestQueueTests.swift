@@ -1,5 +1,6 @@
 import Foundation
 import LadeTesting
+import Observation
 import Testing
 
 @testable import LadeContent
@@ -186,6 +187,43 @@ struct RequestQueueTests: QueueSuite {
         #expect(queue.isRunning)
         #expect(await changes.wait(for: 4) == [true, false, true, false])
         observation.cancel()
+
+        queue.add(try request("/stall"))
+        queue.cancel()
+        #expect(changes.all.count == 4)
+    }
+
+    @Test("requests Q20 is tracked by Observation")
+    func observationTracking() throws {
+        let queue = makeQueue()
+        let changes = Deliveries<Bool>()
+        withObservationTracking {
+            _ = queue.isRunning
+        } onChange: {
+            changes.add(true)
+        }
+
+        queue.add(try request("/stall"))
+
+        #expect(changes.all == [true])
+    }
+
+    @Test("requests §4.3 starts and cancels its requests in the order in which they were added")
+    func order() async throws {
+        let queue = makeQueue()
+        let requests = try (0..<8).map { try request("/stall?\($0)") }
+        let ended = Deliveries<String>()
+        let observations = requests.map { request in
+            let query = request.request.url.query() ?? ""
+            return request.observeRunning { ended.add("\(query) \($0)") }
+        }
+        for request in requests { queue.add(request, resume: false) }
+
+        queue.resume()
+        queue.cancel()
+
+        #expect(ended.all == (0..<8).map { "\($0) true" } + (0..<8).map { "\($0) false" })
+        for observation in observations { observation.cancel() }
     }
 
     @Test("requests Q21 runs its requests again when it is resumed again")
@@ -260,5 +298,7 @@ struct RequestQueueTests: QueueSuite {
         #expect(other.options == .cancelsOnError && queue.options == [])
         #expect(!other.isRunning && queue.isRunning)
         #expect(queue.description.contains("/stall"))
+        other.add(try self.request("/stall"))
+        #expect(steps.all == [.started, .started])
     }
 }

@@ -120,6 +120,17 @@ struct RequestHandleCancellationTests {
         #expect(delivered.all.isEmpty)
     }
 
+    @Test("requests R9 calls back with the cancellation of others, too, when that is set")
+    func cancelledByOthersIsReported() async throws {
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        try rig.data("/stall", delivered, options: .cancellationErrors).resume()
+        _ = try await rig.transport.request(at: 0)
+
+        rig.loader.cancelAllLoads()
+
+        #expect(await delivered.wait(for: 1)[0].error?.isCancellation == true)
+    }
+
     @Test("requests RQ-D2 drops an answer when its request is cancelled before its completion begins")
     func cancelledBeforeCompletion() async throws {
         let delivered = Deliveries<RequestOutcome<Data>>()
@@ -140,6 +151,66 @@ struct RequestHandleCancellationTests {
         scheduled.all[0]()
 
         #expect(delivered.all.isEmpty)
+    }
+
+    @Test("requests RQ-D2 drops an answer to an earlier run that arrives during the next")
+    func answerToEarlierRun() async throws {
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let scheduled = Deliveries<@Sendable () -> Void>()
+        let executor = CompletionExecutor { work in scheduled.add(work) }
+        let request = RequestHandle(rig.loader, try rig.endpoint("/ok"), on: executor) { delivered.add($0) }
+        request.resume()
+        _ = await scheduled.wait(for: 1)
+        request.cancel()
+        request.resume()
+
+        scheduled.all[0]()
+
+        #expect(delivered.all.isEmpty && request.isRunning)
+        _ = await scheduled.wait(for: 2)
+        scheduled.all[1]()
+        #expect(delivered.all.count == 1 && !request.isRunning)
+    }
+
+    @Test("requests R8 a run that an observer of its start cancels ends, and calls back never")
+    func cancelledByObserver() async throws {
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let gone = Signal()
+        do {
+            let request = try rig.data("/stall", delivered, trace: Trace(gone))
+            let observation = request.observeRunning { [weak request] isRunning in
+                if isRunning { request?.cancel() }
+            }
+            request.resume()
+            #expect(!request.isRunning)
+            observation.cancel()
+        }
+
+        try await gone.wait()
+
+        #expect(delivered.all.isEmpty)
+    }
+
+    @Test("requests R29 a run that an observer starts in place of the one that begins is cancelled as any other")
+    func replacedByObserver() async throws {
+        let gone = Signal()
+        do {
+            let request = try rig.data("/stall", trace: Trace(gone))
+            let starts = Deliveries<Bool>()
+            let observation = request.observeRunning { [weak request] isRunning in
+                if isRunning { starts.add(true) }
+                guard isRunning, starts.all.count == 1 else { return }
+                request?.cancel()
+                request?.resume()
+            }
+            request.resume()
+            #expect(request.isRunning)
+            observation.cancel()
+
+            request.cancel()
+        }
+
+        try await gone.wait()
     }
 
     @Test("requests RQ-D3 keeps running when the run cancelled before reports its cancellation")

@@ -83,6 +83,49 @@ struct RequestHandleRunningTests {
         observation.cancel()
     }
 
+    @Test("requests R26 notifies each observer of all changes in order, when one of them makes the next change")
+    func nestedChanges() async throws {
+        let request = try rig.data("/stall")
+        let delivered = Deliveries<Bool>()
+        let observations = [
+            request.observeRunning { [weak request] in if $0 { request?.cancel() } },
+            request.observeRunning { delivered.add($0) },
+        ]
+
+        request.resume()
+        request.resume()
+
+        #expect(delivered.all == [true, false, true, false])
+        for observation in observations { observation.cancel() }
+    }
+
+    @Test("requests R26 notifies no observer that has ended or was released")
+    func endedObservation() async throws {
+        let request = try rig.data("/stall")
+        let delivered = Deliveries<Bool>()
+        let ended = request.observeRunning { delivered.add($0) }
+        var released: RunningObservation? = request.observeRunning { delivered.add($0) }
+        #expect(released?.wasRunning == false)
+        ended.cancel()
+        released = nil
+
+        request.resume()
+        request.cancel()
+
+        #expect(delivered.all.isEmpty)
+    }
+
+    @Test("requests R26 ends an observation once")
+    func endsOnce() {
+        let delivered = Deliveries<Bool>()
+        do {
+            let observation = RunningObservation(wasRunning: false) { delivered.add(true) }
+            observation.cancel()
+            observation.cancel()
+        }
+        #expect(delivered.all == [true])
+    }
+
     @Test("requests R26 is tracked by Observation")
     func observationTracking() throws {
         let delivered = Deliveries<Bool>()

@@ -41,6 +41,38 @@ struct RequestOutcomeTests {
         #expect(outcome.error?.code == .http)
     }
 
+    @Test("requests R10 accepts the statuses of the request, else those of the endpoint, else those below 400")
+    func acceptableStatuses() async throws {
+        for status in [399, 400, 404] { rig.transport.on(.get, "/\(status)").respond(.status(Status(status))) }
+        #expect(try await rig.run("/399").error == nil)
+        #expect(try await rig.run("/400").error?.status == 400)
+
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        var endpoint = try rig.endpoint("/404")
+        endpoint.acceptableStatuses = .codes(404...404)
+        RequestHandle(rig.loader, endpoint) { delivered.add($0) }.resume()
+        #expect(await delivered.wait(for: 1)[0].error == nil)
+        endpoint.request.acceptableStatuses = .codes(200...200)
+        RequestHandle(rig.loader, endpoint) { delivered.add($0) }.resume()
+        #expect(await delivered.wait(for: 2)[1].error?.status == 404)
+    }
+
+    @Test("requests R10 reads a file, which has no status")
+    func file() async throws {
+        let request = try Request(URL(filePath: #filePath).absoluteString)
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let loader = try Loader()
+        RequestHandle(loader, Endpoint(request)) { delivered.add($0) }.resume()
+        #expect(await delivered.wait(for: 1)[0].value?.isEmpty == false)
+        withExtendedLifetime(loader) {}
+    }
+
+    @Test("requests R12 reports the address after redirects")
+    func addressAfterRedirects() async throws {
+        rig.transport.on(.get, "/old").respond(.status(302, headers: ["Location": "/missing"]))
+        #expect(try await rig.run("/old").error?.failingURL == "https://svc.example.com/missing")
+    }
+
     @Test("requests R11 reports the refused status")
     func httpErrorStatus() async throws {
         #expect(try await rig.run("/missing").error?.status == 404)
@@ -79,6 +111,19 @@ struct RequestOutcomeTests {
         for language in MessageLanguage.allCases {
             #expect(outcome.error?.text(in: language).contains("WiFi") == true)
         }
+    }
+
+    @Test(
+        "requests R15 suspects a public WiFi behind certificates that its login page would have",
+        arguments: [
+            (.selfSigned, true), (.wrongHost, true), (.untrustedRoot, true), (.expired, false), (.revoked, false),
+            (.weakKey, false), (.notYetValid, false),
+        ] as [(TrustFault.Cause, Bool)]
+    )
+    func publicWiFi(cause: TrustFault.Cause, isSuspected: Bool) async throws {
+        let fault = TrustFault(host: "svc.example.com", cause: cause)
+        rig.transport.on(.get, "/refused").respond(.fails(.untrustedServer(fault, ErrorContext())))
+        #expect(try await rig.run("/refused").error?.text(in: .english).contains("WiFi") == isSuspected)
     }
 
     @Test("requests R16 leaves the text of a refused certificate when that is set")

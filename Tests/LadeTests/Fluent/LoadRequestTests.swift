@@ -234,27 +234,46 @@ struct LoadRequestTests: FluentSuite {
     // MARK: - Handlers
 
     /// What handlers get for a request that cannot be sent, because its loader is released.
-    private func unsent(_ attach: (LoadRequest, Journal<LoadOutcome<Void>>) -> Void) async throws -> [LoadOutcome<Void>]
-    {
+    private func unsent(
+        count: Int = 1,
+        _ attach: (LoadRequest, Journal<LoadOutcome<Void>>) -> Void
+    ) async throws -> [LoadOutcome<Void>] {
         let rig = rig(.text("ok"))
         var loader: Loader? = rig.loader.account.makeLoader()
         let request = try #require(loader).request(try rig.request(), on: .anywhere)
         loader = nil
         let outcomes = Journal<LoadOutcome<Void>>()
         attach(request, outcomes)
-        _ = try await outcomes.next()
+        _ = try await outcomes.next(count)
         #expect(rig.transport.requests.isEmpty)
         return outcomes.all
     }
 
     @Test("service SW-18 gives handlers before and after the error that it could not be sent")
     func executionFails() async throws {
-        let all = try await unsent { request, outcomes in
+        let all = try await unsent(count: 2) { request, outcomes in
             request.response { outcomes.add($0) }
             request.response { outcomes.add($0) }
         }
         #expect(all.count == 2)
         #expect(all.allSatisfy { isCancellation($0.error) })
+    }
+
+    @Test("service SW-18 notifies a handler of it where handlers run, and not while it is attached")
+    func executorOfUnsent() throws {
+        let rig = rig(.text("ok"))
+        let scheduled = Locked<[@Sendable () -> Void]>([])
+        let executor = CompletionExecutor { work in scheduled.withLock { $0.append(work) } }
+        var loader: Loader? = rig.loader.account.makeLoader()
+        let request = try #require(loader).request(try rig.request(), on: executor)
+        loader = nil
+        let outcomes = Journal<LoadOutcome<Void>>()
+
+        request.response { outcomes.add($0) }
+        #expect(outcomes.all.isEmpty)
+
+        for work in scheduled.withLock({ $0 }) { work() }
+        #expect(outcomes.all.map { isCancellation($0.error) } == [true])
     }
 
     @Test("service SW-24 gives a handler without a value the error that it could not be sent, without an answer")

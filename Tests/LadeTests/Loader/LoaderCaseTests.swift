@@ -131,6 +131,47 @@ struct LoaderCaseTests {
         #expect(rig.transport.received.map(\.text) == ["first", "again"])
     }
 
+    /// Writes the body of each request twice, and cancels the load in between.
+    private struct WritingTwice: Interceptor {
+        let isPerformed = Signal()
+        let load = Locked<LoadHandle?>(nil)
+        /// Whether the body could be written the second time.
+        let wasRewritten = Locked<Bool?>(nil)
+
+        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+            guard case .stream(let make) = request.body?.content else { return try await next(request) }
+            do {
+                try await make { _ in }
+                try await isPerformed.wait()
+                load.withLock { $0 }?.cancel()
+                wasRewritten.withLock { $0 = false }
+                try await make { _ in }
+                wasRewritten.withLock { $0 = true }
+            } catch {
+                throw (error as? LoadingError) ?? .cancelled(ErrorContext(request))
+            }
+            return Response(status: 200, request: request)
+        }
+    }
+
+    @Test("service LO-09 asks a delegate for no body of a load that was cancelled")
+    func asksNothingAfterCancellation() async throws {
+        let writing = WritingTwice()
+        let rig = Rig { $0.attemptInterceptors = [writing] }
+        let witness = Witness(newBody: .text("again"))
+        var request = try rig.request()
+        request.method = .post
+        request.body = .writer { try await $0(Data("first".utf8)) }
+
+        let load = rig.perform(request, witness)
+        writing.load.withLock { $0 = load }
+        writing.isPerformed.raise()
+
+        #expect(try await witness.journal.next() == [.cancelled])
+        #expect(writing.wasRewritten.withLock { $0 } == false)
+        #expect(witness.reported == [.cancelled])
+    }
+
     @Test(
         "service LO-10 service D-05 leaves a body that cannot be sent again marked so when the delegate does not reopen it"
     )

@@ -41,6 +41,14 @@ struct PageSequenceTests {
         #expect(limited.transport.requests.count == 2)
     }
 
+    @Test("pages PA-03 loads nothing with a limit of no page", arguments: [0, -1], [0, 2])
+    func limitOfNothing(limit: Int, prefetch: Int) async throws {
+        let source = PagedSource.linked(count: 10, size: 2)
+        let pages = source.loader.pages(of: try .numbers(), prefetch: prefetch, pageLimit: limit)
+        #expect(try await pages.collected() == [])
+        #expect(source.transport.requests.isEmpty)
+    }
+
     @Test("pages PA-04 delivers the page that reveals a circle, then throws", arguments: [0, 2])
     func loops(prefetch: Int) async throws {
         let source = PagedSource { asked in
