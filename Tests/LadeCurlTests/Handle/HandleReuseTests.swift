@@ -61,6 +61,22 @@ struct HandleReuseTests {
         await transport.shutDown()
     }
 
+    @Test("a handle whose connection was closed because of surplus bytes keeps the next connection open")
+    func keepsConnectionAfterSurplus() async throws {
+        let server = try LoopbackServer { index -> [ServerStep] in
+            index == 0
+                ? [.readRequest, .send("HTTP/1.1 204 No Content\r\n\r\nmore"), .stall]
+                : [.readRequest, .respond(.text("ok")), .readRequest, .respond(.text("ok")), .stall]
+        }
+
+        for status in [204, 200, 200] as [Status] {
+            #expect(try await transport.send(server.request(), call: Call()).status == status)
+        }
+
+        #expect(server.acceptedCount == 2)
+        await transport.shutDown()
+    }
+
     @Test("what shows that a request asks for its own codings is not carried to the next")
     func keepsCodingsApart() async throws {
         let plain = try Request("http://127.0.0.1:\(server.port)/")

@@ -362,4 +362,64 @@ struct QueueingTests {
         await transport.shutDown()
         for call in [second, third, fourth] { await #expect(throws: LoadingError.self) { try await call.0.value } }
     }
+
+    /// Starts calls in one turn of the loop, in order.
+    private func begin(
+        _ requests: [(request: Request, call: Call)],
+        on transport: CurlTransport
+    ) async -> [Task<Response, any Error>] {
+        await Task(executorPreference: transport.executor) {
+            requests.map { next in
+                Task(executorPreference: transport.executor) {
+                    try await transport.send(next.request, call: next.call)
+                }
+            }
+        }.value
+    }
+
+    @Test("finding FT-5 a call to another host starts when libcurl has queued one that started before it")
+    func placeOfQueuedCall() async throws {
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.total = 2
+        let transport = try CurlTransport(settings: settings)
+        // Accepts connections, and never answers a handshake.
+        let stalling = try LoopbackServer(script: [.stall])
+        let other = try LoopbackServer { _ in .text("ok") }
+        var secure = try Request(.get, "https://127.0.0.1:\(stalling.port)/")
+        secure.timeouts.connect = nil
+        var call = Call()
+        call.deadline = call.time.now.advanced(by: .seconds(60))
+
+        // The second call waits for the connection of the first, which may turn out to be shareable.
+        let calls = await begin(
+            [(secure, Call()), (secure, Call()), (try other.request(), call)],
+            on: transport
+        )
+
+        #expect(try await calls[2].value.status == 200)
+        await transport.shutDown()
+        for call in calls[..<2] { await #expect(throws: LoadingError.self) { try await call.value } }
+    }
+
+    @Test("finding FT-5 calls that libcurl has queued start in the order of their arrival", .enabled(if: hasPeers))
+    func orderOfQueuedCalls() async throws {
+        guard let (transport, base) = try rig("h2", perHost: 6) else { return }
+        let (log, request) = (WaitLog(), try Request(.get, "\(base)/ok"))
+
+        let calls = await begin((0..<6).map { (request, Call(id: Call.ID($0), events: [log])) }, on: transport)
+        for call in calls { #expect(try await call.value.status == 200) }
+
+        #expect(log.ended.withLock { $0 } == (1..<6).map { Call.ID($0) })
+        await transport.shutDown()
+    }
+}
+
+/// The calls whose waits for a connection have ended, in order.
+private final class WaitLog: EventSink {
+    let ended = Locked<[Call.ID]>([])
+
+    func record(_ event: Event, of call: Call) {
+        if case .waitEnded(.connection, after: _) = event { ended.withLock { $0.append(call.id) } }
+    }
 }

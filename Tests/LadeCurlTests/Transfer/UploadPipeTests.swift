@@ -108,6 +108,18 @@ struct UploadPipeTests {
         #expect(writer.error?.isCancellation == true)
     }
 
+    @Test("lets no writer wait whose task was cancelled before")
+    func refusesCancelledWriter() {
+        let pipe = makePipe()
+
+        let writer = executor.start {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await pipe.write(Data(count: 512 << 10))
+        }
+
+        #expect(writer.error?.isCancellation == true)
+    }
+
     @Test("fails when the writer does, before anything that is left to send")
     func failsWithTheWriter() {
         let pipe = makePipe()
