@@ -14,6 +14,7 @@ It keeps no rules of its own: what is below is sent as it stands. Requests are c
                         M frames of 16,000 bytes instead, then a frame that breaks the connection's rules (DATA on stream 0).
                         It closes when the client says GOAWAY, and with `stay` when the client closes
 /break-head             such a frame before any head, likewise
+/hold                   a head without a length, `1234`, and nothing more
 /cut                    a head without a length, `1234`, and the end of the connection
 /goaway-then-end?count=N  the same N answers; then GOAWAY without an error, and the rest of each body with END_STREAM
 /http-1-1-required      RST_STREAM HTTP_1_1_REQUIRED; over HTTP/1.1 the method and the body, as to any path, and with
@@ -221,6 +222,9 @@ class Connection:
 
     def serve_break_head(self, stream, token, query):
         self.raw(self.breach())
+
+    def serve_hold(self, stream, token, query):
+        self.send(self.head(stream, [(":status", "200")]), self.body(stream, b"1234", ends=False))
 
     def serve_cut(self, stream, token, query):
         self.send(self.head(stream, [(":status", "200")]), self.body(stream, b"1234", ends=False))

@@ -144,6 +144,31 @@ struct LostConnectionTests {
     }
 
     @Test(
+        "finding FH-4 no stream is complete whose connection breaks at another stream, though the server stays connected",
+        .enabled(if: hasPeers)
+    )
+    func begunStreamsOfBrokenConnection() async throws {
+        let (transport, base) = try rig()
+        #expect(try await transport.send(Request(.get, base + "/ok"), call: Call()).version == .http2)
+        let request = try Request(.get, base + "/hold")
+        var calls: [Task<Response, any Error>] = []
+        for _ in 0..<8 {
+            let events = EventRecorder()
+            calls.append(Task { try await transport.send(request, call: Call(events: [events])) })
+            try await events.event { if case .headReceived = $0 { true } else { false } }
+        }
+
+        let breaking = try Request(.get, base + "/break-head?stay")
+        await #expect(throws: LoadingError.self) { try await transport.send(breaking, call: Call()) }
+
+        for call in calls {
+            let error = await #expect(throws: LoadingError.self) { try await call.value }
+            #expect(error.map { if case .timedOut = $0 { true } else { false } } == false)
+        }
+        await transport.shutDown()
+    }
+
+    @Test(
         "finding FH-14 a stream that the server refuses ends no other stream of its connection",
         .enabled(if: hasPeers)
     )
