@@ -65,7 +65,7 @@ extension TransportConformance {
         let base = "https://localhost:\(try context.peers.port("hostileH2"))"
         for path in ["/uppercase", "/bad-status", "/no-status", "/connection-field", "/too-long", "/break-head"] {
             await context.part(path) { context in
-                for isReused in path == "/break-head" ? [false] : [false, true] {
+                for isReused in [false, true] {
                     let token = context.token()
                     let transport = try context.transport { $0.tls = try context.trustingPeers() }
                     if isReused {
@@ -77,8 +77,15 @@ extension TransportConformance {
                     context.expect(exchange, failsWith: "a malformed response") {
                         if case .malformedResponse = $0 { true } else { false }
                     }
-                    let other = try context.transport { $0.tls = try context.trustingPeers() }
-                    try await expectRequests(context, other, base, token, 1)
+                    let seen = try await statistics(
+                        context,
+                        try context.transport { $0.tls = try context.trustingPeers() },
+                        base,
+                        token
+                    )
+                    // Without a byte of an answer, a reused connection may have been lost before the request arrived.
+                    let most = isReused && path == "/break-head" ? 2 : 1
+                    context.expect((1...most).contains(seen.requests), "\(seen.requests) requests")
                 }
             }
         }
@@ -92,18 +99,24 @@ extension TransportConformance {
                 }
             }
         }
-        await context.part("a large head") { context in
-            let token = context.token()
-            let transport = try context.transport { $0.tls = try context.trustingPeers() }
-            let exchange = try await context.exchange(
-                transport,
-                try Request(.get, "\(base)/large-head?token=\(token)")
-            )
-            context.expect(exchange, failsWith: "a head too large") {
-                if case .headTooLarge = $0 { true } else { false }
+        for isReused in [false, true] {
+            await context.part("a large head, reused: \(isReused)") { context in
+                let token = context.token()
+                let transport = try context.transport { $0.tls = try context.trustingPeers() }
+                if isReused {
+                    let first = try await context.exchange(transport, try Request(.get, base + "/ok"))
+                    context.expect(first, gives: 200, "ok")
+                }
+                let exchange = try await context.exchange(
+                    transport,
+                    try Request(.get, "\(base)/large-head?token=\(token)")
+                )
+                context.expect(exchange, failsWith: "a head too large") {
+                    if case .headTooLarge = $0 { true } else { false }
+                }
+                let other = try context.transport { $0.tls = try context.trustingPeers() }
+                try await expectRequests(context, other, base, token, 1)
             }
-            let other = try context.transport { $0.tls = try context.trustingPeers() }
-            try await expectRequests(context, other, base, token, 1)
         }
     }
 

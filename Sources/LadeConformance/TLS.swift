@@ -191,26 +191,33 @@ extension TransportConformance {
         "presents a client certificate, and reports when it has none",
         needs: [
             .peer("tlsClientCertificate"), .peer("tlsClientCertificate12"), .peer("nginxClientCertificate"),
-            .peer("clientCertificate"), .peer("clientKey"), .peer("ca"),
+            .peer("clientCertificate"), .peer("clientKey"), .peer("clientEncryptedKey"), .peer("ca"),
         ]
     ) { context in
         let own = TLSSettings.ClientIdentity(
             certificateFile: try context.peers.text("clientCertificate"),
             keyFile: try context.peers.text("clientKey")
         )
+        let encrypted = TLSSettings.ClientIdentity(
+            certificateFile: own.certificateFile,
+            keyFile: try context.peers.text("clientEncryptedKey"),
+            passphrase: Secret(try context.peers.text("clientPassword"))
+        )
         let other = TLSSettings.ClientIdentity(
             certificateFile: try context.peers.text("otherClientCertificate"),
             keyFile: try context.peers.text("otherClientKey")
         )
         for peer in ["tlsClientCertificate", "tlsClientCertificate12"] {
-            for (name, identity) in [("ours", own), ("none", nil), ("one it does not accept", other)] {
+            for (name, identity) in [
+                ("ours", own), ("ours with a pass phrase", encrypted), ("none", nil), ("one it does not accept", other),
+            ] {
                 await context.part("\(peer), \(name)") { context in
                     let transport = try context.transport {
                         $0.tls = try context.trustingPeers()
                         $0.tls.clientIdentity = identity
                     }
                     let exchange = try await context.exchange(transport, try context.request(peer))
-                    if name == "ours" {
+                    if name.hasPrefix("ours") {
                         context.expect(exchange, gives: 200, "Lade Test Client")
                     } else {
                         context.expect(exchange, failsWith: "a client certificate that is required") {

@@ -10,12 +10,15 @@ It keeps no rules of its own: what is below is sent as it stands. Requests are c
 /connection-field       a field that HTTP/2 forbids
 /too-long, /too-short   a body longer, shorter than its Content-Length
 /large-head             a head of a mebibyte, in CONTINUATION frames
-/break?count=N          when N requests of the token wait: a head without a length and `1234` for each of them, then a frame
-                        that breaks the connection's rules (DATA on stream 0). It closes when the client says GOAWAY
-/break-head             such a frame before any head
+/break?count=N          when N requests of the token wait: a head without a length and `1234` for each of them, with `frames=M`
+                        M frames of 16,000 bytes instead, then a frame that breaks the connection's rules (DATA on stream 0).
+                        It closes when the client says GOAWAY, and with `stay` when the client closes
+/break-head             such a frame before any head, likewise
+/hold                   a head without a length, `1234`, and nothing more
 /cut                    a head without a length, `1234`, and the end of the connection
 /goaway-then-end?count=N  the same N answers; then GOAWAY without an error, and the rest of each body with END_STREAM
-/http-1-1-required      RST_STREAM HTTP_1_1_REQUIRED; over HTTP/1.1 the method and the body, as to any path
+/http-1-1-required      RST_STREAM HTTP_1_1_REQUIRED; over HTTP/1.1 the method and the body, as to any path, and with
+                        `missing=N` N bytes less than announced
 /refuse                 RST_STREAM REFUSED_STREAM, each time
 /fuzz?seed=N            an answer with the token in `x-token` and in its body, its frames damaged at random
 /flood?kind=K            a head without a length, then 1,024 MiB of frames without a byte of an answer (or `mebibytes` of
@@ -57,6 +60,7 @@ class Connection:
         self.decoder, self.encoder = hpack.Decoder(), hpack.Encoder()
         self.data = b""
         self.blocks = {}
+        self.stays = False
         self.lock = threading.RLock()
 
     def run(self):
@@ -101,7 +105,8 @@ class Connection:
             answer.opaque_data = frame.opaque_data
             self.send(answer)
         elif isinstance(frame, GoAwayFrame):
-            self.close()
+            if not self.stays:
+                self.close()
         elif isinstance(frame, (HeadersFrame, ContinuationFrame)):
             block = self.blocks.pop(frame.stream_id, b"") + frame.data
             if "END_HEADERS" in frame.flags:
@@ -111,8 +116,9 @@ class Connection:
 
     def serve(self, stream, fields):
         parts = urlsplit(fields[":path"])
-        query = dict(parse_qsl(parts.query))
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
         token = query.get("token", "")
+        self.stays = self.stays or "stay" in query
         if parts.path != "/stats":
             with self.peer.lock:
                 count = self.peer.count(token)
@@ -204,16 +210,21 @@ class Connection:
 
     def serve_break(self, stream, token, query):
         waiting = self.gathered(stream, token, query)
+        pieces = [bytes(16000)] * int(query["frames"]) if "frames" in query else [b"1234"]
         for connection in {connection for connection, _ in waiting}:
             frames = b""
             for other, number in waiting:
                 if other is connection:
                     frames += connection.head(number, [(":status", "200")]).serialize()
-                    frames += connection.body(number, b"1234", ends=False).serialize()
+                    for piece in pieces:
+                        frames += connection.body(number, piece, ends=False).serialize()
             connection.raw(frames + self.breach())
 
     def serve_break_head(self, stream, token, query):
         self.raw(self.breach())
+
+    def serve_hold(self, stream, token, query):
+        self.send(self.head(stream, [(":status", "200")]), self.body(stream, b"1234", ends=False))
 
     def serve_cut(self, stream, token, query):
         self.send(self.head(stream, [(":status", "200")]), self.body(stream, b"1234", ends=False))
@@ -352,10 +363,15 @@ class Peer:
             while len(data) < length:
                 data += self.received(wire)
             body, data = data[:length], data[length:]
+            query = dict(parse_qsl(urlsplit(target).query))
+            missing = int(query.get("missing", "0"))
             with self.lock:
-                self.count(dict(parse_qsl(urlsplit(target).query)).get("token", ""))["http1"] += 1
+                self.count(query.get("token", ""))["http1"] += 1
             answer = f"{method} ".encode() + body
-            wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+            wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(answer) + missing, answer))
+            if missing:
+                wire.unwrap().close()
+                raise Closed
 
     @staticmethod
     def received(wire):

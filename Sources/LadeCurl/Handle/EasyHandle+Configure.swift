@@ -35,7 +35,6 @@ extension EasyHandle {
                 host: transfer.hostIdentity,
                 version: request.version,
                 isStreamed: transfer.isStreamed,
-                isDecoding: transfer.isDecoding,
                 connectsPatiently: transfer.limits.connectsPatiently,
                 awaitsSharing: awaitsSharing
             )
@@ -43,14 +42,14 @@ extension EasyHandle {
     }
 
     /// The inputs of a plain GET's options, except for address and headers.
+    ///
+    /// Whether content codings are decoded follows from the headers.
     struct Setup: Equatable {
         /// The identity of the host in the admission: of the address and the destination, or of a socket.
         var host: Int
         var version: Request.VersionPreference
         /// A stream gets a connection of its own, see ``CurlLoop``.
         var isStreamed: Bool
-        /// Whether content codings are requested and decoded.
-        var isDecoding: Bool
         /// Whether connecting may take as long as libcurl's own connect time-out, or longer.
         var connectsPatiently: Bool
         /// Whether the exchange waits for a pending connection.
@@ -62,7 +61,6 @@ extension EasyHandle {
         defer { if plan.mayTunnel(handleSettings.settings.proxy) { watchTunnel() } }
         let setup = plan.setup
         if let setup, setup == self.setup {
-            forgetMessage()
             stopWatching(for: watches)
             set(address: plan.transfer.address)
             if !plan.request.headers.areSpelled(like: headers) { setHeaders(plan) }

@@ -51,7 +51,7 @@ final class EasyHandle {
     /// The handle as the type that libcurl's functions take.
     var raw: UnsafeMutableRawPointer { UnsafeMutableRawPointer(curl) }
 
-    /// The message of libcurl about the last failure.
+    /// The message of libcurl about the last failure; libcurl clears it when the handle is added to a multi handle.
     var message: String { String(cString: errorText) }
 
     /// Sets the address, and parses it only when it has changed.

@@ -48,10 +48,11 @@ extension CurlLoop {
         for _ in 0..<10_000 {
             let isShared = running.contains { $0.sentOn == socket && !$0.isUnproven }
             guard socket >= 0, isShared, connections.isOpen(socket) else { return }
-            let (ended, pieces, all) = (unproven.count, receivedPieces, running.count)
+            let (ends, pieces) = (reportedEnds, receivedPieces)
             act(socket, CURL_CSELECT_IN)
             collectEnded()
-            if unproven.count == ended, receivedPieces == pieces, running.count == all { return }
+            // Every end counts: an exchange that is sent again leaves the connection, too.
+            if reportedEnds == ends, receivedPieces == pieces { return }
         }
     }
 }

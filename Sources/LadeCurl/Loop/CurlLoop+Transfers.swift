@@ -162,9 +162,12 @@ extension CurlLoop {
             return unproven.append(transfer)
         }
         let wasStopped = transfer.wasStopped
+        // nghttp2's message about a server that violates HTTP/2. On a reused connection, libcurl wants to send again
+        // then too, and ends the exchange with the result of that attempt.
+        let isBrokenHTTP2 = transfer.isHTTP2 && handle.message.contains("mem_recv()")
         // A refused socket and a refused sending end differently; neither result says why libcurl wanted to send again.
-        let code = wasStopped ? CURLE_ABORTED_BY_CALLBACK : code
-        if wasStopped { handle.forgetMessage() }
+        let code = !wasStopped ? code : isBrokenHTTP2 ? CURLE_RECV_ERROR : CURLE_ABORTED_BY_CALLBACK
+        if wasStopped, !isBrokenHTTP2 { handle.forgetMessage() }
         // After a 417, libcurl wanted to send the request again; the answer was complete.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
         if transfer.mustUseHTTP1 {
@@ -184,11 +187,6 @@ extension CurlLoop {
         let isLostHTTP2 =
             (code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_PARTIAL_FILE)
             && !handle.message.contains("(err ")
-        // The message for a stream on a connection that violates HTTP/2 has none either; libcurl ends an HTTP/2 stream
-        // with these codes for no other reason.
-        let isBrokenHTTP2 =
-            transfer.isHTTP2
-            && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR && handle.message.contains("mem_recv()"))
         let isDead =
             wasStopped || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR
             || isLostHTTP2

@@ -47,6 +47,8 @@ final class CurlLoop: @unchecked Sendable {
     @exclusivity(unchecked) var broken: [Transfer] = []
     /// The number of header lines and body pieces that libcurl has delivered.
     @exclusivity(unchecked) var receivedPieces = 0
+    /// The number of exchanges that libcurl has reported as ended, whatever follows.
+    @exclusivity(unchecked) private(set) var reportedEnds = 0
     /// How long an idle connection is kept, in nanoseconds.
     let idleLife: Int64
     private let multi: OpaquePointer
@@ -241,6 +243,7 @@ final class CurlLoop: @unchecked Sendable {
         while let message = curl_multi_info_read(rawMulti, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
             let code = message.pointee.data.result
+            reportedEnds += 1
             var context: UnsafeMutableRawPointer?
             lade_easy_get_pointer(easy, CURLINFO_PRIVATE, &context)
             EasyHandle.with(context) { _, transfer, loop in loop.ended(transfer, code) }

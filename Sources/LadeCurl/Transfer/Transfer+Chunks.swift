@@ -18,7 +18,6 @@ extension Transfer {
             chunks = parser
         }
         lastActivity = loop.now
-        guard failure == nil, !isCancelled else { return 0 }
         var rest = UnsafeRawBufferPointer(rebasing: bytes[min(skippedRawBytes, bytes.count)...])
         do {
             while true {

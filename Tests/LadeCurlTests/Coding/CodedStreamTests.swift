@@ -96,4 +96,30 @@ struct CodedStreamTests {
         #expect(fault.rule == .chunk)
         await transport.shutDown()
     }
+
+    @Test(
+        "finding FH-3 an empty body is a complete coded one only where the head says that it is empty",
+        arguments: [
+            ("200 OK", "Content-Length: 0\r\n\r\n", true), ("302 Found", "Connection: close\r\n\r\n", true),
+            ("200 OK", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false),
+            ("200 OK", "Connection: close\r\n\r\n", false),
+        ]
+    )
+    func emptyBody(status: String, framing: String, isComplete: Bool) async throws {
+        let answer = "HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\n\(framing)"
+        let server = try LoopbackServer(answering: answer)
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        let transport = try CurlTransport(settings: settings)
+
+        if isComplete {
+            _ = try await transport.send(server.request(), call: Call())
+        } else {
+            let error = await #expect(throws: LoadingError.self) {
+                try await transport.send(server.request(), call: Call())
+            }
+            #expect(error.map { if case .incompleteBody = $0 { true } else { false } } == true)
+        }
+        await transport.shutDown()
+    }
 }

@@ -61,6 +61,22 @@ struct HandleReuseTests {
         await transport.shutDown()
     }
 
+    @Test("a handle whose connection was closed because of surplus bytes keeps the next connection open")
+    func keepsConnectionAfterSurplus() async throws {
+        let server = try LoopbackServer { index -> [ServerStep] in
+            index == 0
+                ? [.readRequest, .send("HTTP/1.1 204 No Content\r\n\r\nmore"), .stall]
+                : [.readRequest, .respond(.text("ok")), .readRequest, .respond(.text("ok")), .stall]
+        }
+
+        for status in [204, 200, 200] as [Status] {
+            #expect(try await transport.send(server.request(), call: Call()).status == status)
+        }
+
+        #expect(server.acceptedCount == 2)
+        await transport.shutDown()
+    }
+
     @Test("what shows that a request asks for its own codings is not carried to the next")
     func keepsCodingsApart() async throws {
         let plain = try Request("http://127.0.0.1:\(server.port)/")
@@ -142,19 +158,61 @@ struct HandleReuseTests {
         await transport.shutDown()
     }
 
-    @Test("a handle that has sent a request without TLS verifies the server of the next one with the given authorities")
-    func verifiesAfterPlainRequest() async throws {
+    /// A transport that trusts the peers, and the port of one.
+    private func secure(_ peer: String) throws -> (CurlTransport, port: Int) {
         let peers = ConformancePeers.fromEnvironment()
-        guard peers.contains("nginxTLSHTTP1"), let ca = try? peers.text("ca") else {
+        guard let port = try? peers.port(peer), let ca = try? peers.text("ca") else {
             if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("a peer is missing (LADE_PEERS)") }
-            try Test.cancel("needs the peer nginxTLSHTTP1 (LADE_PEERS)")
+            try Test.cancel("needs the peer \(peer) (LADE_PEERS)")
         }
         var settings = TransportSettings()
         settings.proxy = .direct
         settings.tls.trustsSystemAuthorities = false
         settings.tls.authorities = [.file(ca)]
-        let transport = try CurlTransport(settings: settings)
-        let host = "localhost:\(try peers.port("nginxTLSHTTP1"))"
+        return (try CurlTransport(settings: settings), port)
+    }
+
+    @Test("a handle that is used again speaks the version of HTTP that each request prefers")
+    func speaksEachVersion() async throws {
+        let (transport, port) = try secure("nginxTLS")
+        var request = try Request("https://localhost:\(port)/small.json")
+
+        for version in [Request.VersionPreference.automatic, .http1_1, .http2PriorKnowledge, .http1_1, .automatic] {
+            request.version = version
+            let expected: HTTPVersion = version == .http1_1 ? .http1_1 : .http2
+            #expect(try await transport.send(request, call: Call()).version == expected)
+        }
+
+        await transport.shutDown()
+    }
+
+    @Test(
+        "a handle that has sent a buffered request sends the next streamed one on a connection of its own",
+        arguments: [Request.VersionPreference.automatic, .http1_1]
+    )
+    func separatesStreams(version: Request.VersionPreference) async throws {
+        struct Connection: Decodable {
+            var connection: Int
+        }
+        let (transport, port) = try secure("nginxTLS")
+        var request = try Request("https://localhost:\(port)/connection")
+        request.version = version
+        var numbers: [Int] = []
+
+        for delivery in [Request.Delivery.buffered(limit: 1_000), .streamed, .buffered(limit: 1_000), .streamed] {
+            request.delivery = delivery
+            let body = try await transport.send(request, call: Call()).body.collect(limit: 1_000)
+            numbers.append(try JSONDecoder().decode(Connection.self, from: body).connection)
+        }
+
+        #expect(numbers[0] == numbers[2] && numbers[1] == numbers[3] && numbers[0] != numbers[1])
+        await transport.shutDown()
+    }
+
+    @Test("a handle that has sent a request without TLS verifies the server of the next one with the given authorities")
+    func verifiesAfterPlainRequest() async throws {
+        let (transport, port) = try secure("nginxTLSHTTP1")
+        let host = "localhost:\(port)"
         // Equal in everything but the scheme, on one handle.
         var (plain, secure) = (try Request("http://\(host)/small.json"), try Request("https://\(host)/small.json"))
         (plain.version, secure.version) = (.http1_1, .http1_1)
@@ -173,11 +231,39 @@ struct HandleReuseTests {
         ]
     )
     func lengthWithoutBody(method: Method, lengths: [String]) async throws {
-        let request = try Request(method, "http://127.0.0.1:\(server.port)/")
+        let server = try LoopbackServer { _ in .text("ok") }
+        let request = try server.request(method)
 
         for _ in 0..<2 { #expect(try await transport.send(request, call: Call()).status == 200) }
 
         #expect(server.requests.map { $0.all("Content-Length") } == [lengths, lengths])
+        await transport.shutDown()
+    }
+
+    @Test("RFC 9110 §8.6: a length that the caller states is sent once", arguments: [Method.post, .put])
+    func lengthOfCaller(method: Method) async throws {
+        let server = try LoopbackServer { _ in .text("ok") }
+        var (empty, full) = (try server.request(method), try server.request(method, body: .text("text")))
+        empty.headers["Content-Length"] = "0"
+        full.headers["Content-Length"] = "4"
+
+        for request in [empty, full] { #expect(try await transport.send(request, call: Call()).status == 200) }
+
+        #expect(server.requests.map { $0.all("Content-Length") } == [["0"], ["4"]])
+        await transport.shutDown()
+    }
+
+    @Test("the media type that the caller states replaces that of the body")
+    func mediaTypeOfCaller() async throws {
+        let server = try LoopbackServer { _ in .text("ok") }
+        var request = try server.request(.post, body: .text("text"))
+        #expect(try await transport.send(request, call: Call()).status == 200)
+        let ownType = try #require(request.body?.contentType)
+        request.headers["Content-Type"] = "application/x-lade"
+
+        #expect(try await transport.send(request, call: Call()).status == 200)
+
+        #expect(server.requests.map { $0.all("Content-Type") } == [[ownType], ["application/x-lade"]])
         await transport.shutDown()
     }
 }

@@ -273,6 +273,35 @@ struct AdmissionTests {
         #expect(others.allSatisfy { $0 < 1_024 })
     }
 
+    @Test("forgets no host whose calls all wait for other hosts")
+    func keepsWaitingHosts() {
+        var admission = Admission<Int>(limits: limits(total: 1))
+        #expect(fill(&admission, 0..<1, host: "running") == [0])
+        #expect(fill(&admission, 1..<2, host: "waiting") == [])
+        let (running, waiting) = (admission.host("running"), admission.host("waiting"))
+
+        let others = (0..<2_000).map { admission.host("other \($0)") }
+
+        #expect(!others.contains(waiting) && admission.host("waiting") == waiting)
+        #expect(admission.end(host: running) == [1])
+    }
+
+    @Test("finding FT-5 calls that libcurl queued keep their order, streamed or not")
+    func keepsOrderOfQueued() {
+        var admission = Admission<Int>(limits: limits(perHost: 3))
+        let host = admission.host("a")
+        let kinds: [Admission<Int>.Kind] = [.shared, .shared, .exclusive]
+        for (ticket, kind) in kinds.enumerated() {
+            #expect(admission.request(ticket, host: host, kind: kind, priority: .normal) == .start)
+        }
+
+        // libcurl carries the first call. The latest is returned first.
+        for ticket in [2, 1] { _ = admission.takeBack(ticket, host: host, kind: kinds[ticket], priority: .normal) }
+        #expect(admission.startable() == [])
+
+        #expect(admission.noteConnection(isMade: true, host: host) == [1, 2])
+    }
+
     /// The invariants of the admission, computed from scratch after each step.
     private struct Model {
         struct Entry {

@@ -190,6 +190,63 @@ struct LoopTimeTests {
         await transport.shutDown()
     }
 
+    @Test("finding FT-3 the idle time-out counts from the latest interim answer")
+    func interimAnswers() async throws {
+        let signal = Signal()
+        let server = try LoopbackServer { connection in
+            try connection.readRequest()
+            for number in 1...3 {
+                try connection.send("HTTP/1.1 103 Early Hints\r\nX-Number: \(number)\r\n\r\n")
+                try connection.wait(for: signal)
+            }
+            try connection.respond(.text("ok"))
+        }
+        var request = try server.request()
+        request.timeouts.idle = .seconds(60)
+        let (ready, events) = (request, EventRecorder())
+        let call = Task { try await transport.send(ready, call: Call(events: [events])) }
+
+        for number in 1...3 {
+            try await events.event {
+                if case .interimResponse(_, let headers) = $0 { headers["X-Number"] == "\(number)" } else { false }
+            }
+            try await advance(by: .seconds(40))
+            signal.step()
+        }
+
+        #expect(try await call.value.status == 200)
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-3 the idle time-out does not run while the server reads the request")
+    func slowUpload() async throws {
+        let signal = Signal()
+        let server = try LoopbackServer { connection in
+            try connection.readHead()
+            // The second part is larger than what the sockets hold.
+            for size in [8 << 20, 56 << 20] {
+                var count = 0
+                while count < size, let piece = try connection.readBodyPiece() { count += piece.count }
+                try connection.wait(for: signal)
+            }
+            while try connection.readBodyPiece() != nil {}
+            try connection.respond(.text("ok"))
+        }
+        var request = try server.request(.post, body: .bytes(Data(count: 128 << 20)))
+        request.timeouts.idle = .seconds(60)
+        let ready = request
+        let call = Task { try await transport.send(ready, call: Call()) }
+
+        for count in 1...2 {
+            try await signal.arrivals(atLeast: count)
+            try await advance(by: .seconds(40))
+            signal.step()
+        }
+
+        #expect(try await call.value.status == 200)
+        await transport.shutDown()
+    }
+
     @Test("finding FT-3 the idle time-out does not include the time that connecting took")
     func slowConnect() async throws {
         let signal = Signal()

@@ -34,10 +34,16 @@ struct QueueingTests {
         return (try CurlTransport(settings: settings, clock: clock), "https://localhost:\(port)")
     }
 
-    @Test("finding FH-1 a streamed answer keeps its socket when it is paused in the call that sends its request")
-    func pausedWhileSending() async throws {
+    @Test(
+        "finding FH-1 a streamed answer keeps its socket when it is paused in the call that sends its request",
+        arguments: [false, true]
+    )
+    func pausedWhileSending(isUnix: Bool) async throws {
         let body = Data(repeating: 0x61, count: 2 << 20)
-        let server = try LoopbackServer { _ in .bytes(body) }
+        var options = LoopbackServer.Options()
+        let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt32.random(in: 0...(.max)))").path
+        if isUnix { options.endpoint = .unixSocket(path: path) }
+        let server = try LoopbackServer(options) { _ in .bytes(body) }
         var settings = TransportSettings()
         settings.proxy = .direct
         settings.connections.perHost = 1
@@ -51,7 +57,7 @@ struct QueueingTests {
             let response = try await transport.send(request, call: Call())
             var count = 0
             for try await chunk in response.body { count += chunk.count }
-            #expect(count == body.count)
+            #expect(count == body.count && response.metrics.decodedBodyBytes == Int64(body.count))
         }
 
         await transport.shutDown()
@@ -319,5 +325,101 @@ struct QueueingTests {
         #expect(used[0] != nil && used[0] != used[1])
         for _ in 0..<2 { #expect(used.contains(try await read(transport.send(streaming, call: Call())))) }
         await transport.shutDown()
+    }
+
+    @Test("finding FT-5 calls to a host to which connecting has failed do not wait for the connections of each other")
+    func doubtfulHost() async throws {
+        let ahead = AheadClock()
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        let transport = try CurlTransport(settings: settings, clock: ahead.clock)
+        // Accepts connections, and never answers a handshake.
+        let server = try LoopbackServer(script: [.stall])
+        let other = try LoopbackServer { _ in .text("ok") }
+        var request = try Request(.get, "https://127.0.0.1:\(server.port)/")
+        request.timeouts.connect = .seconds(20)
+        let ready = request
+        func begin() async throws -> (Task<Response, any Error>, isStarted: Bool) {
+            let events = EventRecorder()
+            let task = Task { try await transport.send(ready, call: Call(events: [events])) }
+            let first = try await events.event { isStart($0) || isWaiting($0) }
+            return (task, isStart(first))
+        }
+        let first = try await begin()
+        // Connecting has not failed yet, so this call waits for the connection, which may turn out to be shareable.
+        let second = try await begin()
+        #expect(first.isStarted && !second.isStarted)
+        second.0.cancel()
+
+        ahead.advance(by: .seconds(21))
+        _ = try await transport.send(other.request(), call: Call())
+        let error = await #expect(throws: LoadingError.self) { try await first.0.value }
+        #expect(error.map { if case .timedOut(.connect, _) = $0 { true } else { false } } == true)
+        let third = try await begin()
+        let fourth = try await begin()
+
+        #expect(third.isStarted && fourth.isStarted)
+        await transport.shutDown()
+        for call in [second, third, fourth] { await #expect(throws: LoadingError.self) { try await call.0.value } }
+    }
+
+    /// Starts calls in one turn of the loop, in order.
+    private func begin(
+        _ requests: [(request: Request, call: Call)],
+        on transport: CurlTransport
+    ) async -> [Task<Response, any Error>] {
+        await Task(executorPreference: transport.executor) {
+            requests.map { next in
+                Task(executorPreference: transport.executor) {
+                    try await transport.send(next.request, call: next.call)
+                }
+            }
+        }.value
+    }
+
+    @Test("finding FT-5 a call to another host starts when libcurl has queued one that started before it")
+    func placeOfQueuedCall() async throws {
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        settings.connections.total = 2
+        let transport = try CurlTransport(settings: settings)
+        // Accepts connections, and never answers a handshake.
+        let stalling = try LoopbackServer(script: [.stall])
+        let other = try LoopbackServer { _ in .text("ok") }
+        var secure = try Request(.get, "https://127.0.0.1:\(stalling.port)/")
+        secure.timeouts.connect = nil
+        var call = Call()
+        call.deadline = call.time.now.advanced(by: .seconds(60))
+
+        // The second call waits for the connection of the first, which may turn out to be shareable.
+        let calls = await begin(
+            [(secure, Call()), (secure, Call()), (try other.request(), call)],
+            on: transport
+        )
+
+        #expect(try await calls[2].value.status == 200)
+        await transport.shutDown()
+        for call in calls[..<2] { await #expect(throws: LoadingError.self) { try await call.value } }
+    }
+
+    @Test("finding FT-5 calls that libcurl has queued start in the order of their arrival", .enabled(if: hasPeers))
+    func orderOfQueuedCalls() async throws {
+        guard let (transport, base) = try rig("h2", perHost: 6) else { return }
+        let (log, request) = (WaitLog(), try Request(.get, "\(base)/ok"))
+
+        let calls = await begin((0..<6).map { (request, Call(id: Call.ID($0), events: [log])) }, on: transport)
+        for call in calls { #expect(try await call.value.status == 200) }
+
+        #expect(log.ended.withLock { $0 } == (1..<6).map { Call.ID($0) })
+        await transport.shutDown()
+    }
+}
+
+/// The calls whose waits for a connection have ended, in order.
+private final class WaitLog: EventSink {
+    let ended = Locked<[Call.ID]>([])
+
+    func record(_ event: Event, of call: Call) {
+        if case .waitEnded(.connection, after: _) = event { ended.withLock { $0.append(call.id) } }
     }
 }

@@ -14,9 +14,9 @@ struct UnixSocketTests {
         return options
     }
 
-    private static func transport() throws -> CurlTransport {
+    private static func transport(proxy: ProxySettings = .direct) throws -> CurlTransport {
         var settings = TransportSettings()
-        settings.proxy = .direct
+        settings.proxy = proxy
         return try CurlTransport(settings: settings)
     }
 
@@ -29,6 +29,17 @@ struct UnixSocketTests {
             #expect(try await String(decoding: response.body.collect(), as: UTF8.self) == path)
         }
         #expect(server.acceptedCount == 1)
+        await transport.shutDown()
+    }
+
+    @Test("do not use the proxy of the settings", arguments: [ProxySettings.Proxy.Kind.http, .socks5])
+    func withoutProxy(kind: ProxySettings.Proxy.Kind) async throws {
+        let server = try LoopbackServer(Self.options()) { .text($0.target) }
+        let transport = try Self.transport(proxy: .proxy(.init(kind, host: "127.0.0.1", port: 1)))
+
+        let response = try await transport.send(server.request(.get, "/path"), call: Call())
+
+        #expect(try await String(decoding: response.body.collect(), as: UTF8.self) == "/path")
         await transport.shutDown()
     }
 

@@ -1,3 +1,5 @@
+import Foundation
+import LadeConformance
 import LadeCore
 import LadeCurl
 import LadeTesting
@@ -18,6 +20,25 @@ struct ProxyBlameTests {
         let transport = try transport()
 
         #expect(try await transport.send(server.request(), call: Call()).status == 407)
+        await transport.shutDown()
+    }
+
+    @Test("finding FT-15 a 407 that a server sends through the proxy's tunnel is an answer like any other")
+    func tunnelledAnswer() async throws {
+        let peers = ConformancePeers.fromEnvironment()
+        guard let proxy = try? peers.port("proxyHTTP"), let port = try? peers.port("h2"), let ca = try? peers.text("ca")
+        else {
+            if ProcessInfo.processInfo.environment["CI"] == "true" { Issue.record("a peer is missing (LADE_PEERS)") }
+            try Test.cancel("needs the peers proxyHTTP and h2 (LADE_PEERS)")
+        }
+        var settings = TransportSettings()
+        settings.proxy = .proxy(.init(.http, host: "127.0.0.1", port: proxy))
+        settings.tls.trustsSystemAuthorities = false
+        settings.tls.authorities = [.file(ca)]
+        let transport = try CurlTransport(settings: settings)
+
+        let request = try Request(.get, "https://localhost:\(port)/status/407")
+        #expect(try await transport.send(request, call: Call()).status == 407)
         await transport.shutDown()
     }
 

@@ -25,7 +25,8 @@ struct TransferLifetimeTests {
         _ transport: CurlTransport,
         _ server: LoopbackServer,
         _ isGone: Signal,
-        _ events: EventRecorder = EventRecorder()
+        _ events: EventRecorder = EventRecorder(),
+        scope: CallScope? = nil
     ) async throws -> Status {
         let witness = Witness(isGone)
         let body = RequestBody.writer { write in
@@ -33,7 +34,9 @@ struct TransferLifetimeTests {
             for _ in 0..<3 { try await write(Data("some".utf8)) }
         }
         let request = try server.request(.post, "/", body: body)
-        let response = try await transport.send(request, call: Call(events: [events]))
+        var call = Call(events: [events])
+        call.scope = scope
+        let response = try await transport.send(request, call: call)
         return response.status
     }
 
@@ -52,6 +55,19 @@ struct TransferLifetimeTests {
         #expect(try await send(transport, server, isGone) == 200)
 
         try await isGone.wait()
+        await transport.shutDown()
+    }
+
+    @Test("releases a body when the exchange has ended, while the scope of its call lives on")
+    func letsGoOfScopedBodies() async throws {
+        let server = try LoopbackServer { .text($0.text) }
+        let transport = try makeTransport()
+        let (isGone, scope) = (Signal(), CallScope())
+
+        #expect(try await send(transport, server, isGone, scope: scope) == 200)
+
+        try await isGone.wait()
+        scope.cancel()
         await transport.shutDown()
     }
 

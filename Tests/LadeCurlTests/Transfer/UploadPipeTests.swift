@@ -108,6 +108,18 @@ struct UploadPipeTests {
         #expect(writer.error?.isCancellation == true)
     }
 
+    @Test("lets no writer wait whose task was cancelled before")
+    func refusesCancelledWriter() {
+        let pipe = makePipe()
+
+        let writer = executor.start {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await pipe.write(Data(count: 512 << 10))
+        }
+
+        #expect(writer.error?.isCancellation == true)
+    }
+
     @Test("fails when the writer does, before anything that is left to send")
     func failsWithTheWriter() {
         let pipe = makePipe()
@@ -152,6 +164,25 @@ struct UploadPipeTests {
 
         #expect((pipe.failure == nil) == (declared == 3))
         #expect(read(pipe).0 == (declared == 3 ? .bytes(3) : .failed))
+    }
+
+    @Test("a call whose body cannot be written fails with the writer's error", arguments: [0, 3])
+    func failsWithWriter(chunks: Int) async throws {
+        let server = try LoopbackServer { .text($0.text) }
+        var settings = TransportSettings()
+        settings.proxy = .direct
+        let transport = try CurlTransport(settings: settings)
+        let body = RequestBody.writer { write in
+            for _ in 0..<chunks { try await write(Data("some".utf8)) }
+            throw WriterFailure()
+        }
+
+        let error = await #expect(throws: LoadingError.self) {
+            try await transport.send(server.request(.post, "/", body: body), call: Call())
+        }
+
+        #expect(error.map { if case .requestBodyFailed(is WriterFailure, _) = $0 { true } else { false } } == true)
+        await transport.shutDown()
     }
 
     @Test("a file that has grown since the request was made is sent at its announced length")
