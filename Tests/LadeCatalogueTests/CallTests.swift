@@ -66,6 +66,14 @@ struct CallTests {
         )
     }
 
+    @Test("a number is sent without a sign and leading zeros, and an identifier with each byte encoded that must be")
+    func normalForms() throws {
+        for text in ["007", "+7", "7"] {
+            #expect(try target(.tvTrendingMedias, .rts, ["pageSize": text]).contains("?pageSize=7&"))
+        }
+        #expect(try target(.tvChannel, .rts, ["channelUid": "a\u{1}/b"]).contains("channel/a%01%2Fb/tv"))
+    }
+
     @Test("divides a list of URNs into pages")
     func urns() async throws {
         let urns = (0..<13).map { "urn:srf:video:\($0)" }.joined(separator: ",")
@@ -100,6 +108,21 @@ struct CallTests {
         }
 
         #expect(counts == [2, 1, 2])
+    }
+
+    @Test("the next page comes from the custom host, as with the typed function")
+    func customHost() async throws {
+        let rig = try CatalogueRig("https://mirror.example.com:8443") { $0.globalHeaders = ["X-Client": "secret"] }
+        rig.transport.on("next") { $0.url.query()?.contains("next=") == true }.respond(.json(#"{"mediaList": [{}]}"#))
+        rig.transport.onAnyRequest().respond(
+            .json(#"{"mediaList": [{}], "next": "https://il.srgssr.ch/integrationlayer/list?next=2"}"#)
+        )
+
+        let pages = try await rig.provider.pages { try $0.call(.tvLatestEpisodes, .srf) }.collected()
+        #expect(pages.count == 2)
+        let next = try #require(rig.transport.requests.last)
+        #expect(next.url.absoluteString == "https://mirror.example.com:8443/integrationlayer/list?next=2")
+        #expect(next.headers["X-Client"] == "secret")
     }
 
     @Test("posts the event that is counted")

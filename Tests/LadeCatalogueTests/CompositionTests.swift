@@ -113,8 +113,8 @@ struct CompositionTests {
     func aspectRatios() throws {
         #expect(try decoded(Chapter.self, #"{"aspectRatio": "16:9"}"#).aspectRatio.value == 16.0 / 9)
         #expect(try decoded(Chapter.self, "{}").aspectRatio == .undefined)
-        for text in ["16", "16:9:1", "0:9", "16:0", "a:b", "", "-4:3", "nan:1", "1e308:1e-308"] {
-            #expect(!AspectRatio(text).isDefined, "\(text)")
+        for text in ["16", "16:9:1", "0:9", "16:0", "a:b", "", "-4:3", "4:-3", "-4:-3", "nan:1", "1e308:1e-308"] {
+            #expect(AspectRatio(text) == .undefined, "\(text)")
         }
         #expect(try decoded(Chapter.self, #"{"aspectRatio": null}"#).aspectRatio.value == -1)
     }
@@ -156,6 +156,37 @@ struct CompositionTests {
     }
 
     // MARK: - Subdivisions
+
+    @Test("subtitles in VTT are preferred to those in TTML")
+    func subtitleFormats() {
+        func recommended(_ formats: [SubtitleFormat]) -> SubtitleFormat {
+            var chapter = Chapter()
+            chapter.subtitles = formats.map { format in
+                var subtitle = Subtitle()
+                subtitle.format = format
+                return subtitle
+            }
+            return chapter.recommendedSubtitleFormat
+        }
+
+        #expect(recommended([.ttml, .vtt]) == .vtt && recommended([.vtt, .ttml]) == .vtt)
+        #expect(recommended([.ttml]) == .ttml && recommended([]) == .none)
+    }
+
+    @Test("parts without URN belong to no composition, and a chapter with an empty full-length URN is its own")
+    func partsWithoutURN() throws {
+        let composition = try composition(
+            """
+            {"chapterUrn": "urn:srf:video:1", "chapterList": [\
+            {"title": "none", "segmentList": [{"markIn": 0, "markOut": 9000, "duration": 9000}]}, \
+            {"urn": "urn:srf:video:1", "fullLengthUrn": ""}]}
+            """
+        )
+
+        #expect(composition.fullLengthMedia?.urn == "urn:srf:video:1")
+        #expect(composition.media(for: Chapter()) == nil && composition.composition(for: Chapter()) == nil)
+        #expect(composition.media(for: Segment()) == nil && composition.composition(for: Segment()) == nil)
+    }
 
     private func composition(_ json: String) throws -> MediaComposition { try decoded(MediaComposition.self, json) }
 

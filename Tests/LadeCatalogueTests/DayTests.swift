@@ -250,5 +250,11 @@ struct DayTests {
         #expect(ZurichTime.text(of: try date("2023-03-26T01:00:00Z")) == "2023-03-26T03:00:00")
         #expect(ZurichTime.text(of: try date("2023-10-29T00:59:59Z")) == "2023-10-29T02:59:59")
         #expect(ZurichTime.text(of: try date("2023-10-29T01:00:00Z")) == "2023-10-29T02:00:00")
+        // Summer time exists since 1981, and ended in September until 1995.
+        #expect(ZurichTime.text(of: try date("1980-07-01T12:00:00Z")) == "1980-07-01T13:00:00")
+        #expect(ZurichTime.text(of: try date("1981-07-01T12:00:00Z")) == "1981-07-01T14:00:00")
+        #expect(ZurichTime.text(of: try date("1995-10-10T12:00:00Z")) == "1995-10-10T13:00:00")
+        #expect(ZurichTime.text(of: try date("1996-10-10T12:00:00Z")) == "1996-10-10T14:00:00")
+        #expect(ZurichTime.text(of: Date(timeIntervalSince1970: -0.5)) == "1970-01-01T00:59:59")
     }
 }

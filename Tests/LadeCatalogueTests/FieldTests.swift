@@ -370,7 +370,7 @@ struct FieldTests {
         #expect(RGBColor(hex: "#1A2B3C") == RGBColor(red: 0x1A, green: 0x2B, blue: 0x3C))
         #expect(RGBColor(hex: "1a2b3c").hex == "1A2B3C" && RGBColor(hex: "#abc").hex == "AABBCC")
         #expect(RGBColor(hex: "FF1A2B3C").hex == "1A2B3C")
-        for text in ["", "#", "red", "#12345G", "-12345", "+12345", "#", "ffffffffffffffffffffff"] {
+        for text in ["", "#", "red", "#12345G", "-12345", "+12345", "+1234567", "-0", "ffffffffffffffffffffff"] {
             #expect(RGBColor(hex: text) == .black, "\(text)")
         }
     }

@@ -142,6 +142,10 @@ struct ImageTests {
             catalogue.imageURL(for: nil, width: .width240) == nil && catalogue.imageURL(for: nil, size: .large) == nil
         )
         #expect(catalogue.imageURL(for: file, width: .width240) == file?.url)
+        let shouting = CatalogueImage(URL(string: "FILE:///tmp/a.png"))
+        #expect(catalogue.imageURL(for: shouting, width: .width240) == shouting?.url)
+        let numeric = try Catalogue("http://[::1]:8080").imageURL(for: image, width: .width240)
+        #expect(numeric?.absoluteString.hasPrefix("http://[::1]:8080/images/?imageUrl=") == true)
         #expect(url.absoluteString.hasPrefix("http://127.0.0.1:8080/images/?imageUrl="))
         let items = URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems
         #expect(items?.first?.value == image?.url.absoluteString && items?.count == 3)
@@ -169,7 +173,10 @@ struct ImageTests {
         #expect(try scaled("https://example.org/a/?x=1", 299.5) == "https://example.org/a/scale/\(name)/299.5?x=1")
         #expect(try scaled("https://example.org/a.jpg", 0) == "https://example.org/a.jpg")
         #expect(try scaled("file:///tmp/a.jpg", 300) == "file:///tmp/a.jpg")
-        #expect(try scaled("https://example.org/a.jpg", -.infinity) == "https://example.org/a.jpg")
+        for value in [-Double.infinity, .infinity, .nan, -1] {
+            #expect(try scaled("https://example.org/a.jpg", value) == "https://example.org/a.jpg")
+        }
+        #expect(try scaled("https://example.org/a#b?c", 300) == "https://example.org/a/scale/\(name)/300#b?c")
     }
 
     @Test("images are equal when address and variant are")

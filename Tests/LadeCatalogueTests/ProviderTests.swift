@@ -490,6 +490,50 @@ struct ProviderTests {
         #expect(rig.transport.requests.isEmpty)
     }
 
+    @Test("pages on a signal refuse the same sizes", arguments: [0, -1, 101, 1_000])
+    func refusedSizesOnSignals(size: Int) throws {
+        let rig = try CatalogueRig()
+        let error = #expect(throws: CatalogueError.self) {
+            _ = try rig.provider.pages(size: size, on: Trigger().signal(1)) { try $0.tvLatestEpisodes(.srf) }
+        }
+
+        #expect(error == .pageSize(size, allowed: 1...100))
+        #expect(throws: Never.self) {
+            _ = try rig.provider.pages(size: PageSize.unlimited, on: Trigger().signal(1)) { try $0.tvShows(.srf) }
+        }
+    }
+
+    @Test("a page without items is the last one, whatever address it has")
+    func emptyPage() async throws {
+        let rig = try CatalogueRig()
+        let next = "https://catalogue.example.com/list?next="
+        let rule = rig.transport.onAnyRequest()
+        rule.then(.json("{\"mediaList\": [{}], \"next\": \"\(next)2\"}"))
+            .then(.json("{\"mediaList\": [], \"next\": \"\(next)3\"}"), times: 5)
+
+        let pages = try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
+        #expect(pages.map(\.value.items.count) == [1, 0] && rig.transport.requests.count == 2)
+    }
+
+    @Test("a list of URNs that fills its pages has no further page")
+    func fullPages() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let urns = (1...10).map { "urn:srf:video:\($0)" }
+        let pages = try await rig.provider.pages(size: 5) { try $0.medias(urns: urns) }.collected()
+
+        #expect(pages.map(\.value.items.count) == [5, 5] && rig.transport.requests.count == 2)
+    }
+
+    @Test("services of the first generation have the global parameters, before their own")
+    func seedGlobals() async throws {
+        let rig = try CatalogueRig { $0.globalParameters = ["forceLocation": "WW", "a": "b"] }
+        let request = try rig.catalogue.seedVideoSearch(.srf, matching: "x").endpoint.request
+
+        #expect(request.url.query()?.hasPrefix("a=b&forceLocation=WW&vector=") == true)
+        #expect(request.queryItems["q"] == "x")
+    }
+
     @Test("a loader that asks for more than 100 items sends 100")
     func clampedSize() async throws {
         let rig = try CatalogueRig()
@@ -576,6 +620,15 @@ struct ProviderTests {
         #expect(try faultPath(Listing<MediaSearchHit>.self, search) == "/aggregations/dateList")
         let tolerant = try decoded(Listing<MediaSearchHit>.self, search) { $0.malformedFacets = .ignore }
         #expect(tolerant.aggregations == nil && tolerant.total == 0)
+        let facets = [
+            (#"{"dateList": 3}"#, #"[{"text": "a"}]"#, false, true),
+            (#"{"dateList": []}"#, "[{\"text\": 3}]", true, false),
+        ]
+        for (aggregations, suggestions, hasAggregations, hasSuggestions) in facets {
+            let json = "{\"aggregations\": \(aggregations), \"suggestionList\": \(suggestions)}"
+            let page = try decoded(Listing<MediaSearchHit>.self, json) { $0.malformedFacets = .ignore }
+            #expect((page.aggregations != nil) == hasAggregations && (page.suggestions != nil) == hasSuggestions)
+        }
         #expect(try faultPath(Media.self, #"{"imageUrl": "http://[bad"}"#) == "/imageUrl")
         #expect(
             try faultPath(Listing<Media>.self, #"{"mediaList": [{}, {"show": {"title": 5}}]}"#)
@@ -613,6 +666,42 @@ struct ProviderTests {
             requests.count == 1 && requests[0].url.host() == "tp.srgssr.ch" && requests[0].url.path() == "/akahd/token"
         )
         #expect(requests[0].queryItems == ["acl": "/i/tj/2017/x.csmil/*"])
+    }
+
+    @Test(
+        "a token comes before the fragment and after the items of an address, encoded where it must be",
+        arguments: [
+            ("https://a.akamaihd.net/x.m3u8#t=5", "https://a.akamaihd.net/x.m3u8?hdnts=1%012#t=5"),
+            ("https://a.akamaihd.net/x.m3u8?", "https://a.akamaihd.net/x.m3u8?hdnts=1%012"),
+            ("https://a.akamaihd.net/x.m3u8?b=1&", "https://a.akamaihd.net/x.m3u8?b=1&hdnts=1%012"),
+            ("https://a.akamaihd.net/x.m3u8?b=1#?", "https://a.akamaihd.net/x.m3u8?b=1&hdnts=1%012#?"),
+            ("https://A.AKAMAIHD.NET/x.m3u8", "https://A.AKAMAIHD.NET/x.m3u8?hdnts=1%012"),
+        ]
+    )
+    func placeOfToken(stream: String, playable: String) async throws {
+        let (url, _) = try await token(#"{"token": {"authparams": "hdnts=1\u00012"}}"#, stream)
+
+        #expect(url.absoluteString == playable)
+    }
+
+    @Test("the access list of a token is the decoded folder of the stream, and errors do not show the token")
+    func accessList() async throws {
+        let (url, requests) = try await token(
+            #"{"token": {"authparams": "hdnts=1&x=2=3&y"}}"#,
+            "https://a.akamaihd.net/i/a%20b/c.m3u8"
+        )
+        #expect(requests.first?.queryItems == ["acl": "/i/a b/*"])
+        #expect(url.absoluteString == "https://a.akamaihd.net/i/a%20b/c.m3u8?hdnts=1&x=2=3&y")
+        #expect(try StreamToken.endpoint(for: url).request.secretQueryNames.contains("hdnts"))
+
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await token("{}", "https://a.akamaihd.net/c.m3u8?session=secret")
+        }
+        guard case .decoding(let reason, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason as? StreamToken.Fault == .streamCannotBeSecured(url: "a.akamaihd.net"))
     }
 
     @Test("catalogue IL-SEED19 a stream that needs no token keeps its address, and nothing is sent")

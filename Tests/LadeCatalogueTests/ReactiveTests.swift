@@ -81,6 +81,19 @@ struct ReactiveTests {
         #expect(rig.transport.requests.count == 3)
     }
 
+    @Test("pages end after the last one without another signal")
+    func lastPage() async throws {
+        let rig = try CatalogueRig()
+        rig.serveLists()
+        let signals = Locked(0)
+        let signal = AsyncStream<Void> { signals.withLock { $0 += 1 } }
+        let urns = (1...9).map { "urn:srf:show:tv:\($0)" }
+        let pages = try rig.provider.pages(size: 3, on: signal) { try $0.shows(urns: urns) }
+
+        #expect(try await pages.collected().count == 3)
+        #expect(signals.withLock { $0 } == 2)
+    }
+
     @Test("nothing is sent before pages are walked, and each walk sends its own requests")
     func cold() async throws {
         let rig = try CatalogueRig()
@@ -148,6 +161,9 @@ struct ReactiveTests {
         trigger?.activate(1)
         trigger?.activate("1")
         trigger?.activate("nothing")
+        // An address of another type is another address.
+        trigger?.activate(1.0)
+        trigger?.activate(UInt8(1))
         trigger = nil
 
         #expect(try await one.collected().count == 2)
@@ -160,6 +176,66 @@ struct ReactiveTests {
         #expect(try await sequence([1, 2]).waiting(for: sequence([()])).collected() == [1, 2])
         #expect(try await sequence([1, 2]).waiting(for: sequence([])).collected() == [])
         #expect(try await sequence([1, 2]).waiting(for: sequence([(), ()])).collected() == [1, 2])
+        #expect(try await Repeatable().waiting(for: sequence([(), ()])).collected() == [1, 2])
+    }
+
+    /// Delivers 1 and 2 to each iterator.
+    private struct Repeatable: AsyncSequence, Sendable {
+        struct AsyncIterator: AsyncIteratorProtocol {
+            var rest = [1, 2][...]
+            mutating func next() async -> Int? { rest.popFirst() }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+    }
+
+    @Test("a sequence that is no longer read is released")
+    func releasing() async throws {
+        let released = Signal()
+        var elements: AsyncThrowingStream<Int, any Error>?
+        do {
+            let token = Token(released)
+            let base = AsyncStream<Int> { [token] in
+                try? await Signal().wait()
+                return withExtendedLifetime(token) { nil }
+            }
+            elements = base.waiting(for: sequence([()]))
+        }
+        #expect(elements != nil)
+        elements = nil
+        try await released.wait()
+    }
+
+    @Test("a new element ends the timer of the one before")
+    func debouncedTimers() async throws {
+        let time = WatchedTime()
+        let (base, output) = AsyncStream.makeStream(of: Int.self)
+        var elements = base.debouncedAfterFirst(.seconds(1), time: time).makeAsyncIterator()
+        output.yield(1)
+        #expect(try await elements.next() == 1)
+        output.yield(2)
+        _ = try await time.base.nextSleeper()
+        output.yield(3)
+        try await time.cancelled.wait()
+        output.finish()
+        #expect(try await elements.next() == 3)
+    }
+
+    /// Virtual time that raises a signal when a sleep is cancelled.
+    private struct WatchedTime: TimeSource {
+        let base = VirtualTime()
+        let cancelled = Signal()
+        var now: Instant { base.now }
+        var date: Date { base.date }
+
+        func sleep(until deadline: Instant) async throws(LoadingError) {
+            do throws(LoadingError) {
+                try await base.sleep(until: deadline)
+            } catch {
+                cancelled.raise()
+                throw error
+            }
+        }
     }
 
     @Test("of elements after the first only those count that no other follows in time")
@@ -188,6 +264,18 @@ struct ReactiveTests {
         _ = try await time.nextSleeper()
         time.advance(by: .seconds(1))
         #expect(try await elements.next() == 2)
+        output.finish()
+        #expect(try await elements.next() == nil)
+    }
+
+    @Test("without a time to wait each element is delivered before the next arrives")
+    func debouncedByNothing() async throws {
+        let (base, output) = AsyncStream.makeStream(of: Int.self)
+        var elements = base.debouncedAfterFirst(.zero, time: VirtualTime()).makeAsyncIterator()
+        for number in 1...5_000 {
+            output.yield(number)
+            #expect(try await elements.next() == number)
+        }
         output.finish()
         #expect(try await elements.next() == nil)
     }
@@ -232,6 +320,120 @@ struct ReactiveTests {
         try await ended.wait()
         output.finish()
         #expect(try await elements.next() == nil)
+    }
+
+    /// Raises a signal when it is released.
+    private final class Token: Sendable {
+        let released: Signal
+
+        init(_ released: Signal) { self.released = released }
+        deinit { released.raise() }
+    }
+
+    /// The second run delivers 2 once nothing of the first remains; the first ends with its cancellation as it is told.
+    private func replaced(
+        _ last: @escaping @Sendable () throws -> Int?
+    ) -> AsyncThrowingStream<Int, any Error> {
+        let released = Signal()
+        let (runs, begun) = (Locked(0), Signal())
+        let signal = AsyncStream<Void> { [values = Locked(0)] in
+            let number = values.withLock { values in
+                values += 1
+                return values
+            }
+            // The second run begins after the first.
+            if number == 2 { try? await begun.wait() }
+            return number > 2 ? nil : ()
+        }
+        return publish(on: signal) { () -> AsyncThrowingStream<Int, any Error> in
+            let run = runs.withLock { runs in
+                runs += 1
+                return runs
+            }
+            guard run > 1 else {
+                let token = Token(released)
+                return AsyncThrowingStream<Int, any Error> { [token, calls = Locked(0)] in
+                    begun.raise()
+                    let isFirst = calls.withLock { calls in
+                        calls += 1
+                        return calls == 1
+                    }
+                    guard isFirst else { return nil }
+                    try? await Signal().wait()
+                    return try withExtendedLifetime(token) { try last() }
+                }
+            }
+            return AsyncThrowingStream<Int, any Error> { [calls = Locked(0)] in
+                let isFirst = calls.withLock { calls in
+                    calls += 1
+                    return calls == 1
+                }
+                guard isFirst else { return nil }
+                try await released.wait()
+                return 2
+            }
+        }
+    }
+
+    @Test("a run that is replaced delivers nothing any more, and its failure is none of the output")
+    func replacedRuns() async throws {
+        #expect(try await replaced { 1 }.collected() == [2])
+        #expect(try await replaced { throw LoadingError.cancelled(ErrorContext()) }.collected() == [2])
+    }
+
+    @Test("the last run continues after the signal has ended")
+    func lastRun() async throws {
+        let ended = Signal()
+        let signal = AsyncStream<Void> { [values = Locked(0)] in
+            let isFirst = values.withLock { values in
+                values += 1
+                return values == 1
+            }
+            if isFirst { return () }
+            ended.raise()
+            return nil
+        }
+        let numbers = publish(on: signal) {
+            AsyncStream<Int> { [last = Locked(0)] in
+                try? await ended.wait()
+                let number = last.withLock { last in
+                    last += 1
+                    return last
+                }
+                return number > 1_000 ? nil : number
+            }
+        }
+        #expect(try await numbers.collected().count == 1_000)
+    }
+
+    @Test("no run starts after the output is cancelled")
+    func publishingAfterTheEnd() async throws {
+        let (begun, released) = (Signal(), Signal())
+        let task: Task<Void, any Error>
+        do {
+            let token = Token(released)
+            let values = Locked(0)
+            let signal = AsyncStream<Void> {
+                let number = values.withLock { values in
+                    values += 1
+                    return values
+                }
+                // The second value arrives with the cancellation, which ends this wait.
+                if number == 2 { try? await Signal().wait() }
+                return number > 2 ? nil : ()
+            }
+            task = Task {
+                let elements = publish(on: signal) { [token] in
+                    AsyncStream<Token> { $0.yield(token) }
+                }
+                for try await _ in elements { begun.raise() }
+            }
+        }
+        try await begun.wait()
+        task.cancel()
+        _ = try? await task.value
+        // A run that is still active would hold it.
+        try await released.wait()
     }
 
     @Test("a run that fails ends the output")

@@ -129,6 +129,7 @@ struct SegmentTrackTests {
     @Test("catalogue IL-SEG18 segments without a duration or with their marks in the wrong order are none")
     func segments18() throws {
         try expect("A 10 10, A 60 10 50", becomes: "")
+        try expect("A 10 20 0, B 30 40 -1", becomes: "")
     }
 
     @Test("catalogue IL-SEG19 each of a chain of segments cuts the one before")
@@ -186,6 +187,12 @@ struct SegmentTrackTests {
             """
 
         #expect(Self.text(try #require(try decoded(Chapter.self, json).segments)) == "A 0 60")
+    }
+
+    @Test("of segments that begin together the shorter goes first, whatever their order")
+    func equalBeginnings() throws {
+        try expect("A 10 20, B 10 40", becomes: "A 10 20, B 20 40")
+        try expect("B 10 40, A 10 20", becomes: "A 10 20, B 20 40")
     }
 
     @Test("thousands of nested segments are cut in a moment")

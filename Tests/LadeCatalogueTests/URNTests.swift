@@ -54,6 +54,7 @@ struct URNTests {
         "catalogue IL-SEED8 what has not the form of a media URN is none",
         arguments: [
             "xrn:rts:video:1", "rts:video:1", "rts:video", "urn:swisstxt:video:srf:", "urn:swisstxt",
+            "urn:swisstxt:video:srf:1:2", "urn:swisstxt:video:srf",
             "urn:ssatr:audio:rts:rsp", "", ":", "urn", "urn:rts:video:", "urn:rts:film:1", "urn:abc:video:1",
             "urn:rts::1",
         ]

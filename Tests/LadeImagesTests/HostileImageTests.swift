@@ -63,10 +63,64 @@
                     "524946460000000057454250 56503858 0A000000 02000000 0F0000 0F0000",
                     .unsupported(.webP, "it is an animation")
                 ),
+                (
+                    "89504E470D0A1A0A 0000000D 67414D41 00000001 00000001 0806000000",
+                    .corrupt(.png, "its first chunk is not IHDR")
+                ),
+                (
+                    "89504E470D0A1A0A 0000000D 49484452 80000000 00000001 0806000000",
+                    .corrupt(.png, "a side is negative")
+                ),
+                (
+                    "89504E470D0A1A0A 0000000D 49484452 00000001 80000000 0806000000",
+                    .corrupt(.png, "a side is negative")
+                ),
+                ("524946460000000057454250 5650384C 00000000 2E 00000000", .corrupt(.webP, "its signature is wrong")),
+                (
+                    "524946460000000057454250 56503820 00000000 000000 9D012B 0100 0100",
+                    .corrupt(.webP, "it does not begin with a whole frame")
+                ),
+                (
+                    "524946460000000057454250 414C5048 00000000 000000 9D012A 0100 0100",
+                    .corrupt(.webP, "its first chunk has no size")
+                ),
+                ("FFD8FFE00002FFD9", .corrupt(.jpeg, "its pixels come before its size")),
             ]
         )
         func checksHeaders(hex: String, expected: ImageFault) throws {
             #expect(fault(try #require(Data(hex: hex))) == expected)
+        }
+
+        @Test(
+            "finds the size behind everything that may come before it",
+            arguments: [
+                // Fill bytes, restarts, bytes between segments, other tables, and a segment without contents.
+                ("FFD8 FFFFFFFFC0 0011 08 0003 0005 03", 5, 3), ("FFD8 FFD0 FFD7 FF01 FFC2 0011 08 0003 0005 03", 5, 3),
+                ("FFD8 FFE00002 1234 FF00 FFC1 0011 08 0003 0005 03", 5, 3),
+                ("FFD8 FFC40004 0101 FFC80004 0101 FFCC0004 0101 FFCF 0011 08 0003 0005 03", 5, 3),
+                // The upper two bits are a scaling hint.
+                ("524946460000000057454250 56503820 00000000 000000 9D012A 05C0 0380", 5, 3),
+                ("524946460000000057454250 5650384C 00000000 2F 04800000", 5, 3),
+                ("524946460000000057454250 56503858 0A000000 00000000 040000 020000", 5, 3),
+            ]
+        )
+        func findsSizes(hex: String, width: Int, height: Int) throws {
+            let header = try ImageHeader(of: try #require(Data(hex: hex)))
+
+            #expect(header.width == width && header.height == height)
+        }
+
+        @Test("a file at the limits is decoded, and no limit of pixels is above 2³¹")
+        func atTheLimits() throws {
+            let file = Sample.png.file(Sample.png.picture(20, 10))
+            #expect(fault(file, ImageDecoder(limits: .init(pixels: 200, bytes: file.count))) == nil)
+            #expect(fault(file, ImageDecoder(limits: .init(pixels: 199))) != nil)
+            let huge = try #require(Data(hex: "524946460000000057454250 56503858 0A000000 00000000 FFFF00 FFFF00"))
+            let limits = ImageDecoder.Limits(pixels: .max)
+            #expect(
+                fault(huge, ImageDecoder(limits: limits))
+                    == .tooManyPixels(width: 65_536, height: 65_536, limit: 1 << 31)
+            )
         }
 
         @Test("half an image is none, at whatever byte it is cut", arguments: Sample.allCases)

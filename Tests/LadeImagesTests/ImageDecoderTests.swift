@@ -92,6 +92,7 @@
             #expect(Bitmap(width: 2, height: 1, bytes: Array(repeating: 0, count: 8)) != nil)
             #expect(Bitmap(width: 2, height: 1, bytes: Array(repeating: 0, count: 9)) == nil)
             #expect(Bitmap(width: 3, height: 1, bytes: Array(repeating: 0, count: 8)) == nil)
+            #expect(Bitmap(width: 2, height: 1, bytes: Array(repeating: 0, count: 12)) == nil)
             #expect(Bitmap(width: 0, height: 0, bytes: []) == nil)
             #expect(Bitmap(width: .max, height: .max, bytes: []) == nil)
         }

@@ -83,8 +83,8 @@ public struct Day: Sendable, Hashable {
     /// The beginning of the day in Zurich.
     public var date: Date {
         let midnight = Double(number) * 86_400
-        // The offset before a clock change applies; clocks never change at midnight.
-        return Date(timeIntervalSince1970: midnight - Double(ZurichTime.offset(atLocal: midnight)))
+        // Clocks never change within an hour of midnight, so the offset an hour off is the same.
+        return Date(timeIntervalSince1970: midnight - Double(ZurichTime.offset(at: midnight - 3_600)))
     }
 
     /// The day in the form `2016-01-07`.

@@ -18,12 +18,6 @@ enum ZurichTime {
         return summer.contains(seconds) ? 7_200 : 3_600
     }
 
-    /// Seconds east of UTC at a local time, in seconds since the local beginning of 1970.
-    static func offset(atLocal seconds: Double) -> Int {
-        let winter = offset(at: seconds - 3_600)
-        return winter == 3_600 ? 3_600 : offset(at: seconds - 7_200)
-    }
-
     /// An instant as `yyyy-MM-dd'T'HH:mm:ss` in Zurich.
     static func text(of date: Date) -> String {
         let seconds = min(max(date.timeIntervalSince1970, -6e10), 2.5e11).rounded(.down)

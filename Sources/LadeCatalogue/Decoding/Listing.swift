@@ -59,8 +59,7 @@ extension Listing: Decodable where Item: Decodable {
             try members.read("suggestionList", &suggestions)
         } catch {
             guard decoder.userInfo[.toleratesFacets] != nil else { throw error }
-            // Each of the two may still be valid.
-            try? members.read("aggregations", &aggregations)
+            // Valid suggestions count, too, after malformed aggregations.
             try? members.read("suggestionList", &suggestions)
         }
     }

@@ -45,7 +45,8 @@ public func publish<Base: AsyncSequence & Sendable>(
             return
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            let latest = Locked<Task<Void, Never>?>(nil)
+            // The latest run, and whether the output has been cancelled, after which no run starts.
+            let latest = Locked<(run: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
             let start: @Sendable () -> Void = {
                 // Owned by `latest`, which cancels it before the next run and at the end of the scope.
                 let task = Task {
@@ -57,21 +58,25 @@ public func publish<Base: AsyncSequence & Sendable>(
                         output.finish(throwing: error)
                     }
                 }
-                latest.withLock { current in
-                    defer { current = task }
-                    return current
+                latest.withLock { latest -> Task<Void, Never>? in
+                    guard !latest.isCancelled else { return task }
+                    defer { latest.run = task }
+                    return latest.run
                 }?.cancel()
             }
             if immediately { start() }
             group.addTask {
                 for await _ in signal { start() }
                 // The last run may continue after the signal has ended.
-                await latest.withLock { $0 }?.value
+                await latest.withLock { $0.run }?.value
             }
             try await withTaskCancellationHandler {
                 try await group.waitForAll()
             } onCancel: {
-                latest.withLock { $0 }?.cancel()
+                latest.withLock { latest in
+                    latest.isCancelled = true
+                    return latest.run
+                }?.cancel()
             }
         }
     }
@@ -132,36 +137,40 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         time: any TimeSource = SystemTime()
     ) -> AsyncThrowingStream<Element, any Error> {
         stream { output in
-            let pending = Locked<(element: Element?, timer: Task<Void, Never>?)>((nil, nil))
-            let flush: @Sendable () -> Void = {
-                let element = pending.withLock { pending in
+            // The element that waits, its number, and its timer.
+            let pending = Locked<(element: Element?, number: Int, timer: Task<Void, Never>?)>((nil, 0, nil))
+            let flush: @Sendable (_ number: Int) -> Void = { number in
+                let element = pending.withLock { pending -> Element? in
+                    // A timer that is replaced when it fires must not deliver the element after its own.
+                    guard pending.number == number else { return nil }
                     defer { pending.element = nil }
                     return pending.element
                 }
                 if let element { output.yield(element) }
             }
-            try await withTaskCancellationHandler {
-                var isFirst = true
-                for try await element in self {
-                    if isFirst {
-                        isFirst = false
-                        output.yield(element)
-                        continue
-                    }
-                    pending.withLock { $0.timer }?.cancel()
-                    // Owned by `pending`, until the timer fires or is replaced.
-                    let timer = Task {
-                        // The sleep throws when another element has arrived.
-                        guard (try? await time.sleep(for: duration)) != nil, !Task.isCancelled else { return }
-                        flush()
-                    }
-                    pending.withLock { $0 = (element, timer) }
+            defer { pending.withLock { $0.timer }?.cancel() }
+            var number = 0
+            for try await element in self {
+                number += 1
+                guard number > 1 else {
+                    output.yield(element)
+                    continue
                 }
-                pending.withLock { $0.timer }?.cancel()
-                flush()
-            } onCancel: {
-                pending.withLock { $0.timer }?.cancel()
+                // The element is stored before its timer starts, which may fire immediately.
+                pending.withLock { [number] pending in
+                    defer { pending = (element, number, nil) }
+                    return pending.timer
+                }?
+                .cancel()
+                // Owned by `pending`, until the timer fires or is replaced.
+                let timer = Task { [number] in
+                    // The sleep throws when another element has arrived.
+                    guard (try? await time.sleep(for: duration)) != nil, !Task.isCancelled else { return }
+                    flush(number)
+                }
+                pending.withLock { $0.timer = timer }
             }
+            flush(number)
         }
     }
 }

@@ -67,10 +67,9 @@ extension Catalogue {
         if service.acceptsEvent { endpoint = try endpoint.posting(valid["event"]) }
         return PagedEndpoint(
             endpoint.response,
-            sizer: PageSize.sizer(for: service),
             paginator: .target { service.paging == .none ? nil : $0.document["next"]?.string },
             itemCount: { $0.items?.count ?? 1 }
-        )
+        ).sized(for: service)
     }
 
     private func validated(

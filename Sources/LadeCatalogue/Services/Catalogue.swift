@@ -195,7 +195,7 @@ extension PagedEndpoint {
     /// The pages with the sizes of a service, all of them from the host that the catalogue was made for.
     ///
     /// A mirror, or a test server, may name the public installation in `next`.
-    fileprivate func sized(for service: CatalogueService) -> PagedEndpoint {
+    func sized(for service: CatalogueService) -> PagedEndpoint {
         var paged = self
         paged.sizer = PageSize.sizer(for: service)
         paged.sizes = PageSize.sizes(for: service)

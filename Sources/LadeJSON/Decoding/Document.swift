@@ -43,6 +43,9 @@ final class Document {
         /// The place of the latest fault, from which that of the next one is counted.
         var place = JSONPiece.Place()
         var cursor = PathCursor()
+        var offsets = OffsetCursor()
+        /// The length of the byte order mark before the bytes.
+        var markLength = 0
         var ownedBytes: UnsafeMutablePointer<UInt8>?
 
         @inline(__always)
@@ -132,6 +135,8 @@ final class Document {
         core.pointee.kinds.forgetTexts()
         core.pointee.place = JSONPiece.Place()
         core.pointee.cursor = PathCursor()
+        core.pointee.offsets = OffsetCursor()
+        core.pointee.markLength = markLength
         if case .iso8601 = options.dateDecodingStrategy {
             core.pointee.hasISO8601Dates = true
         } else {

@@ -152,11 +152,7 @@ public struct JSONReader: ~Copyable {
 
     /// Reads a value of a type that is ``JSONReadable``.
     @inlinable
-    public mutating func read<T: JSONReadable>(_ type: T.Type) throws -> T {
-        let start = index
-        defer { index = start }
-        return try T(from: &self)
-    }
+    public mutating func read<T: JSONReadable>(_ type: T.Type) throws -> T { try T(from: &self) }
 
     /// Reads an array of a type that is ``JSONReadable``.
     @inlinable

@@ -67,17 +67,13 @@ extension Scope {
     /// The error for a value or a name whose own text is invalid.
     @inline(never)
     func corrupted(_ index: Int, _ reason: JSONFault.Reason? = nil, key: (any CodingKey)? = nil) -> any Error {
-        let word = core.pointee.word(index)
-        guard word.kind == .string || word.kind == .number else {
-            // The word of a short integer has no offset.
-            return DecodingError.dataCorrupted(.invalidDocument(JSONFault(reason ?? .invalidNumber, offset: 0)))
-        }
         let found = reason.map { (reason: $0, offset: 0) } ?? text(index).fault()
         let known = path(key)
         let keys = known.contains { $0 is ReaderKey } ? core.path(to: index) : known
-        core.pointee.place.move(to: word.offset + found.offset, in: core.pointee.base)
+        core.pointee.place.move(to: core.offset(of: index) + found.offset, in: core.pointee.base)
         let path = JSONPointer(tokens: keys.map { $0.intValue.map { String($0) } ?? $0.stringValue })
-        return DecodingError.dataCorrupted(.invalidDocument(core.pointee.place.fault(found.reason, path: path)))
+        let fault = core.pointee.place.fault(found.reason, path: path).moved(core.pointee.markLength)
+        return DecodingError.dataCorrupted(.invalidDocument(fault))
     }
 
     /// The error for a value that is not the requested kind of container.
@@ -182,7 +178,69 @@ struct PathCursor {
     }
 }
 
+/// Finds the offsets of values whose words have none, such as short integers.
+///
+/// The next offset is found from the latest one, so the offsets of all values in the document's order together take
+/// time proportional to its length.
+struct OffsetCursor {
+    private var index = 0
+    private var offset = 0
+
+    /// The offset of a value's first byte.
+    ///
+    /// - Parameters:
+    ///   - wanted: The index of the value.
+    ///   - words: The index of the document.
+    ///   - bytes: The document, which a scanner has validated.
+    /// - Returns: The offset in the document without its byte order mark.
+    mutating func offset(
+        of wanted: Int,
+        _ words: UnsafePointer<UInt64>,
+        _ bytes: UnsafeBufferPointer<UInt8>
+    ) -> Int {
+        if index == 0 || wanted < index { (index, offset) = (0, Self.skipSeparators(0, bytes)) }
+        while index < wanted {
+            let word = IndexWord(bits: words[index])
+            switch word.kind {
+            case .string, .number:
+                let length = word.shortLength == IndexWord.longLength ? Int(words[index + 1]) : word.shortLength
+                // The offset of a string is that of its contents.
+                offset = word.offset + length + (word.kind == .string ? 1 : 0)
+                index += word.width
+            case .array, .object:
+                offset += 1
+                index += 1
+            default:
+                while offset < bytes.count, !Self.isSeparator(bytes[offset]) { offset += 1 }
+                index += 1
+            }
+            offset = Self.skipSeparators(offset, bytes)
+        }
+        return offset
+    }
+
+    private static func skipSeparators(_ from: Int, _ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        bytes[from...].firstIndex { !isSeparator($0) } ?? bytes.count
+    }
+
+    /// Whether a byte can be between the beginnings of two values.
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "]"), UInt8(ascii: "}"): true
+        default: Bytes.isSpace(byte)
+        }
+    }
+}
+
 extension UnsafeMutablePointer<Document.Core> {
+    /// The offset of a number's first byte, or of the contents of a string.
+    func offset(of index: Int) -> Int {
+        let word = pointee.word(index)
+        if word.kind == .string || word.kind == .number { return word.offset }
+        let bytes = UnsafeBufferPointer(start: pointee.base, count: pointee.count)
+        return pointee.offsets.offset(of: index, pointee.words, bytes)
+    }
+
     /// The coding path of a value; of a name, that of its object.
     ///
     /// It does not need the keys of scopes, which a ``JSONReader`` does not set.

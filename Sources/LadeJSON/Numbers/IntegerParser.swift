@@ -8,11 +8,8 @@ enum IntegerParser {
         isDecimal: Bool,
         as type: T.Type
     ) -> T? {
-        guard isDecimal else { return digits(bytes, as: type) }
-        let double = DecimalParser.double(bytes)
-        guard let value = T(exactly: double) else { return nil }
-        // Beyond 2⁵³ a `Double` may be the rounding of a different integer.
-        return double.magnitude < 0x1p53 ? value : scaled(bytes, as: type)
+        // A `Double` may be the rounding of a different number, also below 2⁵³: 1.00000000000000000001.
+        isDecimal ? scaled(bytes, as: type) : digits(bytes, as: type)
     }
 
     private static func digits<T: FixedWidthInteger>(_ bytes: UnsafeBufferPointer<UInt8>, as type: T.Type) -> T? {
@@ -39,7 +36,11 @@ enum IntegerParser {
         let isNegative = bytes.first == UInt8(ascii: "-")
         let text = bytes.dropFirst(isNegative ? 1 : 0)
         let mantissa = text.prefix { $0 | 0x20 != UInt8(ascii: "e") }
-        let exponent = Int(String(decoding: text[mantissa.endIndex...].dropFirst(), as: UTF8.self)) ?? 0
+        // Zero is an integer with every exponent.
+        guard mantissa.contains(where: { (0x31...0x39).contains($0) }) else { return 0 }
+        let written = text[mantissa.endIndex...].dropFirst()
+        // With an exponent beyond 64 bits the number is too large or has a fraction.
+        guard let exponent = written.isEmpty ? 0 : Int(String(decoding: written, as: UTF8.self)) else { return nil }
         let whole = mantissa.prefix { $0 != UInt8(ascii: ".") }
         let places = exponent.addingReportingOverflow(whole.count)
         guard !places.overflow else { return nil }

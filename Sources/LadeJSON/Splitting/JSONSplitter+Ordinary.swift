@@ -51,7 +51,9 @@ extension JSONSplitter {
                         state = .colon
                         continue tokens
                     }
-                    if depth == watchDepth, wantedLengths & 1 << UInt64(min(last - first, 63)) != 0 {
+                    if depth == watchDepth,
+                        wantedLengths & 1 << UInt64(min(last - first, 63)) != 0 || last - first > settings.valueLimit
+                    {
                         state = .name
                         break tokens
                     }

@@ -25,7 +25,7 @@ extension JSONSplitter {
                 position = next
                 if isName {
                     state = .colon
-                    if isCapturing { finishName(captured, position) }
+                    if isCapturing { try finishName(captured, position, piece) }
                     // A colon nearly always follows directly, which saves an iteration.
                     if position < piece.end, position.pointee == UInt8(ascii: ":") {
                         position += 1

@@ -76,10 +76,18 @@ extension JSONSplitter {
 
     /// Compares the name that ends here with the names wanted in this object.
     @inline(__always)
-    mutating func finishName(_ captured: UnsafePointer<UInt8>, _ position: UnsafePointer<UInt8>) {
+    mutating func finishName(
+        _ captured: UnsafePointer<UInt8>,
+        _ position: UnsafePointer<UInt8>,
+        _ piece: JSONPiece
+    ) throws(JSONFault) {
         isCapturing = false
         // The length excludes the closing quotation mark.
         let count = position - captured - 1
+        // Also in one piece, so that the pieces do not decide whether the name is refused.
+        guard capture.count + count <= settings.valueLimit else {
+            throw piece.fault(.valueTooLarge(limit: settings.valueLimit), position)
+        }
         if capture.isEmpty, !string.hasEscape, count >= 0 {
             // Most names differ in length from every wanted name.
             if wantedLengths & 1 << UInt64(min(count, 63)) != 0 {

@@ -87,7 +87,7 @@ extension Scope {
                 in: UnsafeBufferPointer(start: core.pointee.base, count: core.pointee.count),
                 path: JSONPointer(tokens: outer + error.path.reversed())
             )
-            throw DecodingError.dataCorrupted(.invalidDocument(fault))
+            throw DecodingError.dataCorrupted(.invalidDocument(fault.moved(core.pointee.markLength)))
         }
     }
 }

@@ -12,7 +12,7 @@ package enum JSONQuoting {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += escaped(scalar)
+            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value): result += escaped(scalar)
             default: result.unicodeScalars.append(scalar)
             }
         }

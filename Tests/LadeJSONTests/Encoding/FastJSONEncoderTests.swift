@@ -143,6 +143,197 @@ import Testing
         #expect(String(decoding: data, as: UTF8.self) == #"{"a":1,"list":[0],"d":2}"#)
     }
 
+    /// Nested containers, one in the other.
+    private struct DeepContainers: Encodable {
+        var levels: Int
+        var isEmpty = false
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            for _ in 1..<levels { container = container.nestedUnkeyedContainer() }
+            if !isEmpty { try container.encode(1) }
+        }
+    }
+
+    @Test("nested containers count as levels, too")
+    func limitsNestedContainers() throws {
+        let data = try FastJSONEncoder().encode(DeepContainers(levels: 511))
+        #expect(String(decoding: data, as: UTF8.self).hasPrefix("[[["))
+        #expect(throws: EncodingError.self) { try FastJSONEncoder().encode(DeepContainers(levels: 512)) }
+        #expect(throws: EncodingError.self) { try FastJSONEncoder().encode(["a": DeepContainers(levels: 511)]) }
+        let empty = DeepContainers(levels: 512, isEmpty: true)
+        #expect(throws: EncodingError.self) { try FastJSONEncoder().encode(empty) }
+        #expect(throws: EncodingError.self) { try FastJSONEncoder().encode([empty]) }
+    }
+
+    /// An array and an object whose parts fail after some of their members were written.
+    private struct ForgivingParts: Encodable {
+        struct Failing: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: AnyKey.self)
+                try container.encode(1, forKey: AnyKey("x"))
+                try container.encode(2, forKey: AnyKey("a"))
+                try container.encode(Double.nan, forKey: AnyKey("z"))
+            }
+        }
+
+        struct List: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                try? container.encode(Failing())
+                try container.encode(1)
+            }
+        }
+
+        struct Object: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: AnyKey.self)
+                try? container.encode(Failing(), forKey: AnyKey("m"))
+                try container.encode(1, forKey: AnyKey("k"))
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: AnyKey.self)
+            try container.encode(List(), forKey: AnyKey("y"))
+            try container.encode(Object(), forKey: AnyKey("o"))
+            try? container.encode(Failing(), forKey: AnyKey("f"))
+            try container.encode(1, forKey: AnyKey("b"))
+        }
+    }
+
+    @Test("nothing of a part that fails is left among sorted members")
+    func leavesNothingAmongSortedMembers() throws {
+        var encoder = FastJSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let data = try encoder.encode(ForgivingParts())
+        #expect(String(decoding: data, as: UTF8.self) == #"{"b":1,"o":{"k":1},"y":[1]}"#)
+    }
+
+    /// Keeps everything that encoders and containers give.
+    private struct NestedKeeper: Encodable {
+        final class Store: @unchecked Sendable {
+            var root: (any Encoder)?
+            var object: KeyedEncodingContainer<AnyKey>?
+            var list: (any UnkeyedEncodingContainer)?
+            var parent: (any Encoder)?
+        }
+
+        let store: Store
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: AnyKey.self)
+            var object = container.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("o"))
+            try object.encode(1, forKey: AnyKey("a"))
+            store.root = encoder
+            store.object = object
+            store.list = container.nestedUnkeyedContainer(forKey: AnyKey("l"))
+            store.parent = container.superEncoder()
+        }
+    }
+
+    @Test("nested containers, and the encoder of the document, refuse what is written after its end")
+    func refusesWhatIsWrittenToNestedContainersThatAreKept() throws {
+        let store = NestedKeeper.Store()
+        let data = try FastJSONEncoder().encode(NestedKeeper(store: store))
+        #expect(String(decoding: data, as: UTF8.self) == #"{"o":{"a":1},"l":[],"super":{}}"#)
+        #expect(throws: EncodingError.self) { try store.object?.encode(2, forKey: AnyKey("b")) }
+        #expect(throws: EncodingError.self) { try store.list?.encode(2) }
+        #expect(throws: EncodingError.self) { try store.parent.map { try 1.encode(to: $0) } }
+        #expect(throws: EncodingError.self) { try store.root.map { try ["b": 2].encode(to: $0) } }
+    }
+
+    /// Elements of which the second asks the encoder of the first for containers.
+    private struct Intruder: Encodable {
+        let store: NestedKeeper.Store
+
+        func encode(to encoder: any Encoder) throws {
+            if let kept = store.root {
+                _ = kept.container(keyedBy: AnyKey.self)
+                _ = store.list?.nestedUnkeyedContainer()
+                _ = store.object?.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("n"))
+                var list = encoder.unkeyedContainer()
+                try list.encode(2)
+                _ = store.list?.nestedContainer(keyedBy: AnyKey.self)
+                _ = store.object?.nestedUnkeyedContainer(forKey: AnyKey("n"))
+                try list.encode(3)
+            } else {
+                store.root = encoder
+                var list = encoder.unkeyedContainer()
+                try list.encode(1)
+                try list.encode(Inner(store: store))
+                store.list = list
+            }
+        }
+
+        struct Inner: Encodable {
+            let store: NestedKeeper.Store
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: AnyKey.self)
+                try container.encode(1, forKey: AnyKey("a"))
+                store.object = container
+            }
+        }
+    }
+
+    @Test("containers that are requested from an encoder whose value has ended change nothing")
+    func ignoresContainersOfEndedValues() throws {
+        let store = NestedKeeper.Store()
+        let data = try FastJSONEncoder().encode([Intruder(store: store), Intruder(store: store)])
+        #expect(String(decoding: data, as: UTF8.self) == #"[[1,{"a":1}],[2,3]]"#)
+    }
+
+    private struct TwoValues: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(1)
+            try container.encode(2)
+        }
+    }
+
+    @Test("a second value in the place of one is refused")
+    func refusesASecondValue() {
+        #expect(throws: EncodingError.self) { try FastJSONEncoder().encode(TwoValues()) }
+        #expect(throws: EncodingError.self) { try FastJSONEncoder().encode([TwoValues()]) }
+    }
+
+    /// Many members, each of which is written again, among nested ones.
+    private struct Rewritten: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: AnyKey.self)
+            for round in 0..<3 {
+                for number in 0..<60 {
+                    if number.isMultiple(of: 7) {
+                        var nested = container.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("m\(number)"))
+                        try nested.encode(round, forKey: AnyKey("r\(round)"))
+                    } else {
+                        try container.encode(round, forKey: AnyKey("m\(number)"))
+                    }
+                }
+                try container.encode(round, forKey: AnyKey("only\(round)"))
+            }
+        }
+    }
+
+    @Test("of many members that are written several times the last counts, and nested ones have all of theirs")
+    func rewritesManyMembers() throws {
+        let members: JSONValue = .object(["r0": .integer(0), "r1": .integer(1), "r2": .integer(2)])
+        for value in [[Rewritten()], [Rewritten(), Rewritten()]] {
+            let text = String(decoding: try FastJSONEncoder().encode(value), as: UTF8.self)
+            for object in try JSONValue(parsing: Data(text.utf8)).array ?? [] {
+                #expect(object.object?.count == 63)
+                for number in 0..<60 {
+                    let expected: JSONValue = number.isMultiple(of: 7) ? members : .integer(2)
+                    #expect(object["m\(number)"] == expected)
+                }
+            }
+            // Each name is written once.
+            #expect(text.split(separator: "\"m1\":").count == value.count + 1)
+            #expect(text.split(separator: "\"only0\":").count == value.count + 1)
+        }
+    }
+
     @Test func endsRecursionWithoutEnd() {
         #expect(throws: EncodingError.self) { try FastJSONEncoder().encode(Deep(levels: 5_000)) }
     }

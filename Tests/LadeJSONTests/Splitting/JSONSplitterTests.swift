@@ -248,6 +248,114 @@ struct JSONSplitterTests {
         #expect(Self.run(deep).fault?.reason == .nestingTooDeep(limit: 512))
     }
 
+    /// What a splitter throws for some pieces, after each of which its lines are taken; nil when it accepts them.
+    private static func fault(_ pieces: [String], _ settings: JSONSplitter.Settings) -> JSONFault? {
+        var splitter = JSONSplitter(settings)
+        do throws(JSONFault) {
+            for piece in pieces {
+                try splitter.consume(Data(piece.utf8))
+                _ = splitter.takeLines()
+            }
+        } catch {
+            return error
+        }
+        return nil
+    }
+
+    @Test("an item and a value are refused as soon as they are too large, before they end, and not at the limit")
+    func refusesWithoutTheEnd() {
+        var settings = JSONSplitter.Settings(list: ["l"], values: [["v"]])
+        settings.itemLimit = 8
+        settings.valueLimit = 4
+        #expect(Self.fault(["{\"l\":[\"123456", "\"]}"], settings) == nil)
+        #expect(Self.fault(["{\"l\":[\"1234567", "8"], settings)?.reason == .itemTooLarge(limit: 8))
+        // The lines before the item are taken while it is incomplete.
+        #expect(Self.fault(["{\"l\":[\"1234\",\"12", "3456\""], settings) == nil)
+        #expect(Self.fault(["{\"l\":[\"1234\",\"12", "345678"], settings)?.reason == .itemTooLarge(limit: 8))
+        #expect(Self.fault(["{\"v\":\"12\"}"], settings) == nil)
+        #expect(Self.fault(["{\"v\":1234}"], settings) == nil)
+        #expect(Self.fault(["{\"v\":\"1", "234"], settings)?.reason == .valueTooLarge(limit: 4))
+        #expect(Self.fault(["{\"v\":1234", "5"], settings)?.reason == .valueTooLarge(limit: 4))
+    }
+
+    @Test("a fault is thrown again by every later call")
+    func faultsStay() {
+        let fault = JSONFault(.unexpectedByte(0x7D), offset: 1, path: ["0"])
+        var splitter = JSONSplitter()
+        #expect(throws: fault) { try splitter.consume(Data("[}".utf8)) }
+        #expect(throws: fault) { try splitter.consume(Data("]".utf8)) }
+        #expect(throws: fault) { try splitter.finish() }
+
+        var raw = JSONSplitter()
+        let bytes = Array("[}".utf8)
+        #expect(throws: fault) { try bytes.withUnsafeBytes { try raw.consume($0) } }
+        #expect(throws: fault) { try bytes.withUnsafeBytes { try raw.consume($0) } }
+
+        let end = JSONFault(.unexpectedEnd, offset: 1)
+        var incomplete = JSONSplitter()
+        #expect(throws: Never.self) { try incomplete.consume(Data("[".utf8)) }
+        #expect(throws: end) { try incomplete.finish() }
+        #expect(throws: end) { try incomplete.consume(Data("]".utf8)) }
+    }
+
+    @Test(
+        "a pointer leads through the containers on its path alone, and of repeated ones through the last",
+        arguments: [
+            (#"{"a":{"x":1},"c":{"b":2}}"#, ["a", "b"], nil), (#"{"a":{"b":1},"c":{"b":2}}"#, ["a", "b"], "1"),
+            (#"{"a":[1],"a":[2,3]}"#, ["a", "0"], "2"), (#"{"a":[1,2],"b":[3,4],"c":5}"#, ["b", "1"], "4"),
+            (#"{"a":1,"a":{}}"#, ["a"], nil), (#"{"a":1,"a":[2]}"#, ["a"], nil), ("12", [], "12"),
+            ("-0.5e1 ", [], "-0.5e1"),
+            (#"[[1,2],[3,4]]"#, ["1", "0"], "3"), (#"{"a":[[1],[2,3]]}"#, ["a", "1", "1"], "3"),
+            (#"{"a":{"a":{"a":1}},"b":2}"#, ["a", "a"], nil), (#"{"+1":1,"1":2}"#, ["1"], "2"), ("[1,2]", ["+1"], nil),
+        ] as [(String, [String], String?)]
+    )
+    func pathsOfPointers(document: String, tokens: [String], number: String?) {
+        let settings = JSONSplitter.Settings(list: nil, values: [JSONPointer(tokens: tokens)])
+        for size in 1...document.utf8.count {
+            let outcome = Self.run(Array(document.utf8), settings, pieces: size)
+            #expect(outcome.fault == nil && outcome.values == [number.map { .number($0) }], "in pieces of \(size)")
+        }
+    }
+
+    @Test("finds names of any length", arguments: [1, 7, 62, 63, 64, 65, 127, 128, 200])
+    func longNames(length: Int) {
+        let name = String(repeating: "n", count: length)
+        let settings = JSONSplitter.Settings(list: nil, values: [[name]])
+        let other = String(repeating: "n", count: length + 64)
+        let document = Array("{\"x\":\"text\",\"\(other)\":1,\"\(name)\":2,\"y\":\"some more text\"}".utf8)
+        for size in [1, 10, document.count] {
+            #expect(Self.run(document, settings, pieces: size).values == [.number("2")])
+        }
+    }
+
+    @Test("of repeated identities in an item the first counts, and the other items keep theirs")
+    func repeatedIdentities() throws {
+        var splitter = JSONSplitter(.init(identity: ["id"]))
+        try splitter.consume(Data(#"[{"id":1,"id":2},{"id":3},{"id":1}]"#.utf8))
+
+        let found = splitter.takeIdentities()
+        #expect(found == [1, 3, 1].map { CRC64.checksum(Array("\($0)".utf8)) })
+    }
+
+    @Test(
+        "a name that is too long where a pointer looks is refused, in whatever pieces",
+        arguments: [#""abcde":1,"v":2"#, #""v":2,"abcde":1"#, #""w":"x","abcde":"y","v":2"#, #""\u0061":1"#]
+    )
+    func refusesLongNames(members: String) {
+        var settings = JSONSplitter.Settings(list: nil, values: [["v"]])
+        settings.valueLimit = 4
+        let document = Array("{\(members)}                ".utf8)
+        for size in 1...document.count {
+            let fault = Self.run(document, settings, pieces: size).fault
+            #expect(fault?.reason == .valueTooLarge(limit: 4), "in pieces of \(size)")
+        }
+        let deeper = Array(#"{"abcd":{"abcdefgh":1},"v":2}"#.utf8)
+        for size in 1...deeper.count {
+            let outcome = Self.run(deeper, settings, pieces: size)
+            #expect(outcome.fault == nil && outcome.values == [.number("2")], "in pieces of \(size)")
+        }
+    }
+
     @Test("refuses a second list, and takes the last of repeated values")
     func repeatedNames() {
         let settings = JSONSplitter.Settings(list: ["l"], values: [["v"]])

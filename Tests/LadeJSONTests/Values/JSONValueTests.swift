@@ -64,6 +64,7 @@ struct JSONValueTests {
                 JSONFault(.loneSurrogate, offset: 11, line: 2, column: 8, path: ["1", "a"])
             ),
             ("[\"\\ud800\\u0041\"]", JSONFault(.loneSurrogate, offset: 2, path: ["0"])),
+            ("[\"\\ud83d\\ude00\\ud800\"]", JSONFault(.loneSurrogate, offset: 14, path: ["0"])),
             ("\u{FEFF}[01]", JSONFault(.invalidNumber, offset: 5, path: ["0"])),
             ("\u{FEFF}[\"\\udc00\"]", JSONFault(.loneSurrogate, offset: 5, path: ["0"])),
             ("\u{FEFF}", JSONFault(.unexpectedEnd, offset: 3)),
@@ -84,6 +85,8 @@ struct JSONValueTests {
         arguments: [
             ("1.50", "15e-1", true), ("1e3", "1000.0", true), ("0.0", "-0", true), ("1e400", "10e399", true),
             ("1.0000000000000000001", "1", false), ("-1.5", "1.5", false), ("1e400", "1e401", false),
+            ("1e99999999999999999999", "1e-99999999999999999999", false), ("0e99999999999999999999", "0", true),
+            ("-0.0", "0", true), ("-0e5", "0.00", true),
         ]
     )
     func equality(_ left: String, _ right: String, _ isEqual: Bool) throws {
@@ -120,6 +123,16 @@ struct JSONValueTests {
         #expect(value[["a/b", "0", ""] as JSONPointer] == .integer(1))
         #expect(value[["a/b", "2"] as JSONPointer] == nil && value[["a/b", "01"] as JSONPointer] == nil)
         #expect(value[[] as JSONPointer] == value)
+        #expect(value["a/b"]?[0] != nil && value["a/b"]?[-1] == nil && value["a/b"]?[2] == nil)
+        #expect(value[["a/b", "+1"] as JSONPointer] == nil && value[["a/b", "-1"] as JSONPointer] == nil)
+    }
+
+    @Test("a scalar is a count when it is a number from 0, and a text unless it is empty")
+    func scalars() {
+        let counts: [JSONScalar] = [.number("12"), .string("12"), .number("0"), .number("-1"), .number("1.5"), .null]
+        #expect(counts.map(\.count) == [12, 12, 0, nil, nil, nil])
+        let texts: [JSONScalar] = [.string("a"), .string(""), .number("1.50"), .boolean(true), .null]
+        #expect(texts.map(\.text) == ["a", nil, "1.50", nil, nil])
     }
 
     @Test("agrees with Foundation's parser on what it takes for a number")

@@ -63,11 +63,22 @@ struct JSONPrinterTests {
             (#""\ud83d\n""#, #""\ud83d\n""#), (#""\ud83d\u0041""#, #""\ud83d\u0041""#),
             (#""\u0022\u005c""#, #""\u0022\u005c""#),
             (#""\u0000\u001b\u009b\u202e\u2028""#, #""\u0000\u001b\u009b\u202e\u2028""#), (#""\u00g0""#, #""\u00g0""#),
+            (#""\ud83d\ud83d\ude00""#, #""\ud83d\ud83d\ude00""#), (#""\ud83dx\ude00""#, #""\ud83dx\ude00""#),
             (#""\\u00e4""#, #""\\u00e4""#), (#""\u00"#, #""\u00"#), (#""\"#, #""\"#), (#""\n\"""#, #""\n\"""#),
         ]
     )
     func escapes(text: String, shown: String) {
         #expect(printed(text) == shown + "\n")
+    }
+
+    @Test("a text that has ended gets no further line end")
+    func ends() {
+        var printer = JSONPrinter()
+        var result = ""
+        for scalar in "[1]".unicodeScalars { printer.write(scalar, to: &result) }
+        printer.end(&result)
+        printer.end(&result)
+        #expect(result == "[\n  1\n]\n")
     }
 
     @Test("does not make a screen of spaces out of a page of brackets")

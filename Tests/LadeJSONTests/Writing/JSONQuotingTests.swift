@@ -36,7 +36,8 @@ struct JSONQuotingTests {
     @Test(
         "writes strings",
         arguments: [
-            ("", "\"\""), ("a\"\\\n\r\t", #""a\"\\\n\r\t""#), ("\u{1}\u{7F}", #""\u0001\u007F""#), ("ä/😀", "\"ä/😀\""),
+            ("", "\"\""), ("a\"\\\n\r\t", #""a\"\\\n\r\t""#), ("\u{1}\u{7F}", #""\u0001\u007F""#),
+            ("\u{80}\u{9B}\u{9F}\u{A0}", "\"\\u0080\\u009B\\u009F\u{A0}\""), ("ä/😀", "\"ä/😀\""),
         ]
     )
     func strings(text: String, written: String) {
