@@ -330,7 +330,7 @@ struct ReactiveTests {
         deinit { released.raise() }
     }
 
-    /// The second run delivers 2 once nothing of the first remains; the first ends with its cancellation as it is told.
+    /// The second run delivers 2 once nothing of the first remains; the first ends when it is cancelled.
     private func replaced(
         _ last: @escaping @Sendable () throws -> Int?
     ) -> AsyncThrowingStream<Int, any Error> {
