@@ -1,6 +1,6 @@
 # Sourced by the other scripts. Changes to the root of the checkout and sets:
 #   swift_flags   the flags of every build and test of one run, so that nothing is built twice: $SWIFTFLAGS, and in CI
-#                 warnings as errors and no index for an editor, which takes 7 % of the time of a build
+#                 warnings as errors; SwiftPM finds tests on Linux by the index, so it stays on
 # shellcheck shell=bash
 if [ "${BASH_VERSINFO[0]}" -lt 4 ]; then
     echo "error: these scripts need bash 4 or later; on macOS: brew install bash" >&2
@@ -14,7 +14,7 @@ say() { echo "== $*" >&2; }
 die() { echo "error: $*" >&2; exit 1; }
 
 read -r -a swift_flags <<<"${SWIFTFLAGS:-}"
-if [ "${CI:-}" = true ]; then swift_flags+=(-Xswiftc -warnings-as-errors --disable-index-store); fi
+if [ "${CI:-}" = true ]; then swift_flags+=(-Xswiftc -warnings-as-errors); fi
 
 # Starts the peers for the life of this script. Peers that run already are used and left running.
 with_peers() {

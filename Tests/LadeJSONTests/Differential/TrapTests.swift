@@ -146,6 +146,7 @@ struct TrapTests {
         ),
         Trap("half of a surrogate pair", String.self, #""\ud83d""#, "dataCorrupted"),
         Trap("halves of a surrogate pair in the wrong order", String.self, #""\ude00\ud83d""#, "dataCorrupted"),
+        Trap("two second halves of surrogate pairs", String.self, #""\ude00\ude00""#, "dataCorrupted"),
         Trap("an escaped surrogate pair", String.self, #""\ud83d\ude00""#, text("😀")),
         Trap("an escaped NUL", String.self, #""a\u0000b""#, text("a\u{0}b")),
         Trap("a fragment", Int.self, " 7 ", "value 7"),
