@@ -9,7 +9,7 @@ import Testing
     import Musl
 #endif
 
-@Suite("The poller", .timeLimit(.minutes(1)))
+@Suite("The poller", .timeLimit(.minutes(5)))
 struct PollerTests {
     private let poller: Poller
 
