@@ -8,7 +8,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     enum Event: Sendable {
         /// A load was requested.
         case refresh(Input?, LoadReason?)
-        /// The app's store had content while the load was in progress.
+        /// The app's store had content, while the load was in progress or after it failed.
         case stored(load: Int, Value)
         /// A load with several values delivered one.
         case value(load: Int, Value, isEmpty: Bool)
@@ -51,6 +51,8 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     private var inputs: [Int: Input?] = [:]
     /// The input of the load that failed last, for a retry; it belongs to the settled state when that is an error.
     private(set) var failedInput: Input??
+    /// The load that failed last; what the app's store has for it is still wanted.
+    private var failedLoad: Int?
 
     init(strategy: LoadStrategy) {
         self.strategy = strategy
@@ -94,10 +96,16 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     }
 
     private mutating func stored(_ load: Int, _ value: Value) -> [Effect]? {
+        let isRunning = running.contains(load)
         // The network was faster, or there is content that is newer than the store's.
-        guard running.contains(load), snapshot.content == nil else { return nil }
+        guard isRunning || load == failedLoad, snapshot.content == nil else { return nil }
         snapshot.content = value
         snapshot.isStale = true
+        if !isRunning {
+            // It belongs to the failure, as if the store had answered before the load failed.
+            settled.content = value
+            settled.isStale = true
+        }
         return [.changed(value)]
     }
 
@@ -115,6 +123,7 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
         settled.state = .error(error)
         settled.reason = nil
         failedInput = inputs[load]
+        failedLoad = load
         return end(load, [.failed(error)])
     }
 

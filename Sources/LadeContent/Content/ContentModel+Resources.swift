@@ -36,6 +36,21 @@ extension ContentModel {
             for task in tasks { task?.cancel() }
         }
 
+        /// Removes the task of a load that ended, without that of its store.
+        func remove(_ load: Int) {
+            state.withLock { $0.loads[load] = nil }
+        }
+
+        /// Cancels the tasks of the stores, also those of loads that failed, except of these loads.
+        func cancelStores(except loads: [Int]) {
+            let stores = state.withLock { state in
+                let kept = state.stores.filter { loads.contains($0.key) }
+                defer { state.stores = kept }
+                return state.stores.filter { kept[$0.key] == nil }
+            }
+            for task in stores.values { task.cancel() }
+        }
+
         func debounce(_ task: Task<Void, Never>?) {
             let old = state.withLock { state in
                 defer { state.debounce = task }

@@ -92,7 +92,8 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     ///   - policy: Whether a trigger starts a load when there is content; always by default.
     ///   - time: The time source for debounces and the age of content.
     ///   - isEmpty: Whether the state for a value is `empty`; false for every value by default.
-    ///   - stored: Returns content from the app's store during the first load, shown as stale; nil for none.
+    ///   - stored: Returns content from the app's store during the first load, shown as stale; nil for none. It is shown
+    ///     beside the error, too, when the load fails before the store has answered.
     ///   - load: Returns the value; nil for no change. It runs outside the main actor and is cancelled with its load.
     public init(
         strategy: LoadStrategy = .latest,
@@ -212,6 +213,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     public func cancel() {
         resources.debounce(nil)
         lastChange = nil
+        resources.cancelStores(except: [])
         handle(.cancel)
     }
 
@@ -249,6 +251,7 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     }
 
     private func start(_ number: Int, _ input: Input?) {
+        resources.cancelStores(except: machine.running)
         let load = makeLoad(input)
         // Neither keeps the model alive, not even while they wait for the main actor.
         let take: @MainActor @Sendable (Value) -> Void = { [weak self] value in self?.take(value, number) }
@@ -302,9 +305,15 @@ open class ContentModel<Input: Sendable, Value: Sendable> {
     }
 
     private func fail(_ number: Int, _ error: any Error) {
-        resources.cancel(number)
         // Cancellation is not a failure: the model returns to its earlier state.
-        handle(error.isCancellation ? .completed(load: number) : .failed(load: number, error))
+        guard !error.isCancellation else {
+            resources.cancel(number)
+            handle(.completed(load: number))
+            return
+        }
+        // Its store may still answer.
+        resources.remove(number)
+        handle(.failed(load: number, error))
     }
 
     private func lifetimeChanged() {

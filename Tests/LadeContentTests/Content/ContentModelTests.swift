@@ -642,6 +642,47 @@ struct ContentModelTests {
         #expect(await events.next() == "cancelled")
     }
 
+    @Test("content of a store that answers after the load failed is shown as stale beside the error")
+    func storeAfterFailure() async {
+        let (script, store) = (Script(), Script())
+        let model = Model(stored: { try? await store.load($0) }, load: { try await script.load($0) })
+        model.refresh(1)
+        await store.begun(1)
+        await script.begun(1)
+        script.end(0, .failure(LoadingTestError()))
+        #expect(await settled(model) == .error(LoadingTestError()))
+        #expect(model.content == nil)
+
+        var content = model.contentChanges.makeAsyncIterator()
+        store.end(0, .success(99))
+
+        #expect(await content.next() == 99)
+        #expect(model.state == .error(LoadingTestError()))
+        #expect(model.content == 99 && model.snapshot.isStale)
+    }
+
+    @Test("a store that has not answered is cancelled by the load after the failed one, and by a cancellation")
+    func storeOfFailedLoad() async {
+        let (script, store) = (Script(), Script())
+        let model = Model(stored: { try? await store.load($0) }, load: { try await script.load($0) })
+        model.refresh(1)
+        await store.begun(1)
+        await script.begun(1)
+        script.end(0, .failure(LoadingTestError()))
+        _ = await settled(model)
+
+        model.retry()
+        await store.cancelled(load: 0)
+        await store.begun(2)
+        await script.begun(2)
+        script.end(1, .failure(LoadingTestError()))
+        _ = await settled(model)
+        model.cancel()
+
+        await store.cancelled(load: 1)
+        #expect(model.state == .error(LoadingTestError()) && model.content == nil)
+    }
+
     @Test("a store is asked only while there is no content")
     func storeWithContent() async {
         let asked = Locked<[Int?]>([])
