@@ -52,6 +52,10 @@ unfinished_tests() { # log
     sed -nE 's/^. Test ("[^"]*"|[^ ]+\(.*\)) (passed|failed|with [0-9]+ test cases (passed|failed)) .*/\1/p' "$1" |
         sort >.build/ended
     comm -23 .build/started .build/ended | sed 's/^/    /'
+    if [ -s .build/stuck ]; then
+        echo "error: this is what the processes were doing:"
+        cut -c 1-150 .build/stuck
+    fi
 }
 
 # Prints a summary of the failures, and the test runner's result lines.

@@ -256,7 +256,9 @@ struct KnownIssue: Sendable {
         KnownIssue(
             "TR-90",
             "Cancelling waits for the name look-up, and all other exchanges of the session wait for that",
-            findings: ["hang: reading on while a look-up hangs did", "The call was cancelled"]
+            findings: ["hang: reading on while a look-up hangs did"],
+            // On a busy machine all others have ended before.
+            occasional: ["The call was cancelled"]
         ),
         KnownIssue("TR-92", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),
         KnownIssue("TR-93", "Only the system's authorities are trusted, so the TLS peer is not", findings: [trust]),

@@ -113,7 +113,7 @@ struct Demo: Sendable {
         service.retries.backoff = .fullJitter(base: .milliseconds(100), maximum: .seconds(1))
         service.deadlines.buffered = .seconds(60)
         // A response that takes longer has stalled.
-        service.deadlines.attempt = .milliseconds(settings.isFast ? 400 : 1_000)
+        service.deadlines.attempt = .seconds(1)
         var marking = HostMarking()
         marking.interval = .seconds(5)
         // The first address is a port that refuses connections.
