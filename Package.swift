@@ -156,6 +156,7 @@ let package = Package(
             name: "LadeCommandTests",
             dependencies: [
                 "Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeCommand", "LadeHarvest", "LadeTesting",
+                "SharedDoubles",
             ],
             exclude: ["Help/Golden"]
         ),

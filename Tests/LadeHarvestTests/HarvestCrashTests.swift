@@ -14,7 +14,7 @@ struct HarvestCrashTests {
             let random: SeededRandom
             var requests = 0
             var killAt = Int.max
-            var process: Int32 = 0
+            var process: ChildProcess?
         }
 
         let state: Locked<State>
@@ -42,18 +42,18 @@ struct HarvestCrashTests {
         options.keptRequests = 0
         return try LoopbackServer(options) { request in
             hunt.dying.wait()
-            let (fault, victim, pause) = hunt.state.withLock { state -> (Int, Int32, Int) in
+            let (fault, victim, pause) = hunt.state.withLock { state -> (Int, ChildProcess?, Int) in
                 state.requests += 1
                 let fault = state.random.next(below: 100)
-                guard state.requests >= state.killAt, state.process > 0 else { return (fault, 0, 0) }
+                guard state.requests >= state.killAt, let process = state.process else { return (fault, nil, 0) }
                 state.killAt = .max
-                return (fault, state.process, state.random.next(below: 3_000_000))
+                return (fault, process, state.random.next(below: 3_000_000))
             }
-            if victim > 0 {
+            if let victim {
                 // In the 3 ms after a page was requested, the page before is written, flushed and saved.
                 hunt.dying.enter()
                 DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(pause)) {
-                    kill(victim, SIGKILL)
+                    victim.send(SIGKILL)
                     hunt.dying.leave()
                 }
             }
@@ -82,24 +82,7 @@ struct HarvestCrashTests {
         return URL(filePath: bundle).deletingLastPathComponent().path() + "HarvestProbe"
     }()
 
-    private static func run(_ arguments: [String], fileLimit: Int? = nil, started: (Int32) -> Void = { _ in })
-        async throws -> Int32
-    {
-        let process = Process()
-        if let fileLimit {
-            process.executableURL = URL(filePath: "/bin/sh")
-            process.arguments = ["-c", "ulimit -f \(fileLimit); exec \"$0\" \"$@\"", probe] + arguments
-        } else {
-            process.executableURL = URL(filePath: probe)
-            process.arguments = arguments
-        }
-        let ended = Signal()
-        process.terminationHandler = { _ in ended.raise() }
-        try process.run()
-        started(process.processIdentifier)
-        try await ended.wait()
-        return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-    }
+    private static func start(_ arguments: [String]) throws -> ChildProcess { try ChildProcess(probe, arguments) }
 
     @Test(
         "pages PA-22 comes out byte-identical from a harvest of thousands of pages that is killed at 50 random moments",
@@ -114,16 +97,18 @@ struct HarvestCrashTests {
         var kills = 0
         for _ in 0..<50 {
             hunt.state.withLock { state in
-                state.process = 0
+                state.process = nil
                 state.killAt = state.requests + state.random.next(below: pages / 40) + 1
             }
-            let status = try await Self.run(arguments) { process in hunt.state.withLock { $0.process = process } }
-            hunt.state.withLock { $0.process = 0 }
+            let process = try Self.start(arguments)
+            hunt.state.withLock { $0.process = process }
+            let status = try await process.ended()
+            hunt.state.withLock { $0.process = nil }
             if status == -SIGKILL { kills += 1 }
             #expect(status == -SIGKILL || status == 0, "seed \(seed): the probe ended with \(status)")
         }
 
-        let status = try await Self.run(arguments)
+        let status = try await Self.start(arguments).ended()
 
         #expect(status == 0)
         #expect(kills >= 25, "seed \(seed): only \(kills) kills met a running harvest")
@@ -146,9 +131,10 @@ struct HarvestCrashTests {
         let arguments = [server.address("/list"), folder.file("out"), String(prefetch), "50"]
 
         // The unit is 512 bytes in some shells and 1,024 in others: in any case less than the whole.
-        let full = try await Self.run(arguments, fileLimit: 20)
+        let limit = "ulimit -f 20; exec \"$0\" \"$@\""
+        let full = try await ChildProcess("/bin/sh", ["-c", limit, Self.probe] + arguments).ended()
         let journal = FileManager.default.contents(atPath: folder.file("out.journal"))
-        let whole = try await Self.run(arguments)
+        let whole = try await Self.start(arguments).ended()
 
         #expect(full == 14)
         #expect(journal != nil)

@@ -1,6 +1,7 @@
 #if os(Linux)
     import Foundation
     import LadeTesting
+    import SharedDoubles
     import Testing
 
     /// Harvests in a separate process, whose memory is measured.
@@ -17,22 +18,35 @@
             return "{\"items\":[\(items.joined(separator: ","))]\(next)}"
         }
 
+        /// Runs a program that must succeed and prints little; returns what it printed.
+        private static func output(
+            of program: String,
+            _ arguments: [String],
+            environment: [String: String]? = nil,
+            in folder: String? = nil
+        ) async throws -> String {
+            let pipe = Pipe()
+            let process = try ChildProcess(
+                program,
+                arguments,
+                environment: environment,
+                in: folder,
+                output: pipe.fileHandleForWriting.fileDescriptor
+            )
+            try pipe.fileHandleForWriting.close()
+            try #require(try await process.ended() == 0)
+            return String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        }
+
         /// Harvests a number of pages in a fresh process; returns its peak in kilobytes.
         private static func peak(pages: Int, prefetch: Int, of server: LoopbackServer) async throws -> Int {
             let folder = try HarvestSample.Folder()
-            let (process, pipe, ended) = (Process(), Pipe(), Signal())
-            process.executableURL = URL(filePath: HarvestCrashTests.probe)
-            process.arguments = [
-                server.address("/list?page=0&of=\(pages)"), folder.file("out"), String(prefetch), "100",
-            ]
-            process.standardOutput = pipe
-            process.terminationHandler = { _ in ended.raise() }
-            try process.run()
-            try await ended.wait()
-            try #require(process.terminationStatus == 0)
+            let printed = try await output(
+                of: HarvestCrashTests.probe,
+                [server.address("/list?page=0&of=\(pages)"), folder.file("out"), String(prefetch), "100"]
+            )
             let lines = try Data(contentsOf: URL(filePath: folder.file("out"))).count { $0 == 0x0A }
             try #require(lines == pages * itemsPerPage)
-            let printed = String(decoding: try #require(try pipe.fileHandleForReading.readToEnd()), as: UTF8.self)
             return try #require(Int(printed.filter(\.isNumber)))
         }
 
@@ -60,17 +74,12 @@
             _ line: String,
             _ folder: HarvestSample.Folder
         ) async throws -> (output: String, seconds: Double) {
-            let (process, pipe, ended) = (Process(), Pipe(), Signal())
-            process.executableURL = URL(filePath: "/bin/bash")
-            process.arguments = ["-c", "set -e; \(line); times"]
-            process.currentDirectoryURL = URL(filePath: folder.path)
-            process.environment = ["LC_ALL": "C", "PATH": "/usr/bin:/bin"]
-            process.standardOutput = pipe
-            process.terminationHandler = { _ in ended.raise() }
-            try process.run()
-            try await ended.wait()
-            try #require(process.terminationStatus == 0)
-            let text = String(decoding: try #require(try pipe.fileHandleForReading.readToEnd()), as: UTF8.self)
+            let text = try await output(
+                of: "/bin/bash",
+                ["-c", "set -e; \(line); times"],
+                environment: ["LC_ALL": "C", "PATH": "/usr/bin:/bin"],
+                in: folder.path
+            )
             var lines = text.split(separator: "\n")
             // The last line of `times` is that of the programs: `0m1.234s 0m0.567s`.
             guard let last = lines.popLast() else { throw CocoaError(.fileReadUnknown) }

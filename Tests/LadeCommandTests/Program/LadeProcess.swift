@@ -1,6 +1,7 @@
 import Foundation
 import Lade
 import LadeTesting
+import SharedDoubles
 
 #if canImport(Glibc)
     import Glibc
@@ -32,9 +33,7 @@ final class LadeProcess: Sendable {
         case file(String)
     }
 
-    private let process = Process()
-    private let ended = Locked(Int32?.none)
-    private let end = Signal()
+    private let process: ChildProcess
     private let keyboard = Locked(FileHandle?.none)
     private let output = Collector()
     private let talk = Collector()
@@ -67,55 +66,56 @@ final class LadeProcess: Sendable {
         environment: [String: String] = [:]
     ) throws {
         _ = Self.hasSignals
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: folder)
         let folders = URL(fileURLWithPath: Self.path).deletingLastPathComponent().path + ":/usr/local/bin:/usr/bin:/bin"
-        process.environment = ["PATH": folders, "HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8"]
+        let variables = ["PATH": folders, "HOME": folder, "TERM": "xterm", "LANG": "C.UTF-8"]
             .merging(environment) { _, new in new }
-        let inputPipe = Pipe()
-        if input == nil { process.standardInput = FileHandle.nullDevice } else { process.standardInput = inputPipe }
-        var toClose: [FileHandle] = []
+        let inputPipe = input.map { _ in Pipe() }
+        var standardInput = inputPipe?.fileHandleForReading
+        let standardOutput: FileHandle
         switch sink {
         case .pipe:
             let pipe = Pipe()
-            process.standardOutput = pipe
+            standardOutput = pipe.fileHandleForWriting
             output.collect(from: pipe.fileHandleForReading)
         case .terminal:
             let (master, slave) = try Self.openTerminal()
-            process.standardOutput = slave
-            process.standardInput = slave
+            standardOutput = slave
+            standardInput = slave
             keyboard.withLock { $0 = master }
             output.collect(from: master)
-            toClose = [slave]
         case .brokenPipe:
             let pipe = Pipe()
-            process.standardOutput = pipe
+            standardOutput = pipe.fileHandleForWriting
             try pipe.fileHandleForReading.close()
         case .file(let path):
             guard let file = FileHandle(forWritingAtPath: path) else { throw CocoaError(.fileNoSuchFile) }
-            process.standardOutput = file
+            standardOutput = file
         }
         let talkPipe = Pipe()
-        process.standardError = talkPipe
         talk.collect(from: talkPipe.fileHandleForReading)
-        process.terminationHandler = { [ended, end] process in
-            // A program that a signal has ended gets the number a shell would give it.
-            let isSignal = process.terminationReason == .uncaughtSignal
-            ended.withLock { $0 = process.terminationStatus + (isSignal ? 128 : 0) }
-            end.raise()
+        // The streams end with the program, so its sides of them are closed here, also when it does not start.
+        defer {
+            for handle in [standardOutput, talkPipe.fileHandleForWriting] { try? handle.close() }
+            try? inputPipe?.fileHandleForReading.close()
         }
-        try process.run()
-        for handle in toClose { try handle.close() }
-        if let input {
-            try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-            try inputPipe.fileHandleForWriting.close()
+        process = try ChildProcess(
+            program,
+            arguments,
+            environment: variables,
+            in: folder,
+            input: standardInput?.fileDescriptor,
+            output: standardOutput.fileDescriptor,
+            error: talkPipe.fileHandleForWriting.fileDescriptor
+        )
+        if let input, let writing = inputPipe?.fileHandleForWriting {
+            try writing.write(contentsOf: Data(input.utf8))
+            try writing.close()
         }
     }
 
     /// Sends a signal.
     func send(_ signal: Int32) {
-        kill(process.processIdentifier, signal)
+        process.send(signal)
     }
 
     /// Types on the terminal.
@@ -138,8 +138,9 @@ final class LadeProcess: Sendable {
 
     /// Waits for the end of the program and of its streams.
     func outcome() async throws -> Outcome {
-        try await end.wait()
-        let status = ended.withLock { $0 ?? -1 }
+        let end = try await process.ended()
+        // A program that a signal has ended gets the number a shell would give it.
+        let status = end < 0 ? 128 - end : end
         return Outcome(status: status, output: try await output.text(), talk: try await talk.text())
     }
 
@@ -164,8 +165,8 @@ final class LadeProcess: Sendable {
     }
 
     private static func openTerminal() throws -> (master: FileHandle, slave: FileHandle) {
-        let master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
-        let slave = open(try nameOfOtherSide(master), O_RDWR | O_NOCTTY)
+        let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let slave = open(try nameOfOtherSide(master), O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard slave >= 0 else { throw CocoaError(.fileReadUnknown) }
         return (FileHandle(fileDescriptor: master, closeOnDealloc: true), FileHandle(fileDescriptor: slave))
     }
