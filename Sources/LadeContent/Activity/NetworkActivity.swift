@@ -17,8 +17,6 @@ public final class NetworkActivity: EventSink {
     private struct State {
         var count = 0
         var handler: (@MainActor @Sendable (Bool) -> Void)?
-        /// Distinguishes handlers: a notification for one must not reach the next.
-        var generation: UInt64 = 0
         /// The state that the handler received last.
         var lastReported = false
     }
@@ -39,7 +37,6 @@ public final class NetworkActivity: EventSink {
     public func enable(handler: @escaping @MainActor @Sendable (_ isActive: Bool) -> Void) {
         let isActive = state.withLock { state in
             state.handler = handler
-            state.generation += 1
             state.lastReported = state.count > 0
             return state.lastReported
         }
@@ -50,10 +47,7 @@ public final class NetworkActivity: EventSink {
     @MainActor
     public func disable() {
         let handler = state.withLock { state in
-            defer {
-                state.handler = nil
-                state.generation += 1
-            }
+            defer { state.handler = nil }
             return state.handler
         }
         handler?(false)
@@ -79,22 +73,22 @@ public final class NetworkActivity: EventSink {
     }
 
     private func change(by step: Int) {
-        let generation = state.withLock { state -> UInt64? in
+        let isReported = state.withLock { state in
             let wasActive = state.count > 0
             state.count += step
-            return (state.count > 0) == wasActive || state.handler == nil ? nil : state.generation
+            return (state.count > 0) != wasActive && state.handler != nil
         }
-        guard let generation else { return }
-        MainDelivery.run { [self] in deliver(to: generation) }
+        guard isReported else { return }
+        MainDelivery.run { [self] in deliver() }
     }
 
     /// Notifies the handler of the present state, which may differ from the state at the change.
     @MainActor
-    private func deliver(to generation: UInt64) {
+    private func deliver() {
         let (handler, isActive) = state.withLock { state -> ((@MainActor @Sendable (Bool) -> Void)?, Bool) in
             let isActive = state.count > 0
             // A newer handler, or one that received the present state meanwhile, needs no notification.
-            guard state.generation == generation, state.lastReported != isActive else { return (nil, isActive) }
+            guard state.lastReported != isActive else { return (nil, isActive) }
             state.lastReported = isActive
             return (state.handler, isActive)
         }

@@ -37,7 +37,10 @@ struct ListContentTests {
             #expect(model.itemCount(inSection: section) == 0)
         }
         #expect(model.totalItemCount == 3)
-        #expect(SectionedContent([[1], [], [2, 3]]).totalItemCount == 3)
+        let sections = SectionedContent([[1], [], [2, 3]])
+        #expect(sections.totalItemCount == 3)
+        #expect(sections.item(at: ListIndex(item: 1, section: 2)) == 3)
+        #expect(sections.item(at: ListIndex(item: 0, section: 1)) == nil)
         #expect(SectionedContent<Int>([]).totalItemCount == 0)
     }
 
@@ -70,6 +73,7 @@ struct ListContentTests {
     @Test("indexes are ordered by section, then by item")
     func order() {
         let indexes = [ListIndex(item: 0, section: 1), ListIndex(item: 5), ListIndex(item: 1)]
+        #expect(!(indexes[0] < indexes[0]))
         #expect(indexes.sorted() == [ListIndex(item: 1), ListIndex(item: 5), ListIndex(item: 0, section: 1)])
     }
 
@@ -91,6 +95,10 @@ struct ListContentTests {
         #expect(changes([a, b], []).deletions == [0, 1])
         #expect(changes([a, b], [a, b]).isEmpty)
         #expect(changes([], []).isEmpty)
+
+        for (old, new) in [([a], []), ([], [a]), ([a], [Row(id: 1, text: "new")]), ([a, b], [b, a])] {
+            #expect(!changes(old, new).isEmpty)
+        }
 
         let reversed = changes([a, b, c], [c, b, a])
         #expect(reversed.deletions.isEmpty && reversed.insertions.isEmpty && reversed.modifications.isEmpty)

@@ -260,6 +260,11 @@ struct PagedContentModelTests {
         #expect(!model.isLoading)
         #expect(throws: ContentFault.pageSize(0)) { try model.setPageSize(0) }
         #expect(throws: ContentFault.pageSize(-1)) { _ = try scripted(script, pageSize: -1) }
+        #expect(throws: ContentFault.pageSize(0)) { _ = try scripted(script, pageSize: 0) }
+        #expect(try scripted(script, pageSize: 1).pageSize == 1)
+        let smallest = try scripted(script)
+        try smallest.setPageSize(1)
+        #expect(smallest.pageSize == 1)
         #expect(model.pageSize == 20)
         try model.setPageSize(30)
         #expect(model.isLoading)
@@ -314,6 +319,11 @@ struct PagedContentModelTests {
         model.startOver()
         await script.begun(4)
         script.end(3, .success(ContentPage([1, 2], hasMore: false)))
+        _ = await settled(model)
+        #expect(model.content != contents[0])
+        model.startOver()
+        await script.begun(5)
+        script.end(4, .success(ContentPage([1, 3], hasMore: true)))
         _ = await settled(model)
         #expect(model.content != contents[0])
     }

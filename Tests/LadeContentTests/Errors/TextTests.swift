@@ -70,7 +70,9 @@ struct TextTests {
         for (code, other) in [(199, 1), (299, 2), (399, 3), (439, 4), (560, 5)] {
             #expect(Status(code).text(in: .english) == Status.texts.text(other, in: .english))
         }
-        #expect(Status(600).text(in: .english) == Message.unknownError.text(in: .english))
+        for language in MessageLanguage.allCases {
+            #expect(Status(600).text(in: language) == Message.unknownError.text(in: language))
+        }
     }
 
     @Test("requests §6.1 an error of a lower layer has no code, and the status and the address of the call")
@@ -100,6 +102,8 @@ struct TextTests {
         #expect(errors.map { $0.code?.rawValue } == [0, 1, 2])
         #expect(errors.allSatisfy { $0.errorDescription == $0.text() && !$0.description.isEmpty })
         #expect(errors[2].errors.count == 2)
+        #expect(errors[2].text(in: .english) == Message.severalErrors.text(in: .english))
+        #expect(errors[0].description.hasPrefix("https://a/ answered 404"))
     }
 }
 

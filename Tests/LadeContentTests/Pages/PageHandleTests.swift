@@ -221,6 +221,65 @@ struct PageHandleTests {
         #expect(request.copy().options == [])
     }
 
+    @Test("requests P16 the handle of a page replaces its options, and its copies have none")
+    func optionsOfPage() throws {
+        let page = try first(.cancellationErrors).handle(for: nil)
+        #expect(page.options == .cancellationErrors)
+
+        let other = page.with(options: .httpErrorsDisabled)
+
+        #expect(other.options == .httpErrorsDisabled)
+        #expect(other.copy().options == [])
+    }
+
+    @Test("requests P16 a handle that calls back on an executor has its options, its activity and its executor")
+    func executor() async throws {
+        let scheduled = Deliveries<@Sendable () -> Void>()
+        let request = FirstPageHandle(
+            rig.loader,
+            try list(),
+            options: .cancellationErrors,
+            activity: rig.activity,
+            on: CompletionExecutor { work in scheduled.add(work) },
+            completion: { [delivered] in delivered.add($0) }
+        )
+        #expect(request.options == .cancellationErrors)
+
+        request.resume()
+        #expect(rig.activity.isActive)
+        _ = await scheduled.wait(for: 1)
+        #expect(delivered.all.isEmpty)
+        scheduled.all[0]()
+
+        #expect(delivered.all.map { $0.value != nil } == [true])
+        #expect(!rig.activity.isActive)
+    }
+
+    @Test("requests §7 a page that is loading counts in the activity of its list")
+    func activity() throws {
+        let request = FirstPageHandle(rig.loader, try list("/stall"), activity: rig.activity) { _ in }
+        for handle in [request, request.handle(for: nil)] as [any GroupedRequest] {
+            handle.resume()
+            #expect(rig.activity.isActive)
+            handle.cancel()
+            #expect(!rig.activity.isActive)
+        }
+    }
+
+    @Test("requests §1.3 a cancelled request for a further page reports that page")
+    func cancelledFurtherPage() async throws {
+        let request = try first(.cancellationErrors).with(pageSize: 2)
+        request.resume()
+        let next = try #require(await delivered.wait(for: 1)[0].next)
+
+        let page = request.handle(for: next)
+        page.resume()
+        page.cancel()
+
+        let outcome = await delivered.wait(for: 2)[1]
+        #expect(outcome.error?.isCancellation == true && outcome.page == next)
+    }
+
     @Test("requests P17 keeps its options with another size")
     func optionsSurviveSizing() throws {
         #expect(try first().with(options: .cancellationErrors).with(pageSize: 20).options == .cancellationErrors)
@@ -320,7 +379,7 @@ struct PageHandleTests {
 
         let second = await delivered.wait(for: 2)[1]
         #expect(first.error == nil && first.nextFailure == nil)
-        #expect(second.value != nil && second.next == nil)
+        #expect(second.value != nil && second.next == nil && second.nextFailure != nil)
         withExtendedLifetime(loader) {}
         guard case .pagination(let failure) = second.error, case .loop = failure.cause else {
             Issue.record("It is \(String(describing: second.error))")

@@ -117,6 +117,32 @@ struct RequestQueueErrorTests: QueueSuite {
         #expect(all == [.started, .completed("/ok", hasValue: true), .finished(nil, count: 0)])
     }
 
+    @Test("requests Q24 cancels nothing when no error is reported")
+    func noErrorReported() throws {
+        let queue = makeQueue(.cancelsOnError)
+        queue.add(try request("/stall"))
+
+        queue.report(nil)
+
+        #expect(queue.isRunning)
+        queue.cancel()
+    }
+
+    @Test("requests Q15 joins several errors in the order in which they were reported")
+    func orderOfErrors() async throws {
+        let errors = Deliveries<any Error>()
+        let queue = RequestQueue { change in
+            if case .finished(let error?) = change { errors.add(error) }
+        }
+        queue.add(try request("/stall"))
+
+        for status in [500, 501, 502] { queue.report(NetworkError.http(Status(status), url: nil)) }
+        queue.cancel()
+
+        let joined = await errors.wait(for: 1)[0] as? NetworkError
+        #expect(joined?.errors.compactMap { ($0 as? NetworkError)?.status } == [500, 501, 502])
+    }
+
     @Test("requests Q-D1 gives several errors as they were, whatever the queue does later")
     func snapshot() async throws {
         let errors = Deliveries<any Error>()

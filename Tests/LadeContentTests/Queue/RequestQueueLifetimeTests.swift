@@ -89,6 +89,44 @@ struct RequestQueueLifetimeTests: QueueSuite {
         }
     }
 
+    @Test("requests §4.6 does not count requests that were released while they were running")
+    func releasedWhileRunning() {
+        let queue = RequestQueue()
+        // So many that the queue removes the records of released requests.
+        var requests = (0..<32).map { _ in StandaloneRequest() }
+        for request in requests { queue.add(request) }
+        #expect(queue.isRunning)
+        requests = []
+
+        // The first may be in the memory of one that was released, and then takes its record.
+        let others = [StandaloneRequest(), StandaloneRequest()]
+        for request in others { queue.add(request) }
+        #expect(queue.isRunning)
+        for request in others { request.cancel() }
+
+        #expect(!queue.isRunning)
+    }
+
+    @Test("requests §4.3 reports the start before the end when both happen on another thread")
+    func changesFromAnotherThread() async {
+        let changes = Deliveries<String>()
+        let queue = RequestQueue { change in changes.add("\(change)") }
+        let isEnded = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            let request = StandaloneRequest()
+            queue.add(request)
+            request.cancel()
+            isEnded.signal()
+        }
+        thread.start()
+        // The main actor is busy, so that the report of the start has not arrived yet.
+        isEnded.wait()
+
+        _ = await changes.wait(for: 2)
+
+        #expect(changes.all == ["started", "finished(nil)"])
+    }
+
     @Test("requests §4.3 counts a request that starts while it is added as running")
     func startsWhileAdded() {
         let queue = RequestQueue()

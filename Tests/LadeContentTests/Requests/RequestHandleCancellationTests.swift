@@ -153,6 +153,29 @@ struct RequestHandleCancellationTests {
         #expect(delivered.all.isEmpty)
     }
 
+    @Test("requests RQ-D2 reports the cancellation, and no answer, when it is cancelled before its completion begins")
+    func cancelledBeforeCompletionIsReported() async throws {
+        let delivered = Deliveries<RequestOutcome<Data>>()
+        let scheduled = Deliveries<@Sendable () -> Void>()
+        let executor = CompletionExecutor { work in scheduled.add(work) }
+        let request = RequestHandle(
+            rig.loader,
+            try rig.endpoint("/ok"),
+            options: .cancellationErrors,
+            on: executor,
+            completion: { delivered.add($0) }
+        )
+        request.resume()
+        // The answer has arrived and its completion is about to be called.
+        _ = await scheduled.wait(for: 1)
+
+        request.cancel()
+        scheduled.all[0]()
+
+        #expect(delivered.all.map { $0.error?.isCancellation } == [true])
+        #expect(delivered.all.allSatisfy { $0.value == nil && $0.response == nil })
+    }
+
     @Test("requests RQ-D2 drops an answer to an earlier run that arrives during the next")
     func answerToEarlierRun() async throws {
         let delivered = Deliveries<RequestOutcome<Data>>()

@@ -115,6 +115,56 @@ struct RequestHandleRunningTests {
         #expect(delivered.all.isEmpty)
     }
 
+    @Test("requests R26 still notifies an observer when one that was added after it has ended")
+    func otherObservers() throws {
+        let request = try rig.data("/stall")
+        let delivered = Deliveries<String>()
+        let first = request.observeRunning { delivered.add("first \($0)") }
+        let second = request.observeRunning { delivered.add("second \($0)") }
+
+        second.cancel()
+        request.resume()
+        request.cancel()
+
+        #expect(delivered.all == ["first true", "first false"])
+        first.cancel()
+    }
+
+    @Test("requests R26 notifies observers of several changes in their order, when one of them makes these changes")
+    func nestedChangesInOrder() throws {
+        let request = try rig.data("/stall")
+        let delivered = Deliveries<Bool>()
+        let observations = [
+            request.observeRunning { [weak request] in
+                guard $0, delivered.all.isEmpty else { return }
+                request?.cancel()
+                request?.resume()
+            },
+            request.observeRunning { delivered.add($0) },
+        ]
+
+        request.resume()
+
+        #expect(delivered.all == [true, false, true])
+        request.cancel()
+        for observation in observations { observation.cancel() }
+    }
+
+    @Test("requests R26 notifies no observer when a request is cancelled that does not run, and counts nothing")
+    func cancelledWhileIdle() throws {
+        let delivered = Deliveries<Bool>()
+        let request = try rig.data("/stall")
+        let observation = request.observeRunning { delivered.add($0) }
+
+        request.cancel()
+
+        #expect(delivered.all.isEmpty)
+        // A count below zero would hide a request that runs.
+        rig.activity.increase()
+        #expect(rig.activity.isActive)
+        observation.cancel()
+    }
+
     @Test("requests R26 ends an observation once")
     func endsOnce() {
         let delivered = Deliveries<Bool>()
@@ -151,6 +201,23 @@ struct RequestHandleRunningTests {
 
         #expect(await changes.next() == true)
         #expect(await changes.next() == false)
+    }
+
+    @Test("requests R26 is kept alive by the sequence of its changes")
+    func sequenceKeepsRequest() throws {
+        weak var weakRequest: RequestHandle<Data>?
+        var changes: AsyncStream<Bool>?
+        do {
+            let request = try rig.data("/stall")
+            weakRequest = request
+            changes = request.runningChanges
+        }
+        #expect(weakRequest != nil)
+
+        withExtendedLifetime(changes) {}
+        changes = nil
+
+        #expect(weakRequest == nil)
     }
 
     @Test("requests R27 runs once when it is resumed twice")

@@ -123,6 +123,46 @@ struct RequestHandleTests {
         #expect(copy.options == [] && !request.isRunning)
     }
 
+    @Test("requests §1.6 the options of a handle with a parser apply to its run")
+    func parserWithOptions() async throws {
+        let delivered = Deliveries<RequestOutcome<Int>>()
+        let request = RequestHandle(
+            rig.loader,
+            try Rig.request("/missing"),
+            options: .httpErrorsDisabled,
+            parser: { $0.count },
+            completion: { delivered.add($0) }
+        )
+
+        request.resume()
+
+        let outcome = await delivered.wait(for: 1)[0]
+        #expect(request.options == .httpErrorsDisabled)
+        #expect(outcome.error == nil && outcome.response?.status == 404)
+    }
+
+    @Test("requests §7 every handle counts in the activity that it is given, and so do its copies")
+    func activityOfEveryHandle() throws {
+        let handles: [any GroupedRequest] = [
+            RequestHandle(rig.loader, try rig.endpoint("/stall"), activity: rig.activity) { _ in },
+            RequestHandle(rig.loader, try rig.endpoint("/stall"), activity: rig.activity, on: .anywhere) { _ in },
+            RequestHandle(
+                rig.loader,
+                try Rig.request("/stall"),
+                activity: rig.activity,
+                parser: { $0.count },
+                completion: { _ in }
+            ),
+            RequestHandle(rig.loader, try rig.endpoint("/stall"), activity: rig.activity) { _ in }.copy(),
+        ]
+        for handle in handles {
+            handle.resume()
+            #expect(rig.activity.isActive)
+            handle.cancel()
+            #expect(!rig.activity.isActive)
+        }
+    }
+
     @Test("requests §1.6 options have the bits of the brief and are replaced, not merged")
     func options() throws {
         let request = try rig.data("/ok", options: [.cancellationErrors, .httpErrorsDisabled])

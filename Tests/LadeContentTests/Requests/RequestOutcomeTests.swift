@@ -64,6 +64,10 @@ struct RequestOutcomeTests {
         let loader = try Loader()
         RequestHandle(loader, Endpoint(request)) { delivered.add($0) }.resume()
         #expect(await delivered.wait(for: 1)[0].value?.isEmpty == false)
+        var endpoint = Endpoint(request)
+        endpoint.acceptableStatuses = .codes(500...500)
+        RequestHandle(loader, endpoint) { delivered.add($0) }.resume()
+        #expect(await delivered.wait(for: 2)[1].value?.isEmpty == false)
         withExtendedLifetime(loader) {}
     }
 
@@ -163,11 +167,30 @@ struct RequestOutcomeTests {
             delivered.add($0)
         }.resume()
 
-        guard case .invalidData(let error, _) = await delivered.wait(for: 1)[0].error else {
+        guard case .invalidData(let error, let url) = await delivered.wait(for: 1)[0].error else {
             Issue.record("It is \(delivered.all)")
             return
         }
         #expect(error is Odd)
+        #expect(url == "https://svc.example.com/ok")
+    }
+
+    @Test("requests §1.4 row 8 reports an error of loading that a parser throws as it is, with the response")
+    func parserThatThrowsLoadingError() async throws {
+        let delivered = Deliveries<RequestOutcome<Int>>()
+
+        RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
+            throw LoadingError.notStored(ErrorContext())
+        } completion: {
+            delivered.add($0)
+        }.resume()
+
+        let outcome = await delivered.wait(for: 1)[0]
+        #expect(outcome.value == nil && outcome.response?.status == 200)
+        guard case .notStored = outcome.error?.loadingError else {
+            Issue.record("It is \(outcome)")
+            return
+        }
     }
 
     @Test("requests §1.4 a 204 without content is empty data, and a 304 is an answer as any other")
