@@ -156,6 +156,25 @@ struct RequestOutcomeTests {
         #expect(isMain.all == [false])
     }
 
+    @Test("requests §1.4 a parser receives what the processors of the service make of the body")
+    func processors() async throws {
+        let transport = ScriptedTransport(answering: .text("abc"))
+        var settings = Service.Settings()
+        settings.time = VirtualTime()
+        settings.processors = [ClosureProcessor { (data: Data, _) in Data(data.reversed()) }]
+        let loader = Service(settings, transport: transport).anonymous.makeLoader()
+        let delivered = Deliveries<RequestOutcome<String>>()
+
+        RequestHandle(loader, try Rig.request("/ok")) { (data: Data) -> String? in
+            String(decoding: data, as: UTF8.self)
+        } completion: {
+            delivered.add($0)
+        }.resume()
+
+        #expect(await delivered.wait(for: 1)[0].value == "cba")
+        withExtendedLifetime(loader) {}
+    }
+
     @Test("requests §1.4 row 8 wraps what a parser throws")
     func parserThatThrows() async throws {
         struct Odd: Error {}

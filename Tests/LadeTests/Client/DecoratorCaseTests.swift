@@ -103,6 +103,64 @@ struct DecoratorCaseTests {
         #expect(await decorator.decorate(request).headers.isEmpty)
     }
 
+    @Test("client D-02 keeps the caller's own Authorization beside a SAML token, too, unless configured otherwise")
+    func callersOwnBesideSAML() async throws {
+        var own = try Request("https://a.example.com/")
+        own.headers["Authorization"] = "Own"
+        let decorator = SAMLDecorator(clientID: "iplayer", token: "T")
+        let insisting = SAMLDecorator(clientID: "iplayer", token: "T", replacesAuthorization: true)
+
+        #expect(await decorator.decorate(own).headers == ["Authorization": "Own"])
+        #expect(await insisting.decorate(own).headers == ["Authorization": "iplayer x=T"])
+    }
+
+    @Test("adds tokens within their scope only, and none once they were forgotten")
+    func scopeOfTokens() async throws {
+        let scope = try CredentialScope("https://a.example.com")
+        let oauth = OAuthDecorator(authenticationProvider: "IdP", accessToken: "T", scope: scope)
+        let saml = SAMLDecorator(clientID: "iplayer", token: "T", scope: scope)
+        let (inside, outside) = (try Request("https://a.example.com/"), try Request("https://b.example.com/"))
+
+        for decorator in [oauth, saml] as [any RequestDecorator & CredentialHolder] {
+            #expect(try await decorator.decorate(inside).headers.contains("Authorization"))
+            #expect(try await decorator.decorate(outside).headers.isEmpty)
+            await decorator.forgetCredentials()
+            #expect(try await decorator.decorate(inside).headers.isEmpty)
+        }
+    }
+
+    @Test("refuses what a decorator makes of a request when it is invalid, and sends nothing")
+    func invalidDecoration() async throws {
+        let count = Locked(0)
+        let rig = Rig {
+            $0.decorators = [
+                ClosureDecorator { request in
+                    var request = request
+                    request.headers.add("X-Bad", "a\r\nb")
+                    return request
+                }
+            ]
+            $0.attemptInterceptors = [CountingInterceptor(count: count)]
+        }
+
+        let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
+
+        guard case .invalidRequest = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(count.withLock(\.self) == 0)
+    }
+
+    private struct CountingInterceptor: Interceptor {
+        let count: Locked<Int>
+
+        func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
+            count.withLock { $0 += 1 }
+            return try await next(request)
+        }
+    }
+
     @Test(
         "client D-02 keeps the caller's own Authorization unless configured otherwise, and lets the later decorator win"
     )

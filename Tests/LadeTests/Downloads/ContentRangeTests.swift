@@ -1,5 +1,12 @@
-@testable import Lade
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
 import Testing
+
+@testable import Lade
 
 @Suite("Content-Range", .timeLimit(.minutes(5)))
 struct ContentRangeTests {
@@ -29,5 +36,69 @@ struct ContentRangeTests {
     )
     func refuses(_ field: String) {
         #expect(ContentRange(field) == nil)
+    }
+
+    @Test(
+        "reads the length of a body from the refusal of a range",
+        arguments: [
+            ("bytes */11", 11), ("BYTES */0", 0), ("items */11", nil), ("bytes 0-1/11", nil), ("bytes */x", nil),
+        ]
+            as [(String, Int64?)]
+    )
+    func unsatisfied(_ field: String, _ length: Int64?) {
+        #expect(ContentRange.unsatisfiedLength(field) == length)
+    }
+
+    @Test(
+        "RFC 9110 §15.3.7: a partial answer to a request for the whole is one, unless its range is the whole",
+        arguments: [
+            (206, nil, "bytes 0-4/5", false), (206, nil, "bytes 1-4/5", true), (206, nil, "bytes 0-3/5", true),
+            (206, nil, "bytes 0-4/*", true), (206, nil, "bytes x", true), (206, nil, "items 1-4/5", false),
+            (206, nil, nil, false), (206, "bytes=1-", "bytes 1-4/5", false), (200, nil, "bytes 1-4/5", false),
+        ] as [(Status, String?, String?, Bool)]
+    )
+    func partialAnswers(_ status: Status, _ asked: String?, _ range: String?, _ isPart: Bool) throws {
+        var request = try Request("https://svc.example.com/thing")
+        if let asked { request.headers.set("Range", asked) }
+        var headers = Headers()
+        if let range { headers.set("Content-Range", range) }
+
+        #expect(Response(status: status, headers: headers, request: request).isUnrequestedPart == isPart)
+    }
+
+    @Test("RFC 9110 §14.6: several ranges that were not requested are a partial answer")
+    func severalRanges() throws {
+        let headers = ["Content-Type": "Multipart/ByteRanges; boundary=a"] as Headers
+        let request = try Request("https://svc.example.com/thing")
+
+        #expect(Response(status: 206, headers: headers, request: request).isUnrequestedPart)
+    }
+
+    @Test("the announced length is that of the body, where there is one that is not coded")
+    func bodyLength() throws {
+        let length = ["Content-Length": "5"] as Headers
+        let coded = ["Content-Length": "5", "Content-Encoding": "gzip"] as Headers
+        let request = try Request("https://svc.example.com/thing")
+        let head = try Request(.head, "https://svc.example.com/thing")
+
+        #expect(Response(status: 200, headers: length, request: request).bodyLength == 5)
+        #expect(Response(status: 200, headers: coded, request: request).bodyLength == nil)
+        #expect(Response(status: 200, headers: length, request: head).bodyLength == nil)
+        for status in [204, 304] as [Status] {
+            #expect(Response(status: status, headers: length, request: request).bodyLength == nil)
+        }
+    }
+
+    @Test(
+        "reads a SHA-256 from the older field, in which other algorithms and spaces may be",
+        arguments: [
+            ("sha-256=AAA=", true), ("md5=AAA=, SHA-256 = AAA =", true), ("sha-512=AAA=", false), ("sha-256", false),
+        ]
+    )
+    func olderDigest(field: String, isRead: Bool) throws {
+        let request = try Request("https://svc.example.com/thing")
+        let digest = Response(status: 200, headers: ["Digest": field], request: request).fileDigest
+
+        #expect(digest?.hash == (isRead ? Data([0, 0]) : nil))
     }
 }

@@ -125,6 +125,133 @@ struct DownloadOptionTests {
         #expect(rig.transport.requests[0].headers.all("Want-Repr-Digest") == ["sha-256=1"])
     }
 
+    @Test("asks for a SHA-256 and no coding, except where the request sets them or cannot be resumed")
+    func askedFields() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("x"))
+        var options = Download.Options()
+        options.mayOverwrite = true
+        var coded = try rig.request()
+        coded.headers.set("Accept-Encoding", "gzip")
+        var posted = try rig.request()
+        posted.method = .post
+
+        for request in [try rig.request(), coded, posted] { _ = try await download(options, in: folder, request).get() }
+
+        let received = rig.transport.requests.map(\.headers)
+        #expect(received.map { $0["Accept-Encoding"] } == ["identity", "gzip", nil])
+        #expect(received.allSatisfy { $0["Want-Repr-Digest"] == "sha-256=10" })
+    }
+
+    @Test(
+        "resumes no request but a GET of the whole without a body",
+        arguments: [Change.method, .body, .range],
+        [true, false]
+    )
+    func notResumable(change: Change, continues: Bool) async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(.text("whole"))
+        _ = try await download(.init(), in: folder)
+        var options = Download.Options()
+        options.mayOverwrite = true
+        if continues {
+            options.continuesFile = true
+            try Data("hell".utf8).write(to: URL(filePath: folder.path + "file"))
+        }
+        var request = try rig.request()
+        switch change {
+        case .method: request.method = .post
+        case .body: request.body = .bytes(Data("q".utf8))
+        case .range: request.headers.set("Range", "bytes=2-")
+        }
+
+        _ = try await download(options, in: folder, request)
+
+        let second = try #require(rig.transport.requests.last)
+        #expect(rig.transport.requests.count == 2)
+        #expect(second.headers["Range"] == (change == .range ? "bytes=2-" : nil))
+        #expect(second.headers["If-Range"] == nil)
+    }
+
+    enum Change: Sendable { case method, body, range }
+
+    @Test("keeps nothing of a truncated answer to a request that is not resumed")
+    func truncatedAnswerToPost() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+        var request = try rig.request()
+        request.method = .post
+
+        _ = try await download(.init(), in: folder, request)
+
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test("downloads the part that a request asks for as a file")
+    func requestedPart() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(rest("world", "6-10/11"))
+        var request = try rig.request()
+        request.headers.set("Range", "bytes=6-")
+
+        _ = try await download(.init(), in: folder, request).get()
+
+        #expect(folder.text("file") == "world")
+    }
+
+    @Test("reports the announced length with its progress")
+    func totalOfProgress() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        let totals = Journal<Int64?>()
+
+        _ = try await rig.loader.download(rig.request(), to: folder.path + "file") { totals.add($0.total) }
+
+        #expect(totals.all == [5])
+    }
+
+    @Test("names a file without a name of the server's by the last address, or “download”")
+    func names() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.on(.get, "/old").respond(.status(302, headers: ["Location": "/new.txt"]))
+        rig.transport.on(.get, "/new.txt").respond(.text("new"))
+        rig.transport.on(.get, "/").respond(.text("root"))
+
+        _ = try await rig.loader.download(rig.request("/old"), into: folder.path)
+        _ = try await rig.loader.download(rig.request("/"), into: folder.path)
+
+        #expect(folder.names == ["download", "new.txt"])
+    }
+
+    @Test("refuses a name that is too long before it sends a request")
+    func tooLongName() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("x"))
+        let path = folder.path + String(repeating: "a", count: 300)
+
+        let error = await failure { () throws(LoadingError) in try await rig.loader.download(rig.request(), to: path) }
+
+        guard case .file = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(rig.transport.requests.isEmpty && folder.names.isEmpty)
+    }
+
+    @Test("the names of a part and its note fit into the file system, and differ for different files")
+    func hiddenNames() {
+        let suffix = ".lade-part".utf8.count
+        for count in [243, 244, 245, 246, 255] {
+            let names = ["a", "b"].map { String(repeating: "n", count: count - 1) + $0 }.map(PartFile.hiddenName)
+            #expect(names.allSatisfy { $0.utf8.count + suffix <= 255 })
+            #expect(names[0] != names[1])
+        }
+        #expect(PartFile.hiddenName(for: String(repeating: "n", count: 244)).utf8.count == 245)
+    }
+
     @Test(
         "RFC 9530 §2: a Content-Digest of the rest is not one of the file, a Repr-Digest is",
         arguments: [true, false]

@@ -278,6 +278,75 @@ struct DownloadSafetyTests {
         #expect(download.length == 11 && download.resumedLength == 5 && download.checkedDigest == "Repr-Digest")
     }
 
+    @Test("the length of a download, and its limit, do not count its prologue")
+    func lengthWithPrologue() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        let pieces = Journal<Int64>()
+        var options = Download.Options()
+        options.prologue = { _ in Data("head\n".utf8) }
+        options.lengthLimit = 5
+        options.onPiece = { received, _ in pieces.add(received) }
+
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+
+        #expect(download.length == 5 && pieces.all == [5])
+        #expect(folder.text("file") == "head\nhello")
+    }
+
+    @Test("keeps the prologue when it drops the bytes of an answer that is longer than its range")
+    func overlongRangeWithPrologue() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(half())
+            .then(
+                .chunks(
+                    ["WOR", "LD!", " of wrong bytes"],
+                    status: 206,
+                    headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"]
+                )
+            )
+        var options = Download.Options()
+        options.prologue = { _ in Data("head\n".utf8) }
+
+        for _ in 0..<2 {
+            _ = await failure { () throws(LoadingError) in
+                try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+            }
+        }
+
+        #expect(folder.text(".file.lade-part") == "head\nhello")
+    }
+
+    @Test("checks the digest of a large body without its prologue when another download resumes it")
+    func resumedLargePrologue() async throws {
+        let rig = rig()
+        let folder = try DownloadFolder()
+        // More than is read back at a time.
+        let body = Data((0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let hash = Data(SHA256.hash(body)).base64EncodedString()
+        let headers = ["ETag": "\"1\""] as Headers
+        rig.transport.onAnyRequest()
+            .respond(.bytes(body, headers: headers).breaking(after: 500_000))
+            .then(
+                .bytes(
+                    body[500_000...],
+                    status: 206,
+                    headers: ["ETag": "\"1\"", "Content-Range": "bytes 500000-599999/600000"]
+                ).adding("Repr-Digest", "sha-256=:\(hash):")
+            )
+        var options = Download.Options()
+        options.prologue = { _ in Data("head\n".utf8) }
+        _ = await failure { () throws(LoadingError) in
+            try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+        }
+
+        let download = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
+
+        #expect(download.resumedLength == 500_000 && download.checkedDigest == "Repr-Digest")
+    }
+
     @Test("finding FL-4 a part that got its final name before it was locked is not written to")
     func renamedMeanwhile() throws {
         let folder = try DownloadFolder()

@@ -214,6 +214,22 @@ struct ResumableLoadTests {
         #expect(rig.transport.requests.map { $0.headers["If-Range"] } == [nil, nil])
     }
 
+    @Test("nothing of an earlier answer applies to one that starts again: neither its range nor its version")
+    func startsAgainAfterARange() async throws {
+        let rig = rig(retries: 3)
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11).breaking(after: 3))
+            .then(.text("a longer text than before").breaking(after: 20))
+            .then(.text("a longer text than before"))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(reading.text == "a longer text than before")
+        #expect(reading.heads == [200, 200, 200])
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", "bytes=8-", nil])
+    }
+
     /// A body that was decoded, and that fails after its first bytes.
     private final class DecodedBody: ResponseBodySource {
         private let count = Locked(0)
@@ -394,13 +410,19 @@ struct ResumableLoadTests {
 
     // MARK: - Limits
 
-    @Test("has one deadline in total, and no delay that would end after it")
-    func deadline() async throws {
-        let rig = rig(retries: 9) { $0.retries.backoff = .exponentialTimer(initial: .seconds(6), growth: 1, jitter: 0) }
+    @Test(
+        "has one deadline in total, of the request or the service, and no delay that would end after it",
+        arguments: [true, false]
+    )
+    func deadline(isOfRequest: Bool) async throws {
+        let rig = rig(retries: 9) {
+            $0.retries.backoff = .exponentialTimer(initial: .seconds(6), growth: 1, jitter: 0)
+            $0.deadlines.streamed = isOfRequest ? nil : .seconds(10)
+        }
         rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
             .then(rest(" world", from: 5, of: 11).breaking(after: 3))
         var request = try rig.request()
-        request.deadline = .seconds(10)
+        if isOfRequest { request.deadline = .seconds(10) }
 
         let reading = await rig.time.runAutomatically { [request] in await read(request, by: rig.loader) }
 

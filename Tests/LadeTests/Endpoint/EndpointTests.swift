@@ -66,6 +66,35 @@ struct EndpointTests {
         #expect(received.request.sourceIdentifier == "tests")
     }
 
+    @Test(
+        "a query item replaces all of its name, in the place of the first, and a fragment stays",
+        arguments: [
+            ("?a=1&b=2", "?a=9&b=2"), ("?a=1&b=2&a=3", "?a=9&b=2"), ("?b=2#top", "?b=2&a=9#top"), ("", "?a=9"),
+            ("?%61=1", "?a=9"),
+        ]
+    )
+    func queryItems(before: String, after: String) throws {
+        let endpoint = try Endpoint("https://svc.example.com/a" + before).query("a", "9")
+
+        #expect(endpoint.request.url.absoluteString == "https://svc.example.com/a" + after)
+    }
+
+    @Test("a query item is known by its name with a space, however that is written")
+    func namesWithSpaces() throws {
+        for name in ["a+b", "a%20b"] {
+            let endpoint = try Endpoint("https://svc.example.com/?\(name)=1").query("a b", nil)
+            #expect(endpoint.request.url.absoluteString == "https://svc.example.com/")
+        }
+    }
+
+    @Test("several headers replace those of their names")
+    func replacedHeaders() throws {
+        let endpoint = try Endpoint("https://svc.example.com/a").header("X-One", "1").header("X-Two", "2")
+            .headers(["x-one": "3", "X-One": "4"])
+
+        #expect(endpoint.request.headers.all("X-One") == ["3", "4"] && endpoint.request.headers["X-Two"] == "2")
+    }
+
     @Test("client D-06 leaves an endpoint as it was when a changed copy is made")
     func copies() throws {
         let first = try Endpoint("https://svc.example.com/a?x=1")

@@ -118,6 +118,34 @@ struct EventStreamTests {
         #expect(rig.transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, nil, "é"])
     }
 
+    @Test(
+        "a stream is opened anew after each failure of the connection",
+        arguments: [
+            .timedOut(.connect, ErrorContext()), .nameNotResolved(host: "a", ErrorContext()),
+            .cannotConnect(host: "a", reason: .refused, ErrorContext()),
+            .incompleteBody(received: 1, expected: 2, ErrorContext()),
+            .proxy(.nameNotResolved(proxy: "p"), ErrorContext()), .proxy(.cannotConnect(proxy: "p"), ErrorContext()),
+        ] as [LoadingError]
+    )
+    func passingFailures(error: LoadingError) async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed").respond(.fails(error)).then(.text("data: a\n\n", headers: headers))
+
+        #expect(try await events(rig, 1).map(\.data) == ["a"])
+        #expect(rig.transport.requests.count == 2)
+    }
+
+    @Test("the fields that the caller sets are sent as they are")
+    func fieldsOfCaller() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed").respond(.text("data: a\n\n", headers: headers))
+
+        _ = try await events(rig, 1) { $0.headers = ["Accept": "text/*", "Cache-Control": "no-cache"] }
+
+        let sent = try #require(rig.transport.requests.first)
+        #expect(sent.headers.all("Accept") == ["text/*"] && sent.headers.all("Cache-Control") == ["no-cache"])
+    }
+
     @Test("a 204 ends the stream")
     func ends() async throws {
         let rig = Rig()

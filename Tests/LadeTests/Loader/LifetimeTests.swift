@@ -201,6 +201,33 @@ struct LifetimeTests {
         _ = await other.value
     }
 
+    @Test("signing out removes the cookies, and forgets what other holders of credentials know")
+    func signOutForgets() async throws {
+        final class Holder: CredentialHolder {
+            let isForgotten = Locked(false)
+            func forgetCredentials() async { isForgotten.withLock { $0 = true } }
+        }
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("in", headers: ["Set-Cookie": "sid=1; Path=/"]))
+        let holder = Holder()
+        let jar = CookieJar()
+        var settings = Account.Settings()
+        settings.cookies = .jar(jar)
+        settings.credentialHolders = [holder]
+        let account = rig.service.account(settings)
+        _ = try await account.makeLoader().load(rig.request())
+        _ = try await rig.service.account(settings).makeLoader().load(rig.request())
+        let cookies = rig.transport.requests.map { $0.headers["Cookie"] }
+        #expect(cookies == [nil, "sid=1"])
+
+        await account.signOut()
+
+        let isForgotten = holder.isForgotten.withLock { $0 }
+        #expect(isForgotten)
+        _ = try await rig.service.account(settings).makeLoader().load(rig.request())
+        #expect(rig.transport.requests.last?.headers.contains("Cookie") == false)
+    }
+
     @Test("service D-37 ends every call after the end of the service as cancelled, once")
     func shutDown() async throws {
         let rig = Rig()

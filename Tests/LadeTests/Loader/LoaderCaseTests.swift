@@ -101,6 +101,33 @@ struct LoaderCaseTests {
         #expect(reported.filter { $0 == .head(200) }.count == 1)
     }
 
+    @Test("reports the head of a streamed request without a body, and its trailers and metrics at the end")
+    func headAndTrailers() async throws {
+        final class Listener: LoaderDelegate {
+            let heads = Journal<Data?>()
+            let ends = Journal<Response>()
+
+            func loader(_ loader: Loader, didLoad response: Response, for load: LoadHandle) { ends.add(response) }
+            func loader(_ loader: Loader, didFailWith error: LoadingError, for load: LoadHandle) {}
+            func loaderSupportsChunks(_ loader: Loader) -> Bool { true }
+            func loader(_ loader: Loader, didReceiveHead response: Response, for load: LoadHandle) {
+                heads.add(response.body.bytes)
+            }
+        }
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.chunks(["one", "two"]).trailers(["X-Sum": "2"]))
+        let listener = Listener()
+        rig.loader.delegate = listener
+        rig.loader.delegateExecutor = .anywhere
+
+        rig.loader.perform(try rig.request().streamed)
+
+        let response = try #require(try await listener.ends.next().first)
+        #expect(listener.heads.all == [Data()])
+        #expect(response.body.trailers["X-Sum"] == "2")
+        #expect(response.body.metrics.decodedBodyBytes == 6)
+    }
+
     @Test("asks a delegate for no body when the request's can be sent again")
     func keepsReplayableBodies() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }

@@ -34,6 +34,113 @@ struct LoaderPartsTests {
         #expect(load.isCancelled && !load.isRunning)
     }
 
+    @Test("a handle that is cancelled runs until the cancellation is reported, and none is cancelled after its end")
+    func statesOfHandle() throws {
+        let request = try Request("https://svc.example.com/thing")
+        let cancelled = LoadHandle(id: Call.ID(1), request: request)
+        cancelled.cancel()
+        #expect(cancelled.isCancelled && cancelled.isRunning)
+
+        let ended = LoadHandle(id: Call.ID(2), request: request)
+        _ = ended.settle(.success(1))
+        ended.cancel()
+
+        #expect(!ended.isCancelled && !ended.isRunning)
+    }
+
+    @Test("loads after all loads were cancelled")
+    func loadsAfterCancellingAll() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("ok"))
+
+        rig.loader.cancelAllLoads()
+
+        #expect(try await rig.loader.load(rig.request()).status == 200)
+    }
+
+    @Test("an invalid request is refused before its call begins, in every form")
+    func invalidRequest() async throws {
+        let rig = Rig()
+        var request = try rig.request()
+        request.headers.add("X-Bad", "a\r\nb")
+        let results = Journal<Bool>()
+
+        let error = await failure { [request] () throws(LoadingError) in try await rig.loader.load(request) }
+        #expect(error != nil)
+        rig.loader.load(request, on: .anywhere) { results.add((try? $0.get()) == nil) }
+
+        #expect(try await results.next() == [true])
+        #expect(rig.events.events.isEmpty)
+    }
+
+    @Test("a call of an account that has signed out has a beginning and an end, in every form")
+    func callsAfterSignOut() async throws {
+        let rig = Rig()
+        let account = rig.service.account(Account.Settings())
+        let loader = account.makeLoader()
+        await account.signOut()
+        let results = Journal<Bool>()
+
+        loader.load(try rig.request(), on: .anywhere) { results.add((try? $0.get()) == nil) }
+        #expect(try await results.next() == [true])
+        _ = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
+
+        let call = ["call started GET https://svc.example.com/thing", "call failed: cancelled"]
+        #expect(rig.events.events.map(EventRecorder.line) == call + call)
+    }
+
+    @Test("hands the request of the endpoint to the closures of a sent endpoint, also after a redirect")
+    func requestOfSentEndpoint() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/thing").respond(.status(302, headers: ["Location": "/other"]))
+        rig.transport.on(.get, "/other").respond(.text("ok"))
+        let paths = Journal<String>()
+
+        rig.loader.send(try rig.endpoint(), on: .anywhere) { request, _ in paths.add(request.url.path()) }
+
+        #expect(try await paths.next() == ["/thing"])
+    }
+
+    @Test("ends the exchange of a response whose body its scope does not read")
+    func unreadScope() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("abcdef").inPieces(of: 1))
+        let kept = Locked<ResponseBody?>(nil)
+
+        let status = try await rig.loader.withResponse(to: rig.request()) { response in
+            kept.withLock { $0 = response.body }
+            return response.status
+        }
+
+        #expect(status == 200)
+        #expect(rig.transport.cancellations == 1)
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test("a resumed download is no request of the loader any more")
+    func requestsOfResumedDownload() async throws {
+        let rig = Rig {
+            $0.retries.limit = 1
+            $0.retries.backoff = .none
+        }
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(
+                .bytes(
+                    Data(" world".utf8),
+                    status: 206,
+                    headers: ["ETag": "\"1\"", "Content-Range": "bytes 5-10/11"]
+                )
+            )
+        let path = TemporaryFile.path()
+        defer { TemporaryFile.remove(path) }
+
+        let download = try await rig.loader.download(rig.request(), to: path)
+
+        #expect(download.length == 11)
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+
     @Test("a handle that was cancelled before it had a task cancels the task")
     func cancelledBeforeItsTask() throws {
         let handle = LoadHandle(id: Call.ID(1), request: try Request("https://svc.example.com/thing"))

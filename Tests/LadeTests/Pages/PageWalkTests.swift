@@ -103,6 +103,59 @@ struct PageWalkTests {
         #expect((try next(walk, facts(walk, ["Link": "</b>; rel=next"], items: items)) == nil) == (items == 0))
     }
 
+    @Test("a total of zero is a total, and a negative number is none", arguments: [("0", 0), ("-1", nil), ("x", nil)])
+    func zeroTotal(field: String, total: Int?) throws {
+        let walk = try walk([.link(relation: "next")], total: .header("X-Total"))
+
+        #expect(walk.total(facts(walk, ["X-Total": field])) == total)
+    }
+
+    @Test("an absent cursor leaves the decision to the next rule")
+    func absentCursor() throws {
+        let walk = try walk([.bodyCursor(["cursor"], query: "after"), .link(relation: "next")])
+
+        #expect(try next(walk, facts(walk, ["Link": "</c>; rel=next"], [nil])) == "https://api.example.com/c")
+    }
+
+    @Test("pages can be addressed when one rule counts them, and are counted when any does")
+    func addressablePages() throws {
+        let one = try walk([.pageNumber(query: "page", first: 1)])
+        let two = try walk([.pageNumber(query: "page", first: 1), .link(relation: "next")])
+
+        #expect(one.isAddressable && one.countsPages)
+        #expect(!two.isAddressable && two.countsPages)
+    }
+
+    @Test("the page that is guessed after a counted one has the next number from the first one on")
+    func guessedPage() throws {
+        let walk = try walk([.pageNumber(query: "page", first: 5)])
+
+        let page = walk.guess(after: walk.first, stride: 2)
+
+        #expect(page?.number == 1 && page?.itemsBefore == 2)
+        #expect(page?.request.url.query() == "page=6")
+    }
+
+    @Test("counted pages end with an error when their items, or those before them, were not counted")
+    func uncountedPages() throws {
+        let numbers = try walk([.pageNumber(query: "page", first: 1)])
+        let offsets = try walk([.offset(query: "offset")])
+        let unknown = Page(size: 0, number: 1, request: offsets.first.request, itemsBefore: nil)
+
+        #expect(throws: PageFailure.Cause.self) { _ = try next(numbers, facts(numbers, items: nil)) }
+        for (page, items) in [(offsets.first, nil), (unknown, 2)] as [(Page, Int?)] {
+            do throws(PageFailure.Cause) {
+                _ = try offsets.next(after: page, facts(offsets, items: items))
+                Issue.record("no error")
+            } catch {
+                guard case .loading(.invalidSetting(name: "itemCount", _, _)) = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+            }
+        }
+    }
+
     @Test("another origin gets fields of content negotiation only, from wherever the server is, and keeps its secrets")
     func otherOrigin() throws {
         let walk = try walk([.link(relation: "next")]) { request in

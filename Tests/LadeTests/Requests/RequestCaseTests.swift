@@ -167,6 +167,7 @@ struct RequestCaseTests {
         #expect(value.hasPrefix("x0;q=1.00, x1;q=0.90"))
         #expect(value.hasSuffix("x9;q=0.10"))
         #expect(PreferredLanguages.headerValue(for: []) == nil)
+        #expect(PreferredLanguages.headerValue(for: [""]) == nil)
         #expect(PreferredLanguages.headerValue(for: ["de\r\nX: 1"]) == nil)
 
         let current = Locked("de")
@@ -213,6 +214,8 @@ struct RequestCaseTests {
             (["LANG": "de_CH.UTF-8"], ["de-CH"]), (["LANG": "C"], []), ([:], []),
             (["LANG": "en_GB", "LANGUAGE": "fr:it"], ["fr", "it", "en-GB"]),
             (["LC_ALL": "rm_CH@x", "LANG": "en_GB"], ["rm-CH"]), (["LC_ALL": "C.UTF-8", "LANGUAGE": "fr"], []),
+            (["LC_ALL": "rm_CH", "LC_MESSAGES": "it_CH"], ["rm-CH"]), (["LC_ALL": "", "LANG": "en_GB"], ["en-GB"]),
+            (["LANG": "POSIX", "LANGUAGE": "fr"], []), (["LANGUAGE": "fr"], []),
         ] as [([String: String], [String])]
     )
     func environment(_ variables: [String: String], _ languages: [String]) {

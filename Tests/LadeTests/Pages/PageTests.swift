@@ -1,0 +1,163 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+import Testing
+
+@testable import Lade
+
+/// Pages, their sizes, and the marks of the pages before them, as values.
+@Suite("Pages as values", .timeLimit(.minutes(5)))
+struct PageTests {
+    private func page(_ size: Int, _ number: Int, _ path: String, body: String? = nil) throws -> Page {
+        var request = try Request(body == nil ? .get : .post, "https://api.example.com" + path)
+        request.body = body.map { .bytes(Data($0.utf8)) }
+        return Page(size: size, number: number, request: request, itemsBefore: nil)
+    }
+
+    @Test("pages with another size, number or address are different")
+    func equality() throws {
+        let page = try page(2, 1, "/a")
+
+        #expect(try page == self.page(2, 1, "/a"))
+        for other in [try self.page(3, 1, "/a"), try self.page(2, 2, "/a"), try self.page(2, 1, "/b")] {
+            #expect(page != other)
+        }
+    }
+
+    @Test("a stored page keeps its body, and is requested by its own method with it")
+    func storedBody() throws {
+        let stored = try JSONEncoder().encode(page(2, 1, "/a", body: "query"))
+
+        let page = try JSONDecoder().decode(Page.self, from: stored)
+        let walk = PageWalk(
+            original: try Request("https://api.example.com/list"),
+            size: 0,
+            sizer: nil,
+            rules: [.link(relation: "next")],
+            total: nil,
+            otherOrigins: .withoutCredentials
+        )
+        let request = try walk.attached(page).request
+
+        #expect(request.method == .post && request.url.path() == "/a")
+        guard case .bytes(let bytes) = request.body?.content else {
+            Issue.record("\(String(describing: request.body))")
+            return
+        }
+        #expect(bytes == Data("query".utf8))
+    }
+
+    @Test(
+        "the nearest allowed size is requested, or the one that means all",
+        arguments: [(0, 1), (1, 1), (50, 50), (100, 100), (101, 100), (9_999, 9_999)]
+    )
+    func nearestSizes(size: Int, nearest: Int) {
+        #expect(PageSizes(standard: 10, allowed: 1...100, unlimited: 9_999).nearest(size) == nearest)
+    }
+
+    @Test("a first page has the size that its list allows, and the list's own without one", arguments: [-1, 0, 1, 500])
+    func firstPages(size: Int) throws {
+        let endpoint = Endpoint(try Request("https://api.example.com/list"))
+        var paged = PagedEndpoint(endpoint, sizer: .query("size"), paginator: .rule(.link(relation: "next")))
+        paged.sizes = PageSizes(standard: 10, allowed: 1...100)
+
+        let page = paged.firstPage(size: size)
+
+        #expect(page.size == (size < 1 ? 10 : min(size, 100)))
+        #expect(page.request.url.query() == (size < 1 ? nil : "size=\(min(size, 100))"))
+        #expect(paged.firstPage(requesting: size).size == max(1, min(size, 100)))
+    }
+
+    @Test(
+        "the marks of many pages are those of every second, then of every fourth",
+        arguments: [512, 513, 1_025, 2_000]
+    )
+    func thinnedMarks(count: Int) {
+        var marks = PageMarks()
+        for position in 0..<count { marks.add(UInt64(position), at: position) }
+
+        let stride = count <= 512 ? 1 : count <= 1_024 ? 2 : 4
+        #expect(marks.stride == stride)
+        #expect(marks.keys == Swift.stride(from: 0, to: count, by: stride).map(UInt64.init))
+    }
+
+    @Test("a mark is that of method, address and body, without the fragment")
+    func keys() throws {
+        func key(_ page: Page) -> UInt64 { PageMarks.key(of: page.request) }
+        let get = try page(0, 0, "/a")
+        var post = get.request
+        post.method = .post
+
+        #expect(try key(page(0, 0, "/a#top")) == key(get))
+        #expect(PageMarks.key(of: post) != key(get))
+        #expect(try key(page(0, 0, "/a", body: "x")) != key(page(0, 0, "/a", body: "y")))
+    }
+
+    @Test("marks are stored whole, and damaged ones are refused")
+    func storedMarks() throws {
+        var marks = PageMarks()
+        for (position, key) in [UInt64(1), 0, .max].enumerated() { marks.add(key, at: position) }
+
+        #expect(try JSONDecoder().decode(PageMarks.self, from: JSONEncoder().encode(marks)) == marks)
+        for keys in ["00", "000000000000000100", "zzzzzzzzzzzzzzzz"] {
+            let damaged = Data(#"{"every": 1, "keys": "\#(keys)"}"#.utf8)
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(PageMarks.self, from: damaged) }
+        }
+    }
+
+    @Test("progress continues where an earlier run ended, and keeps a total that later pages do not name")
+    func meter() {
+        let meter = PageMeter()
+        var earlier = PageProgress()
+        earlier.pages = 2
+        earlier.items = 5
+        meter.begin(with: earlier)
+
+        meter.add(items: 3, bytes: 10, total: 9)
+        meter.add(items: 1, bytes: 10, total: nil)
+
+        #expect(meter.progress.pages == 4 && meter.progress.items == 9)
+        #expect(meter.progress.bytes == 20 && meter.progress.total == 9)
+    }
+
+    @Test("progress names the wait that remains when another one has ended")
+    func waits() {
+        let meter = PageMeter()
+        let call = Call()
+        meter.record(.waitStarted(.connectivity), of: call)
+        meter.record(.waitStarted(.backoff(attempt: 2)), of: call)
+        #expect(meter.progress.waiting == .backoff(attempt: 2))
+
+        meter.record(.waitEnded(.backoff(attempt: 2), after: .seconds(1)), of: call)
+        #expect(meter.progress.waiting == .connectivity)
+
+        meter.record(.waitEnded(.connectivity, after: .seconds(1)), of: call)
+        #expect(meter.progress.waiting == nil)
+    }
+
+    @Test("an empty target, and that of a page without items, names no further page", arguments: ["/b", ""], [0, 2])
+    func targets(target: String, count: Int) throws {
+        let endpoint = Endpoint(try Request("https://api.example.com/list"))
+        let paged = PagedEndpoint(endpoint, paginator: .target { _ in target }, itemCount: { _ in count })
+        let first = paged.firstPage()
+        let response = Response(status: 200, body: ResponseBody(Data("x".utf8)), request: first.request)
+
+        let next = try paged.page(after: first, value: Data(), response: response)
+
+        #expect(next?.request.url.path() == (target.isEmpty || count == 0 ? nil : "/b"))
+    }
+
+    @Test("a request that an app makes for the next page is subject to the rule about other origins")
+    func paginatorToOtherOrigin() throws {
+        let endpoint = Endpoint(try Request("https://api.example.com/list"))
+        var paged = PagedEndpoint(endpoint, paginator: Paginator { _ in try Request("https://other.example/b") })
+        paged.otherOrigins = .refused
+        let first = paged.firstPage()
+        let response = Response(status: 200, request: first.request)
+
+        #expect(throws: PageFailure.self) { try paged.page(after: first, value: Data(), response: response) }
+    }
+}
