@@ -175,7 +175,10 @@ struct ConnectionSettings: Sendable {
         return settings
     }
 
-    private func pinSet() throws(CommandError) -> PinSet {
+    /// The pins of all hosts.
+    ///
+    /// - Throws: A usage error for a malformed pin.
+    func pinSet() throws(CommandError) -> PinSet {
         var set = PinSet()
         for pattern in Set(pins.map(\.pattern)) {
             let hashes = pins.filter { $0.pattern == pattern }.map(\.hash)

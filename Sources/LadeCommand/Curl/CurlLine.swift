@@ -10,12 +10,17 @@ struct CurlLine {
     private let settings: GetSettings
     private let call: PreparedCall
     private let showsSecrets: Bool
+    /// The pins of the host, in base64.
+    private let pins: [String]
 
     /// Prepares the command line for a call.
-    init(_ settings: GetSettings, _ call: PreparedCall) {
+    ///
+    /// - Throws: A usage error for a malformed pin.
+    init(_ settings: GetSettings, _ call: PreparedCall) throws(CommandError) {
         self.settings = settings
         self.call = call
         showsSecrets = settings.output.showsSecrets
+        pins = try settings.connection.pinSet().pins(for: call.request.url.host(percentEncoded: false) ?? "") ?? []
     }
 
     /// The command line, in printable characters only.
@@ -148,22 +153,38 @@ struct CurlLine {
         let connection = settings.connection
         var words: [String] = []
         if let time = connection.timeouts.whole { words += ["-m", WriteOut.seconds(time)] }
+        if let time = connection.timeouts.connect, time != Request.Timeouts().connect {
+            words += ["--connect-timeout", WriteOut.seconds(time)]
+        }
         if let proxy = connection.proxy {
             let user =
                 proxy.credentials.map { "\($0.user):\(showsSecrets ? $0.password.reveal() : "<redacted>")@" } ?? ""
             let scheme = proxy.kind == .http ? "http" : "socks5h"
-            words += ["-x", "\(scheme)://\(user)\(proxy.host):\(proxy.port)"]
+            words += ["-x", "\(scheme)://\(user)\(Self.bracketed(proxy.host)):\(proxy.port)"]
+        } else if connection.isDirect {
+            words += ["-x", ""]
         }
+        let exceptions = connection.proxyExceptions.joined(separator: ",")
+        if !exceptions.isEmpty { words += ["--noproxy", exceptions] }
         if let file = connection.authorityFile { words += ["--cacert", file] }
         if let file = connection.certificateFile { words += ["-E", file] }
         if let file = connection.keyFile { words += ["--key", file] }
         if connection.isInsecure { words.append("-k") }
-        if case .unixSocket(let path) = connection.destination { words += ["--unix-socket", path] }
+        if !pins.isEmpty { words += ["--pinnedpubkey", pins.map { "sha256//\($0)" }.joined(separator: ";")] }
+        switch connection.destination {
+        case .unixSocket(let path): words += ["--unix-socket", path]
+        case .host(let host, let port):
+            words += ["--connect-to", "::\(Self.bracketed(host)):\(port.map(String.init) ?? "")"]
+        case nil: break
+        }
         if case .http1_1 = connection.version { words.append("--http1.1") }
         if case .http2PriorKnowledge = connection.version { words.append("--http2-prior-knowledge") }
         if connection.decodesContent { words.append("--compressed") }
         return words
     }
+
+    /// A host name unchanged, an IPv6 address in brackets.
+    private static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
     private var output: [String] {
         let output = settings.output
@@ -172,6 +193,7 @@ struct CurlLine {
         if output.includesHead { words.append("-i") }
         if output.failsWithoutBody { words.append("-f") }
         if output.isSilent { words.append("-s") }
+        if let limit = output.maximumSize { words += ["--max-filesize", String(limit)] }
         return words
     }
 }

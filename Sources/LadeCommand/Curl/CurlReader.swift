@@ -7,7 +7,7 @@ enum CurlReader {
     ]
     private static let ignoredLetters: Set<Character> = ["#", "g", "N", "4", "6"]
     private static let renamed = [
-        "form": "form-part", "data-ascii": "data", "max-redirs": "max-redirects",
+        "form": "form-part", "data-ascii": "data", "max-redirs": "max-redirects", "max-filesize": "max-size",
     ]
 
     /// Reads a command line.
@@ -61,8 +61,14 @@ enum CurlReader {
             }
             let content = FormPart.Content.text(String(text[text.index(after: equals)...]))
             settings.request.formParts.append(FormPart(String(text[..<equals]), content))
+        case "connect-to":
+            // In lade the option is for every host of the call, as with an empty host and port here.
+            let text = try value("--connect-to", &rest)
+            guard text.hasPrefix("::") else { throw wrong("only “--connect-to ::HOST:PORT” is known") }
+            let target = text.dropFirst(2)
+            arguments.append("--connect-to=\(target.hasSuffix(":") ? target.dropLast() : target)")
         // These names have another meaning in lade.
-        case "connect-to", "fail-early", "next", "config", "proto": throw unknown("--\(written)")
+        case "fail-early", "next", "config", "proto": throw unknown("--\(written)")
         default:
             let known = renamed[written] ?? written
             guard let row = rows.first(where: { $0.name == known }) else { throw unknown("--\(written)") }

@@ -73,7 +73,7 @@ struct Fetch: Sendable {
         defer { upload?.withLock { $0.end() } }
         if settings.printsCurl {
             if output.showsSecrets { console.secrets.showSecrets() }
-            try console.write(CurlLine(settings, call).text + "\n")
+            try console.write(try CurlLine(settings, call).text + "\n")
             return .success
         }
         return try await Witness.observing(output, settings.policy, context) {

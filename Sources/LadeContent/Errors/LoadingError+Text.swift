@@ -86,7 +86,6 @@ extension LoadingError {
     public func text(in language: MessageLanguage = .preferred) -> String {
         switch self {
         case .unacceptableStatus(let status, _): status.text(in: language)
-        case .decoding: Message.invalidData.text(in: language)
         default: URLErrorText.text(for: urlErrorCode, in: language)
         }
     }

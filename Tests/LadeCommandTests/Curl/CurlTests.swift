@@ -16,8 +16,11 @@ struct CurlTests {
     private func line(_ arguments: [String]) async throws -> String {
         let settings = try settings(arguments)
         let context = CommandContext(table: .standard, console: Console(), interruption: Interruption())
-        return CurlLine(settings, try await PreparedCall(settings, context)).text
+        return try CurlLine(settings, try await PreparedCall(settings, context)).text
     }
+
+    private static let pin = String(repeating: "A", count: 43) + "="
+    private static let backup = String(repeating: "B", count: 42) + "A="
 
     @Test(
         "prints a call as a curl command",
@@ -54,6 +57,23 @@ struct CurlTests {
             (["https://h/", "-o", "x", "-C", "--raw"], "curl https://h/ -o x -C -"),
             (["https://h/", "-H", "X-A;", "--raw"], "curl https://h/ -H 'X-A;'"),
             (["https://h/", "-x", "socks5h://p:1", "--raw"], "curl https://h/ -x socks5h://p:1"),
+            (
+                ["https://h/", "-x", "[::1]:8080", "--noproxy", "a, b", "--raw"],
+                "curl https://h/ -x 'http://[::1]:8080' --noproxy a,b"
+            ),
+            (["https://h/", "-x", "", "--raw"], "curl https://h/ -x ''"),
+            (["https://h/", "--noproxy", "*", "--raw"], "curl https://h/ --noproxy '*'"),
+            (
+                ["https://h/", "--connect-timeout", "250ms", "--max-size", "64k", "--raw"],
+                "curl https://h/ --connect-timeout 0.250000 --max-filesize 65536"
+            ),
+            (["https://h/", "--connect-to", "::1", "--raw"], "curl https://h/ --connect-to '::[::1]:'"),
+            (["https://h/", "--connect-to", "a:81", "--raw"], "curl https://h/ --connect-to ::a:81"),
+            (
+                ["https://a.h/", "--pin", "*.H=sha256/\(pin)", "--pin", "*.h=\(backup)", "--pin", "i=\(pin)", "--raw"],
+                "curl https://a.h/ --pinnedpubkey 'sha256//\(pin);sha256//\(backup)'"
+            ),
+            (["https://b/", "--pin", "*.h=\(pin)", "--raw"], "curl https://b/"),
         ]
     )
     func prints(arguments: [String], line expected: String) async throws {
@@ -73,6 +93,8 @@ struct CurlTests {
             ("curl -XPOST -d a=b -d @f https://h/", ["https://h/", "-XPOST", "-d", "a=b", "-d", "@f"]),
             ("curl --form a=@f --form-string 'b=@c' https://h/", ["https://h/", "-F", "a=@f"]),
             ("curl -r 0-9 -C - -O https://h/f", ["https://h/f", "-C", "-O", "-H", "Range: bytes=0-9"]),
+            ("curl --connect-to ::a:81 --max-filesize 5 h/", ["http://h/", "--connect-to", "a:81", "--max-size", "5"]),
+            ("curl --connect-to '::[::1]:' h/", ["http://h/", "--connect-to", "::1"]),
             ("curl --oauth2-bearer t --http2 -g4 --url https://h/", ["https://h/", "-H", "Authorization: Bearer t"]),
             (
                 "curl -u a:b -A x -e y -m 5 --max-redirs 3 -k https://h/",
@@ -106,7 +128,7 @@ struct CurlTests {
             ("wget https://h/", "does not begin with curl"), ("", "does not begin with curl"),
             ("curl 'https://h/", "a quote has no end"), ("curl https://h/ | jq", "more than one command"),
             ("curl --resolve h:1:2 https://h/", "--resolve"), ("curl -Z https://h/", "-Z"),
-            ("curl --connect-to a:1:b:2 https://h/", "--connect-to"), ("curl -H", "-H has no value"),
+            ("curl --connect-to a:1:b:2 https://h/", "only “--connect-to ::"), ("curl -H", "-H has no value"),
             ("curl -C 5 https://h/", "-C -"), ("curl --form-string x https://h/", "no name"),
         ]
     )
