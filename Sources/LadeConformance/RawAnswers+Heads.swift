@@ -92,10 +92,10 @@ extension TransportConformance {
                     if case .headTooLarge(.bytes(limit), _) = $0 { true } else { false }
                 }
                 // The server sends until it is disconnected: no more than it has sent can be in memory. The rest is in the
-                // buffers of the system, which grow as fast as the client reads.
+                // buffers of the system, which grow as the client reads: on Linux up to 6 MiB by default.
                 try await context.within("cutting the server off") { try await server.open(atMost: 0) }
                 let sent = server.connections.first?.bytesSent ?? 0
-                context.expect(sent < Int64(limit) + 2 << 20, "the server could send \(sent) bytes")
+                context.expect(sent < Int64(limit) + 8 << 20, "the server could send \(sent) bytes")
             }
         }
     }
