@@ -78,6 +78,8 @@ struct PlatformFailure: Sendable, Hashable {
         ("Recv failure", .connectionLost),
         ("Send failure", .connectionLost),
         ("was not closed cleanly", .connectionLost),
+        // libcurl had sent the request over one dead connection after the other.
+        ("Connection died, tried", .connectionLost),
         ("Could not resolve proxy", .proxyNameNotResolved),
         ("Received HTTP code 407 from proxy", .proxyWantsCredentials),
         ("from proxy after CONNECT", .proxyRefused),

@@ -36,6 +36,7 @@ struct PlatformFailureTests {
         ("Recv failure: Connection reset by peer", .connectionLost),
         ("Send failure: Broken pipe", .connectionLost),
         ("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .connectionLost),
+        ("Connection died, tried 5 times before giving up", .connectionLost),
         ("Could not resolve proxy: proxy.invalid", .proxyNameNotResolved),
         ("Received HTTP code 407 from proxy after CONNECT", .proxyWantsCredentials),
         ("Received HTTP code 503 from proxy after CONNECT", .proxyRefused),
