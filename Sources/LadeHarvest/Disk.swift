@@ -49,7 +49,7 @@ final class Disk {
     }
 
     deinit {
-        guard ownsDescriptor, descriptor >= 0 else { return }
+        guard ownsDescriptor else { return }
         // Unlocked explicitly: a process that was being started meanwhile may hold the same open file slightly longer.
         flock(descriptor, LOCK_UN)
         close(descriptor)

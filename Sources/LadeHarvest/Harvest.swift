@@ -305,7 +305,7 @@ public struct Harvest: Sendable {
             itemCount: splitter.itemCount
         )
         let content = SplitPage(lines: splitter.takeLines(), identities: splitter.takeIdentities())
-        let isCompared = walk.countsPages && repeatedPages != .kept && splitter.itemCount > 0
+        let isCompared = walk.countsPages && repeatedPages != .kept
         return PagePiece(
             content: content,
             facts: facts,

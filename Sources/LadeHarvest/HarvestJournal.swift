@@ -45,7 +45,7 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     }
 
     /// Whether nothing was received yet, so that nothing is lost when the harvest begins with other arguments.
-    var isUntouched: Bool { pages == 0 && bytes == 0 && skippedItems == 0 && !isComplete }
+    var isUntouched: Bool { pages == 0 && bytes == 0 }
 
     func differences(from now: [String: String]) -> [HarvestError.Difference] {
         Set(arguments.keys).union(now.keys).sorted().compactMap { name in

@@ -66,7 +66,7 @@ final class HarvestLedger {
                 throw error
             }
             if stored?.isUntouched == true, disk.size == 0 { stored = nil }
-            isNew = !existed && stored == nil
+            isNew = !existed
             if let stored {
                 let differences = stored.differences(from: arguments)
                 guard differences.isEmpty else {
@@ -183,6 +183,7 @@ final class HarvestLedger {
         // The next page cannot be determined now: the next run loads this page again, and writes none of its items
         // twice.
         if delivery.next == nil, !delivery.isLast { after.skippedItems = count }
+        // Of a page written in part, the rest comes next, so the next page remains the same.
         if after.skippedItems == 0 {
             after.marks?.add(PageMarks.key(of: delivery.page.request), at: journal.pages)
             after.pages += 1
@@ -192,11 +193,6 @@ final class HarvestLedger {
             after.contents = delivery.next?.contents
             // Recorded together with the page: a run that is killed here has nothing left to load.
             after.isComplete = delivery.isLast
-        } else {
-            after.nextURL = delivery.page.request.url.absoluteString
-            after.nextNumber = delivery.page.number
-            after.itemsBefore = delivery.page.itemsBefore
-            after.contents = delivery.page.contents
         }
         journal = after
         hasUnsaved = true
@@ -273,7 +269,7 @@ final class HarvestLedger {
 
     /// Synchronises the output, then records it in the journal.
     func save() throws(HarvestError) {
-        guard hasUnsaved || journal.isComplete, case .file(let disk, let file) = sink else { return }
+        guard hasUnsaved, case .file(let disk, let file) = sink else { return }
         try check(disk)
         try disk.synchronise()
         try file.write(journal)
@@ -295,8 +291,10 @@ final class HarvestLedger {
     }
 
     func end(_ ending: Harvest.Summary.Ending) throws(HarvestError) -> Harvest.Summary {
-        journal.isComplete = ending == .complete
-        hasUnsaved = true
+        if ending == .complete, !journal.isComplete {
+            journal.isComplete = true
+            hasUnsaved = true
+        }
         try save()
         return summary(ending)
     }

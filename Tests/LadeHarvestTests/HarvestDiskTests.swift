@@ -272,7 +272,8 @@ struct HarvestDiskTests {
                 ]
             )
         }
-        #expect(journals.map(\.pages).filter { $0 > 0 }.starts(with: [1, 2, 3, 4, 5]))
+        // The last page ends the list, so its journal is the last one.
+        #expect(journals.map(\.pages) == [0, 1, 2, 3, 4, 5])
         for journal in journals {
             #expect(journal.items == 3 * journal.pages && journal.skippedItems == 0 && journal.duplicates == 0)
             #expect(journal.bytes == Int64(HarvestSample.lines(0..<journal.items).utf8.count))
@@ -453,6 +454,45 @@ struct HarvestDiskTests {
         #expect(differences.allSatisfy { $0.before != nil && $0.now != nil && $0.before != $0.now })
     }
 
+    @Test("finding FQ-9 refuses another way to ask for the size of pages, as part of the address")
+    func changedSizer() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.size = 3
+        harvest.sizer = .query("limit")
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        harvest.sizer = .query("per_page")
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .argumentsDiffer(_, let differences) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        let url = "https://api.example.com/list"
+        #expect(differences == [.init(argument: "url", before: url + "?limit=3", now: url + "?per_page=3")])
+    }
+
+    @Test("finding FQ-9 continues with another value of a query item that is a secret")
+    func changedSecret() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.request = try Request("https://api.example.com/list?session=first")
+        harvest.request.secretQueryNames = ["session"]
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        #expect(!folder.text("out.journal").contains("first"))
+        harvest.request.url = try #require(URL(string: "https://api.example.com/list?session=second"))
+        harvest.pageLimit = nil
+
+        let summary = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+        #expect(summary.resumedPages == 1 && folder.text("out") == HarvestSample.lines(0..<15))
+    }
+
     @Test("finding FQ-9 refuses another offset in the file of the body")
     func changedOffset() async throws {
         let folder = try HarvestSample.Folder()
@@ -609,6 +649,27 @@ struct HarvestDiskTests {
 
         #expect(summary.ending == .complete)
         #expect(folder.text("out") == HarvestSample.lines(0..<15))
+    }
+
+    @Test("flushes the folder of a new journal, wherever that is", arguments: ["/j": "/", "/a/j": "/a", "j": "."])
+    func folders(target: String, folder: String) throws {
+        final class Opened: DiskCalls {
+            let paths = Locked<[String]>([])
+            func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
+                paths.withLock { $0.append(path) }
+                return -1
+            }
+            func lock(_ descriptor: Int32) -> Int32 { 0 }
+            func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int { 0 }
+            func synchronise(_ descriptor: Int32) -> Int32 { 0 }
+            func truncate(_ descriptor: Int32, _ size: off_t) -> Int32 { 0 }
+            func rename(_ path: String, _ target: String) -> Int32 { 0 }
+        }
+        let calls = Opened()
+
+        try Disk.rename(target + ".new", to: target, calls)
+
+        #expect(calls.paths.withLock(\.self) == [folder])
     }
 
     @Test("closes every file that it opened, also of a run that is refused", .enabled(if: isLinux))

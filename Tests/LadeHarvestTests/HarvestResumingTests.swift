@@ -153,6 +153,23 @@ struct HarvestResumingTests {
         }
     }
 
+    @Test("sends nothing and writes nothing when the limit of pages was reached before", arguments: [1, 2])
+    func pageLimitReached(limit: Int) async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.pageLimit = 2
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let journal = folder.text("out.journal")
+        harvest.pageLimit = limit
+        let source = HarvestSample.source()
+
+        let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(summary.ending == .limit && summary.pages == 2 && summary.resumedPages == 2)
+        #expect(source.transport.requests.isEmpty)
+        #expect(folder.text("out") == HarvestSample.lines(0..<6) && folder.text("out.journal") == journal)
+    }
+
     @Test("does not restart after a page whose successor cannot be loaded")
     func deadEnd() async throws {
         let folder = try HarvestSample.Folder()

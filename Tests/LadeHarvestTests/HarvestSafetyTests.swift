@@ -229,11 +229,33 @@ struct HarvestSafetyTests {
             return true
         }
 
-        await #expect(throws: HarvestError.self) {
+        let error = await #expect(throws: HarvestError.self) {
             try await HarvestSample.harvest().run(with: source.loader, to: .file(folder.file("out")))
         }
 
+        // Nothing was to be saved, so the page is why the run failed.
+        guard case .page = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
         #expect(folder.text("out") == "mine")
+    }
+
+    @Test("keeps an empty file that was there before when its journal is refused")
+    func emptyOutputWithStrangeJournal() async throws {
+        let folder = try HarvestSample.Folder()
+        try "".write(toFile: folder.file("out"), atomically: false, encoding: .utf8)
+        try "no journal".write(toFile: folder.file("out.journal"), atomically: false, encoding: .utf8)
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .invalidJournal = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.names == ["out", "out.journal"])
     }
 
     @Test("keeps an empty file that was there before when not even the first page came")
@@ -328,6 +350,43 @@ struct HarvestSafetyTests {
         }
         #expect(fault.path == journal && fault.operation == .read)
         #expect(folder.names == ["out.journal"])
+    }
+
+    @Test("makes no file for an output that is its journal as well", arguments: ["out", "out.new"])
+    func newOutputIsJournal(output: String) async throws {
+        let folder = try HarvestSample.Folder()
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(
+                with: HarvestSample.source().loader,
+                to: .file(folder.file(output), journal: folder.file("out"))
+            )
+        }
+
+        guard case .file(let fault) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(fault.reason == "it is the output as well")
+        #expect(folder.names == [])
+    }
+
+    @Test("reads a journal of 16 MiB, and no larger one", arguments: [0, 1])
+    func journalLimit(excess: Int) async throws {
+        let folder = try HarvestSample.Folder()
+        let journal = folder.file("out.journal")
+        #expect(FileManager.default.createFile(atPath: journal, contents: nil))
+        #expect(truncate(journal, off_t(16 << 20 + excess)) == 0)
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        switch error {
+        case .invalidJournal: #expect(excess == 0)
+        case .file(let fault): #expect(excess == 1 && fault.reason == "it is larger than 16777216 bytes")
+        default: Issue.record("\(String(describing: error))")
+        }
     }
 
     @Test("keeps what another program writes into the output while a journal is refused")

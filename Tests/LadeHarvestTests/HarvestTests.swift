@@ -160,6 +160,7 @@ struct HarvestTests {
     func meterContinues() async throws {
         let folder = try HarvestSample.Folder()
         var harvest = try HarvestSample.harvest()
+        harvest.total = .body(["total"])
         harvest.pageLimit = 2
         let first = PageMeter()
         let before = try await harvest.run(
@@ -177,9 +178,28 @@ struct HarvestTests {
         )
 
         let (begun, last) = reports.withLock { ($0.first, $0.last) }
-        #expect(begun?.pages == 2 && begun?.items == 6)
+        #expect(begun?.pages == 2 && begun?.items == 6 && begun?.total == 15)
         #expect(begun?.bytes == first.progress.bytes && before.bytes != first.progress.bytes)
         #expect(last?.pages == 5 && last?.items == 15)
+    }
+
+    @Test("pages PA-20 refuses a page that ends within its document, and writes none of its items")
+    func cutPage() async throws {
+        let folder = try HarvestSample.Folder()
+        let source = PagedSource { asked in
+            .json(asked["p"] == nil ? #"{"items":[1],"next":"/list?p=1"}"# : #"{"items":[2,3]"#)
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await HarvestSample.harvest().run(with: source.loader, to: .file(folder.file("out")))
+        }
+
+        guard case .page(let failure) = error, case .loading(.decoding) = failure.cause else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(folder.text("out") == "1\n")
+        #expect(folder.text("out.journal").contains("\"isComplete\" : false"))
     }
 
     @Test("a run that ends cancels the pages that are loaded ahead")
@@ -281,6 +301,7 @@ struct HarvestTests {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         #expect(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+        let pipeIdentity = try #require(FileIdentity(ends[1]))
         // More than any pipe holds; the reader begins when it is full.
         let full = Signal()
         let item = "\"\(String(repeating: "x", count: 4 << 20))\""
@@ -301,7 +322,8 @@ struct HarvestTests {
             with: PagedSource { _ in .json("{\"items\":[\(item)]}") }.loader,
             to: .descriptor(ends[1])
         )
-        // The harvest leaves the caller's descriptor open.
+        // The harvest leaves the caller's descriptor open; its number may belong to another file by now if not.
+        #expect(FileIdentity(ends[1]) == pipeIdentity)
         #expect(close(ends[1]) == 0)
         try await end.wait()
 
