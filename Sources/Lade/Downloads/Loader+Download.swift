@@ -179,7 +179,7 @@ private struct DownloadRun {
         let digest = try check(load.response)
         try part.finish(
             as: target.folder + name,
-            mayOverwrite: options.mayOverwrite || name == target.name && (continuesFile || mayReplace)
+            mayOverwrite: options.mayOverwrite || continuesFile && name == target.name
         )
         return Download(
             path: target.folder + name,

@@ -288,7 +288,6 @@ struct PartFile {
             hash.update(piece[..<count].dropFirst(skipped))
             length += Int64(count)
         }
-        if length < prologueLength { try restart() }
     }
 
     private static func fault(_ path: String, _ operation: FileFault.Operation) -> LoadingError {

@@ -109,7 +109,6 @@ package struct ResumableLoad {
             return .complete(response)
         case .misfit:
             response.body.cancel()
-            point = nil
             call.attempt += 1
             response = try await ask(request, after: .zero)
         case .whole, .refused: break
@@ -247,7 +246,6 @@ package struct ResumableLoad {
 
     /// The error with the lengths of the whole body, where those of the last answer refer to a part.
     private func located(_ error: LoadingError) -> LoadingError {
-        guard call.attempt > 1 else { return error }
         var located = error
         located.context.attempts = call.attempt
         guard rangeEnd != nil else { return located }

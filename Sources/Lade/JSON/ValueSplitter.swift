@@ -127,7 +127,7 @@ final class ValueSplitter {
     }
 
     private func fail(_ error: any Error) {
-        failure = failure ?? error
+        failure = error
         isFinished = true
     }
 

@@ -162,7 +162,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
 
     package init(_ source: PageSource<Content>) {
         self.source = source
-        prefetch = min(max(source.prefetch, 0), PageSource<Content>.prefetchLimit)
+        prefetch = min(source.prefetch, PageSource<Content>.prefetchLimit)
         isParallel = source.next == nil && source.walk.isAddressable && prefetch > 0
         var state = State()
         state.upcoming = source.start
@@ -305,7 +305,8 @@ package final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private func repeatsContent(_ page: Page, _ piece: Piece) -> Bool {
-        guard source.repeatedPages != .kept, let checksum = piece.checksum else { return false }
+        // Pages that are kept in any case have none.
+        guard let checksum = piece.checksum else { return false }
         return page.contents?.contains(checksum) == true
     }
 
@@ -374,8 +375,8 @@ package final class PageFeed<Content: Sendable>: Sendable {
 
     /// Guesses from a page how long those after it are, and how many there are.
     private func estimate(from next: Page, _ piece: Piece, _ state: inout State) {
-        guard isParallel, let facts = piece.facts else { return }
-        let stride = facts.itemCount.flatMap { $0 > 0 ? $0 : nil } ?? max(next.size, 1)
+        // The items of counted pages are known, and a page without items is the last.
+        guard isParallel, let facts = piece.facts, let stride = facts.itemCount else { return }
         state.stride = stride
         state.guessEnd = .max
         guard let total = source.walk.total(facts), let before = next.itemsBefore, total > before else { return }

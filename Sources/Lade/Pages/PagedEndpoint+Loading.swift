@@ -32,7 +32,6 @@ extension PagedEndpoint {
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> Content
     ) async throws(PageFailure) -> LoadedPage<Content> {
         var source = source(size: page.size, from: page, value, load)
-        source.pageLimit = 1
         // There is no list here that could end before the page.
         if repeatedPages == .end { source.repeatedPages = .refused }
         guard let delivery = try await PageFeed(source).next() else {

@@ -88,7 +88,7 @@ public struct PreferredLanguages: Sendable {
         }
         guard !kept.isEmpty else { return nil }
         return kept.enumerated().map { index, language in
-            let hundredths = max(1, (200 * (kept.count - index) + kept.count) / (2 * kept.count))
+            let hundredths = (200 * (kept.count - index) + kept.count) / (2 * kept.count)
             let digits = hundredths % 100 < 10 ? "0\(hundredths % 100)" : "\(hundredths % 100)"
             return "\(language);q=\(hundredths / 100).\(digits)"
         }.joined(separator: ", ")

@@ -106,11 +106,27 @@ struct APITests {
         #expect(!endpoint.description.contains("s%26c"))
     }
 
+    @Test("escapes all but letters, digits and unreserved marks of a value, and nothing of a literal")
+    func escapes() throws {
+        func address(_ path: API.Path) throws -> String { try api.get(path).request.url.absoluteString }
+        #expect(try address("shows/\("a%2Fb")") == "http://example.test/v1/shows/a%252Fb")
+        #expect(try address("shows/\("a;b@c")") == "http://example.test/v1/shows/a%3Bb%40c")
+        // Only a component with a value can be wrong, not the ones after it.
+        #expect(try address("shows/\("a")//x") == "http://example.test/v1/shows/a//x")
+    }
+
+    @Test("appends components after one slash, also to a path that ends with one")
+    func slashesOfComponents() throws {
+        #expect(try api.get("shows/", 7).request.url.absoluteString == "http://example.test/v1/shows/7")
+        #expect(try api.get("", "shows", 7).request.url.absoluteString == "http://example.test/v1/shows/7")
+    }
+
     @Test("joins the path by one slash, however many end its address", arguments: ["", "/", "///"])
     func slashes(end: String) throws {
         let api = try API("http://example.test/v1" + end)
 
         #expect(try api.get("shows").request.url.absoluteString == "http://example.test/v1/shows")
+        #expect(try api.get("").request.url.absoluteString == "http://example.test/v1" + end)
     }
 
     @Test("names its secret query items to each request, which are then shown nowhere")
@@ -142,6 +158,63 @@ struct APITests {
         #expect(named.showTitle == "x")
         #expect(request.headers["X-Client"] == "other")
         #expect(request.headers["Accept"] == "application/vnd.shows+json")
+    }
+
+    private struct Named: Decodable, Sendable { var showTitle: String }
+
+    private static var snakeCaseDecoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return decoder
+    }
+
+    @Test("decodes with its decoder behind other processors too, and a failure as well")
+    func decoderBehindProcessors() async throws {
+        var api = api.failure(as: Named.self)
+        api.decoder = Self.snakeCaseDecoder
+        rig.transport.on(.get, "/v1/shows").respond(.json(#"{"show_title":"x"}"#))
+        rig.transport.on(.get, "/v1/lost").respond(.json(#"{"show_title":"y"}"#, status: 404))
+
+        let named = try await rig.loader.load(api.get("shows").map { $0 }.decoding(Named.self))
+        let ifPresent = try await rig.loader.load(api.get("shows").decodingIfPresent(Named.self))
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await rig.loader.load(api.get("lost").map { $0 })
+        }
+
+        #expect(named.showTitle == "x" && ifPresent?.showTitle == "x")
+        #expect(error?.failure(as: Named.self)?.showTitle == "y")
+    }
+
+    @Test("an endpoint decodes with the decoder that it is given, not with that of the API")
+    func decoderOfEndpoint() async throws {
+        rig.transport.onAnyRequest().respond(.json(#"{"show_title":"x"}"#))
+        let decoder = Self.snakeCaseDecoder
+
+        let named = try await rig.loader.load(api.get("shows").decoding(Named.self, decoder: decoder))
+        let ifPresent = try await rig.loader.load(api.get("shows").decodingIfPresent(Named.self, decoder: decoder))
+
+        #expect(named.showTitle == "x" && ifPresent?.showTitle == "x")
+    }
+
+    @Test("an endpoint of its own names the type of failures, too")
+    func failureOfEndpoint() async throws {
+        rig.transport.onAnyRequest().respond(.json(#"{"title":"Gone"}"#, status: 410))
+
+        let error = await #expect(throws: LoadingError.self) {
+            _ = try await rig.loader.load(rig.endpoint().failure(as: Show.self))
+        }
+
+        #expect(error?.failure(as: Show.self) == Show(title: "Gone"))
+    }
+
+    @Test("names the type of what its encoder writes")
+    func encoderType() async throws {
+        var api = api
+        api.encoder = PropertyListEncoder()
+
+        let request = try api.post("shows", json: Show(title: "a")).request
+
+        #expect(request.body?.contentType == "application/x-plist")
     }
 
     @Test("gives the server's problem with the error of an unacceptable status (RFC 9457)")

@@ -3,9 +3,10 @@
 #else
     import Foundation
 #endif
-import Lade
 import LadeTesting
 import Testing
+
+@testable import Lade
 
 @Suite("Processors", .timeLimit(.minutes(5)))
 struct ProcessorCaseTests {
@@ -145,12 +146,80 @@ struct ProcessorCaseTests {
         #expect(try result.get().value == 7)
     }
 
+    @Test("runs the service's processors in their order, and gives the answer with the body that they make")
+    func orderOfServiceProcessors() async throws {
+        let mark = { (mark: String) in ClosureProcessor { (data: Data, _) in data + Data(mark.utf8) } }
+
+        let loaded = try await load(.text("a"), service: { $0.processors = [mark("b"), mark("c")] }) { $0.text() }.get()
+
+        #expect(loaded.value == "abc")
+        #expect(loaded.response.body.bytes == Data("abc".utf8))
+        #expect(loaded.response.body.metrics.responseBodyBytes == 1)
+    }
+
+    @Test("keeps the trailers of a body that the service's processors change")
+    func trailers() throws {
+        let body = ResponseBody(Data("a".utf8), trailers: ["X-Sum": "1"], metrics: Metrics())
+        let response = Response(status: 200, body: body, request: try Request("https://a.example.com/"))
+        let upper = ClosureProcessor { (data: Data, _) in Data(String(decoding: data, as: UTF8.self).uppercased().utf8)
+        }
+
+        let loaded = try Endpoint(response.request).ending(after: [upper]).make(response)
+
+        #expect(loaded.value == Data("A".utf8))
+        #expect(loaded.response.body.trailers == ["X-Sum": "1"])
+    }
+
+    @Test("client D-13 runs the service's processors alone on the body of a refused answer")
+    func refusedWithServiceProcessors() async throws {
+        let unwrap = ClosureProcessor { (data: Data, _) in data.dropFirst(4) }
+        let result = try await load(.status(404, ")]}'gone"), service: { $0.processors = [unwrap] }) { $0 }
+
+        guard case .failure(.unacceptableStatus(404, let context)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(context.processedBody as? Data == Data("gone".utf8))
+        #expect(context.body == Data(")]}'gone".utf8))
+    }
+
+    @Test("passes on an error of loading that a processor throws, as it is")
+    func loadingErrorOfProcessor() async throws {
+        let context = ErrorContext(try Request("https://a.example.com/"))
+        let result = try await load(.text("a")) { $0.map { _ -> Int in throw LoadingError.timedOut(.idle, context) } }
+
+        guard case .failure(.timedOut(.idle, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+    }
+
+    @Test("an error keeps 64 KiB of the body")
+    func bodyOfError() async throws {
+        let body = String(repeating: "x", count: 100_000)
+        guard case .failure(.unacceptableStatus(404, let context)) = try await load(.status(404, body), { $0 }) else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(context.body?.count == 65_536)
+    }
+
+    @Test("client CD-18 receives the answer to a streamed request whole")
+    func streamedRequest() async throws {
+        let result = try await load(.text("abc")) { endpoint in
+            endpoint.request { $0.delivery = .streamed }
+        }
+
+        #expect(try result.get().value == Data("abc".utf8))
+    }
+
     @Test(
         "reads text in the character set of the answer",
         arguments: [
             ("text/plain; charset=iso-8859-1", [0xE4], "ä"), ("text/plain", [0xC3, 0xA4], "ä"),
             ("text/plain", [0xE4], "ä"),
-            ("text/plain; charset=\"UTF-8\"", [0xC3, 0xA4], "ä"), ("text/plain; charset=us-ascii", [0xE4], nil),
+            ("text/plain; charset=\"UTF-8\"", [0xC3, 0xA4], "ä"), ("text/plain; charset=ISO-8859-1", [0xE4], "ä"),
+            ("text/plain; charset=us-ascii", [0xE4], nil),
             ("text/plain; charset=klingon", [0x41], nil),
         ] as [(String, [UInt8], String?)]
     )

@@ -450,6 +450,84 @@ struct DownloadOptionTests {
         #expect(fault.reason == "the server does not send the rest of the file")
     }
 
+    @Test("downloads the whole where there is no file to continue")
+    func nothingToContinue() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest().respond(.text("hello world"))
+
+        let result = try await download(continuing, in: folder).get()
+
+        #expect(result.resumedLength == 0 && folder.text("file") == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil])
+    }
+
+    @Test("continues no file that cannot be read, and sends nothing")
+    func unreadableFile() async throws {
+        let folder = try DownloadFolder()
+        #expect(symlink("file", folder.path + "file") == 0)
+
+        let result = try await download(continuing, in: folder)
+
+        guard case .failure(.file(let fault, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(fault.operation == .read && fault.path == folder.path + "file")
+        #expect(rig.transport.requests.isEmpty && folder.names == ["file"])
+    }
+
+    @Test("a part that is complete is not above the limit", arguments: [11, 10] as [Int64])
+    func limitOfCompletePart(limit: Int64) async throws {
+        let folder = try DownloadFolder()
+        try folder.write("hello world", to: ".file.lade-part")
+        try folder.write("\(rig.request().url)\n\"1\"\n0\n", to: ".file.lade-note")
+        rig.transport.onAnyRequest().respond(.status(416, headers: ["Content-Range": "bytes */11"]))
+        var options = Download.Options()
+        options.lengthLimit = limit
+
+        let result = try await download(options, in: folder)
+
+        switch result {
+        case .success(let download): #expect(limit == 11 && download.resumedLength == 11)
+        case .failure(.bodyTooLarge(10, announced: 11, _)): #expect(limit == 10)
+        case .failure(let error): Issue.record("\(error)")
+        }
+        #expect(folder.text("file") == (limit == 11 ? "hello world" : nil))
+    }
+
+    @Test("a body that is cut off twice keeps its prologue apart from its bytes")
+    func prologueOfSecondRest() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(rest(" world", "5-10/11").breaking(after: 3)).then(rest("rld", "8-10/11"))
+        var options = Download.Options()
+        options.prologue = { _ in Data("head:".utf8) }
+        for _ in 0..<2 { #expect((try? await download(options, in: folder).get()) == nil) }
+
+        let result = try await download(options, in: folder).get()
+
+        #expect(result.length == 11 && result.resumedLength == 8)
+        #expect(folder.text("file") == "head:hello world")
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", "bytes=8-"])
+    }
+
+    @Test("an error of a rest gives the lengths of the whole")
+    func lengthsOfRest() async throws {
+        let folder = try DownloadFolder()
+        rig.transport.onAnyRequest()
+            .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5))
+            .then(rest(" world", "5-10/11").breaking(after: 3))
+        _ = try await download(.init(), in: folder)
+
+        let result = try await download(.init(), in: folder)
+
+        guard case .failure(.incompleteBody(received: 8, expected: 11, _)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+    }
+
     @Test("replaces an empty file, which any version continues")
     func emptyFile() async throws {
         let folder = try DownloadFolder()
@@ -563,7 +641,10 @@ struct DownloadOptionTests {
 
     @Test(
         "trusts no note that is incomplete or behind a link",
-        arguments: ["", "url", "url\n\"1\"", "url\n\"1\"\n", "url\n\"1\"\n2", "url\n\"1\"\n-2\n", "url\n\"1\"\n2\n\n"]
+        arguments: [
+            "", "url", "url\n\"1\"", "url\n\"1\"\n", "url\n\"1\"\n2", "url\n\"1\"\n-2\n", "url\n\"1\"\n2\n\n",
+            "url\n\"1\"\n2\nx",
+        ]
     )
     func brokenNotes(note: String) throws {
         let folder = try DownloadFolder()
@@ -575,6 +656,18 @@ struct DownloadOptionTests {
 
         #expect(part.origin == nil && part.length == 0 && part.resumePoint == nil)
         #expect(folder.text(".file.lade-part") == "")
+    }
+
+    @Test("a part that is shorter than its prologue has no bytes of the body")
+    func shortPart() throws {
+        let folder = try DownloadFolder()
+        try folder.write("ab", to: ".file.lade-part")
+        try folder.write("url\n\"1\"\n5\n", to: ".file.lade-note")
+
+        let part = try PartFile(for: "file", in: folder.path)
+        defer { part.release() }
+
+        #expect(part.bodyLength == 0 && part.resumePoint == nil)
     }
 
     @Test("trusts a whole note, and none behind a link", arguments: [false, true])

@@ -320,6 +320,33 @@ struct DownloadTests {
         #expect(folder.names == [name])
     }
 
+    @Test(
+        "the part of a transfer that is done is from 0 to 1, and the whole of one without bytes",
+        arguments: [(0, 0, 1), (0, 10, 0), (5, 10, 0.5), (12, 10, 1), (-1, 10, 0)] as [(Int64, Int64, Double)]
+    )
+    func fractions(completed: Int64, total: Int64, fraction: Double) {
+        #expect(TransferProgress(completed: completed, total: total).fraction == fraction)
+        #expect(TransferProgress(completed: completed).fraction == nil)
+    }
+
+    @Test("reports at the end only what was held back since the last report, once")
+    func heldBack() {
+        let time = VirtualTime()
+        let journal = Journal<Int64>()
+        var throttle = ProgressThrottle(time) { journal.add($0.completed) }
+        for completed in 1...3 as ClosedRange<Int64> {
+            throttle.take(TransferProgress(completed: completed))
+            time.advance(by: .milliseconds(50))
+        }
+
+        throttle.finish()
+        #expect(journal.all == [1, 3])
+        throttle.take(TransferProgress(completed: 4))
+        for _ in 0..<2 { throttle.finish() }
+
+        #expect(journal.all == [1, 3, 4])
+    }
+
     @Test("keeps what can be resumed when it is cancelled")
     func cancelled() async throws {
         let rig = Rig()

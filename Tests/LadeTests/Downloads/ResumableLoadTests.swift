@@ -296,6 +296,48 @@ struct ResumableLoadTests {
         }
     }
 
+    @Test("requests the rest with the codings that the request names, where it names some")
+    func ownCodings() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(rest(" world", from: 5, of: 11))
+        var request = try rig.request()
+        request.headers.set("Accept-Encoding", "br")
+
+        let reading = await read(request, by: rig.loader)
+
+        #expect(reading.text == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["Accept-Encoding"] } == ["br", "br"])
+    }
+
+    @Test("the version stays that of the first answer when the answer with the rest names none")
+    func versionOfFirst() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
+            .then(
+                .bytes(Data(" world".utf8), status: 206, headers: ["Content-Range": "bytes 5-10/11"]).breaking(after: 3)
+            )
+            .then(rest("rld", from: 8, of: 11))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(reading.text == "hello world")
+        #expect(rig.transport.requests.map { $0.headers["If-Range"] } == [nil, "\"1\"", "\"1\""])
+    }
+
+    @Test("RFC 9110 §15.3.4: what was transformed on its way begins again")
+    func transformed() async throws {
+        let rig = rig()
+        rig.transport.onAnyRequest()
+            .respond(.bytes(Data("hello world".utf8), status: 203, headers: Self.tagged).breaking(after: 5))
+            .then(.text("hello world", headers: Self.tagged))
+
+        let reading = await read(try rig.request(), by: rig.loader)
+
+        #expect(reading.text == "hello world" && reading.heads == [203, 200])
+        #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, nil])
+    }
+
     @Test("requests everything if no byte had arrived")
     func nothingYet() async throws {
         let rig = rig()
@@ -390,6 +432,13 @@ struct ResumableLoadTests {
         #expect(reading.heads == (mayBeginAnew ? [200, 200] : [200]))
         #expect((reading.error == nil) == mayBeginAnew)
         #expect(rig.transport.requests.map { $0.headers["Range"] } == (mayBeginAnew ? [nil, nil] : [nil]))
+        let rules = rig.events.events.compactMap { event in
+            switch event {
+            case .retryScheduled(let record), .retryRefused(let record): record.rule
+            default: nil
+            }
+        }
+        #expect(rules == ["the body was malformed"])
     }
 
     @Test("ends the exchange of each answer whose body it does not read", arguments: [416, 404, 206] as [Status])
@@ -433,6 +482,7 @@ struct ResumableLoadTests {
         }
         #expect(report.limit == .seconds(10))
         #expect(report.elapsed == .seconds(6))
+        #expect(report.impossibleWait?.stage == .wait(.backoff(attempt: 3)))
         // The second delay would end after the deadline, so it is not scheduled and costs nothing.
         #expect(rig.events.events.count { if case .retryScheduled = $0 { true } else { false } } == 1)
         #expect(rig.events.events.count { if case .retryRefused = $0 { true } else { false } } == 1)
@@ -457,6 +507,11 @@ struct ResumableLoadTests {
         #expect(first.text == "hello world")
         #expect(left == 12)
         #expect(second.error != nil)
+        let budgets = rig.events.events.compactMap { event in
+            if case .retryScheduled(let record) = event { record.budget } else { nil }
+        }
+        // The answer with the rest gives one unit back.
+        #expect(budgets == [7, 3, 2])
         #expect(rig.transport.requests.count == 5)
     }
 

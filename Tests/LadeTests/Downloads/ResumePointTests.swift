@@ -95,7 +95,7 @@ struct ResumePointTests {
     func statuses() throws {
         let point = ResumePoint(validator: "\"1\"", offset: 5)
 
-        #expect(point.continuation(by: try response(200)) == .whole)
+        for status in [200, 203] as [Status] { #expect(point.continuation(by: try response(status)) == .whole) }
         #expect(point.continuation(by: try response(416)) == .misfit("the server has no such range"))
         for status in [302, 404, 503] as [Status] { #expect(point.continuation(by: try response(status)) == .refused) }
     }
@@ -115,11 +115,21 @@ struct ResumePointTests {
         #expect(continuation == (isComplete ? .complete : .misfit("the server has no such range")))
     }
 
+    @Test("a 416 about another version completes nothing")
+    func completeOtherVersion() throws {
+        let point = ResumePoint(validator: "\"1\"", offset: 5)
+
+        let continuation = point.continuation(by: try response(416, ["Content-Range": "bytes */5", "ETag": "\"2\""]))
+
+        #expect(continuation == .misfit("the server has no such range"))
+    }
+
     @Test(
         "recognises strong validators (RFC 9110 §8.8)",
         arguments: [
             (["ETag": "\"1\""], "\"1\""), (["ETag": "\"\""], "\"\""),
             (["ETag": "W/\"1\""], nil), (["ETag": "1"], nil), (["ETag": "\""], nil),
+            (["ETag": "\"1"], nil), (["ETag": "1\""], nil),
             (["ETag": "W/\"1\"", "Last-Modified": date, "Date": "Sat, 01 Jan 2000 12:00:00 GMT"], nil),
             (["Last-Modified": date, "Date": "Sat, 01 Jan 2000 00:00:59 GMT"], date),
             (["Last-Modified": date, "Date": "Sat, 01 Jan 2000 00:00:58 GMT"], nil),

@@ -3,9 +3,10 @@
 #else
     import Foundation
 #endif
-import Lade
 import LadeTesting
 import Testing
+
+@testable import Lade
 
 @Suite("Endpoints", .timeLimit(.minutes(5)))
 struct EndpointTests {
@@ -136,6 +137,16 @@ struct EndpointTests {
 
         #expect(loaded.value == Show(title: "Eins"))
         #expect(loaded.response.headers["Content-Type"] == "application/json")
+    }
+
+    @Test("checks the status of what came over HTTP, whatever the scheme of the request", arguments: [true, false])
+    func statusOfOtherSchemes(isHTTP: Bool) throws {
+        let request = try Request("own://host/a")
+        let response = Response(status: 404, request: request, version: isHTTP ? .http1_1 : nil)
+
+        let accepted = try? Ending.response.output(of: response, acceptable: 200)
+
+        #expect((accepted == nil) == isHTTP)
     }
 
     @Test("makes the value of an answer at hand, without sending anything")

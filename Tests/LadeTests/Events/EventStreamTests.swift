@@ -75,6 +75,33 @@ struct EventStreamTests {
         #expect(rig.time.now == Instant(nanoseconds: retry == 0 ? 400_000_000 : 140_000_000_000))
     }
 
+    @Test("a delay of the server that is longer than a minute stays as it is")
+    func longDelay() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed")
+            .respond(.text("retry: 120000\ndata: a\n\n", headers: headers))
+            .then(.text("", headers: headers)).then(.text("", headers: headers))
+            .then(.text("data: b\n\n", headers: headers))
+
+        #expect(try await events(rig, 2).map(\.data) == ["a", "b"])
+
+        #expect(rig.time.now == Instant(nanoseconds: 360_000_000_000))
+    }
+
+    @Test("a stream has ended after an error that ends it, such as an event above the limit")
+    func endsForGood() async throws {
+        let rig = Rig()
+        rig.transport.on(.get, "/feed").respond(
+            .text("data: \(String(repeating: "x", count: 100))\n\n", headers: headers)
+        )
+        var iterator = rig.loader.events(from: try rig.request("/feed"), limit: 50).makeAsyncIterator()
+
+        await #expect(throws: LoadingError.self) { _ = try await iterator.next() }
+
+        #expect(try await iterator.next() == nil)
+        #expect(rig.transport.requests.count == 1)
+    }
+
     @Test("an empty identifier of the server is in the place of the caller's, and is not sent")
     func forgetsIdentifiers() async throws {
         let rig = Rig()

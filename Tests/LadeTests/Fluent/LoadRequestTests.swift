@@ -113,6 +113,53 @@ struct LoadRequestTests: FluentSuite {
         requests[2].cancel()
     }
 
+    @Test("sends nothing after it was cancelled, and notifies a handler of that")
+    func cancelledUnsent() async throws {
+        let rig = rig(.text("ok"))
+        let outcomes = Journal<LoadOutcome<Void>>()
+        let request = try request(rig)
+
+        request.cancel()
+        request.response { outcomes.add($0) }
+
+        #expect(try await isCancellation(outcomes.next()[0].error))
+        #expect(request.isCancelled && rig.transport.requests.isEmpty)
+    }
+
+    @Test("releases its handlers when it ends", .timeLimit(.minutes(5)), arguments: [false, true])
+    func handlersAfterTheEnd(isCancelled: Bool) async throws {
+        let isGone = Signal()
+        let rig = rig(isCancelled ? .stalls : .text("ok"))
+        let request = try request(rig)
+        attachSentinel(to: request, isGone)
+        if isCancelled { request.cancel() }
+
+        try await isGone.wait()
+        withExtendedLifetime(request) {}
+    }
+
+    private func attachSentinel(to request: LoadRequest, _ isGone: Signal) {
+        let sentinel = Sentinel { isGone.raise() }
+        request.response { _ in withExtendedLifetime(sentinel) {} }
+    }
+
+    @Test("does not send again for a status that it accepts itself")
+    func acceptedStatus() async throws {
+        let rig = rig(.status(503))
+        let outcome = try await request(rig).validateStatus(in: [503]).outcome()
+
+        #expect(outcome.error == nil && outcome.response?.status == 503)
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("gives an answer of any status where any is accepted", arguments: [100, 599, 600, 999])
+    func anyStatus(status: Int) async throws {
+        let rig = rig(.status(Status(status)))
+        let outcome = try await request(rig).acceptingAnyStatus().outcome()
+
+        #expect(outcome.error == nil && outcome.response?.status.code == status)
+    }
+
     @Test("service SW-07 can be changed before it is sent")
     func modifyBefore() async throws {
         let rig = rig(.text("ok"))

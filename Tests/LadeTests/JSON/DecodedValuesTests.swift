@@ -64,7 +64,7 @@ struct DecodedValuesTests {
         arguments: [
             ("{\"id\":1}\n{\"id\":2}\n", JSONFraming.automatic), ("{\"id\":1}\r\n\n  \n{\"id\":2}", .automatic),
             ("\u{FEFF} \n [{\"id\":1} ,\n {\"id\":2}] ", .automatic), ("\u{FEFF}{\"id\":1}\n{\"id\":2}", .automatic),
-            ("  {\"id\":1}\n{\"id\":2}", .lines),
+            ("  {\"id\":1}\n{\"id\":2}", .lines), ("{\"id\":1}\n\t\n\r\n\r\t\n{\"id\":2}", .lines),
             ("{\"a\":{\"list\":[{\"id\":1},{\"id\":2}]},\"b\":[{\"id\":3}]}", .array(["a", "list"])),
         ]
     )
@@ -127,13 +127,35 @@ struct DecodedValuesTests {
         }
     }
 
-    @Test("passes on what breaks the body, after the values before it")
-    func brokenBody() async {
-        var ids: [Int] = []
-        let body = ResponseBody(streaming: Chunks("[{\"id\":1},{", size: 4, failure: .cancelled(ErrorContext())))
-        let error = await #expect(throws: LoadingError.self) {
-            for try await show in body.decoded(Show.self) { ids.append(show.id) }
+    @Test("takes a value of exactly the limit, and says where a larger one ends", arguments: [9, 8])
+    func largestLine(limit: Int) async throws {
+        let found = await ids("{\"id\":1}\n{\"id\":12}", .lines, size: 100, limit: limit)
+
+        #expect(found.ids == (limit == 9 ? [1, 12] : [1]))
+        guard case .decoding(let fault as JSONFault, _)? = found.error else {
+            #expect(limit == 9 && found.error == nil)
+            return
         }
+        #expect(fault.offset == 18)
+    }
+
+    @Test("takes a byte order mark at the beginning alone", arguments: ["   ", "\n  \n  "])
+    func laterMark(space: String) async throws {
+        let found = await ids(space + "\u{FEFF}[{\"id\":1}]")
+
+        #expect(found.ids.isEmpty && found.error != nil)
+    }
+
+    @Test("passes on what breaks the body, after the values before it")
+    func brokenBody() async throws {
+        var ids: [Int] = []
+        let chunks = Chunks("[{\"id\":1},{", size: 4, failure: .cancelled(ErrorContext()))
+        var iterator = ResponseBody(streaming: chunks).decoded(Show.self).makeAsyncIterator()
+        let error = await #expect(throws: LoadingError.self) {
+            while let show = try await iterator.next() { ids.append(show.id) }
+        }
+        let taken = chunks.takenCount
+        #expect(try await iterator.next() == nil && chunks.takenCount == taken && chunks.isCancelled)
         guard case .cancelled = error else {
             Issue.record("\(String(describing: error))")
             return

@@ -9,6 +9,12 @@ import Testing
 
 @testable import Lade
 
+extension Result where Failure == LoadingError {
+    fileprivate var isCancelled: Bool {
+        if case .failure(.cancelled) = self { true } else { false }
+    }
+}
+
 /// Cancellations that come between two steps of a call, and what a loader leaves behind.
 @Suite("Parts of a loader", .timeLimit(.minutes(5)))
 struct LoaderPartsTests {
@@ -46,6 +52,82 @@ struct LoaderPartsTests {
         ended.cancel()
 
         #expect(!ended.isCancelled && !ended.isRunning)
+        #expect(!ended.isExpected && !cancelled.isExpected)
+        #expect(ended.settle(.success(2)) == nil)
+    }
+
+    /// A form of call whose transport answers although the call was cancelled.
+    enum LateForm: CaseIterable {
+        case awaited, completion, delegate
+    }
+
+    @Test(
+        "a call that was cancelled ends as cancelled, also when its answer still arrives",
+        arguments: LateForm.allCases
+    )
+    func answersAfterCancellation(form: LateForm) async throws {
+        let (started, answers) = (Signal(), Signal())
+        let late = ClosureTransport { (request, _) throws(LoadingError) in
+            started.raise()
+            // Not in the task of the call, whose cancellation would end the wait.
+            await Task.detached { try? await answers.wait() }.value
+            return Response(status: 200, body: ResponseBody(), request: request, version: .http1_1)
+        }
+        let events = EventRecorder()
+        var settings = Service.Settings()
+        settings.observers = [events]
+        let loader = Service(settings, transport: late).anonymous.makeLoader()
+        let request = try Request("https://svc.example.com/thing")
+        let ended = Journal<Bool>()
+        let witness = Witness { report, _ in ended.add(report == .cancelled) }
+        switch form {
+        case .awaited:
+            Task {
+                let error = await failure { () throws(LoadingError) in try await loader.load(request) }
+                ended.add(error?.isCancellation == true)
+            }
+        case .completion:
+            loader.load(request, on: .anywhere) { result in
+                ended.add(result.isCancelled)
+            }
+        case .delegate:
+            loader.delegate = witness
+            loader.delegateExecutor = .anywhere
+            loader.perform(request)
+        }
+        try await started.wait()
+
+        loader.cancelAllLoads()
+        answers.raise()
+
+        #expect(try await ended.next() == [true])
+        #expect(EventRecorder.line(for: try #require(events.events.last)) == "call failed: cancelled")
+        withExtendedLifetime(witness) {}
+    }
+
+    @Test("a streamed body that nobody reads is no request of the loader any more when it is released")
+    func unreadBody() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("hello").stalling(after: 1))
+        var response: Response? = try await rig.loader.load(rig.request().streamed)
+        #expect(rig.loader.currentRequests.count == 1)
+
+        withExtendedLifetime(response) {}
+        response = nil
+
+        #expect(rig.loader.currentRequests.isEmpty)
+    }
+
+    @Test("an answer at hand goes through the processors of the service, and has a status when it came over HTTP")
+    func answerAtHand() async throws {
+        let rig = Rig { $0.processors = [ClosureProcessor { (data: Data, _) in data + Data("!".utf8) }] }
+        let endpoint = try rig.endpoint().text()
+        let response = Response(status: 200, body: ResponseBody(Data("hello".utf8)), request: endpoint.request)
+        let own = try Request("own://host/")
+
+        #expect(try LoaderAccess(rig.loader).value(of: endpoint, from: response) == "hello!")
+        #expect(response.hasStatus && Response(status: 404, request: own, version: .http1_1).hasStatus)
+        #expect(!Response(status: 404, request: own).hasStatus)
     }
 
     @Test("loads after all loads were cancelled")

@@ -187,6 +187,14 @@ struct CallStoryTests {
         #expect(timeline.rows.last?.text == "6 further events are not shown")
     }
 
+    @Test("policies PL-60 keeps one event at least")
+    func smallestLimit() {
+        let story = CallStory(limit: 0)
+        for number in 1...3 { story.record(.attemptStarted(number), of: call) }
+
+        #expect(story.timeline.rows.last?.text == "2 further events are not shown")
+    }
+
     @Test("policies PL-60 escapes line ends in texts")
     func escaping() {
         record(.hostMarked(host: "h", address: "a", reason: "b\n\u{1B}[2Jc", for: .seconds(1)))

@@ -102,6 +102,41 @@ struct LoggingObserverTests {
         #expect(lines.all[1].hasSuffix(": The connection was lost after 2 bytes of the body"))
     }
 
+    @Test("an exchange that fails with its call adds nothing to the line of the call")
+    func failsTogether() throws {
+        let observer = LoggingObserver { [lines] in lines.add($0) }
+        let call = Call()
+        let url = try #require(URL(string: "https://svc.example.com/thing"))
+        let context = ErrorContext(try Request("https://svc.example.com/thing"))
+        let story: [Event] = [
+            .callStarted(method: .get, url: url.redacted()), .exchangeStarted(method: .get, url: url.redacted()),
+            .callFailed(.timedOut(.idle, context)),
+            .exchangeFailed(.cannotConnect(host: "a", reason: .refused, context), Metrics()),
+        ]
+
+        for event in story { observer.record(event, of: call) }
+
+        let line = try #require(lines.all.first)
+        #expect(line.contains(": failed, 0 bytes, ") && !line.contains("body") && !line.contains("refused"))
+    }
+
+    @Test("shows no fields that carry credentials, nor those that are named as secret, in whatever case")
+    func secretFields() async throws {
+        let rig = Rig { [lines] in
+            $0.observers = [LoggingObserver(.events, secretFields: ["x-SESSION"]) { lines.add($0) }]
+        }
+        let headers: Headers = ["Set-Cookie": "sid=canary", "X-Session": "canary", "X-Open": "shown"]
+        rig.transport.onAnyRequest().respond(.text("hello", headers: headers))
+
+        _ = try await rig.loader.load(rig.request())
+
+        let head = try #require(lines.all.first { $0.contains("gets 200") })
+        #expect(
+            head.contains("X-Open: shown") && head.contains("X-Session: <redacted>") && head.contains("Set-Cookie: ")
+        )
+        #expect(!head.contains("canary"))
+    }
+
     @Test("five lines for a call are a setting")
     func events() async throws {
         let rig = rig(.events)

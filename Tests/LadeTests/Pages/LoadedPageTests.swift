@@ -112,6 +112,51 @@ struct LoadedPageTests {
         #expect(Self.isLoop(failure))
     }
 
+    @Test("the page after another, found by the caller, is not that page itself")
+    func pageAfterItself() async throws {
+        let source = PagedSource { _ in .json(PagedSource.body([1], next: "/list?p=0")) }
+        let endpoint = try PagedEndpoint<Numbers>.numbers(at: "https://api.example.com/list?p=0")
+        let page = endpoint.firstPage()
+        let loaded = try await source.loader.loadValue(of: endpoint.endpoint(of: page))
+
+        let failure = #expect(throws: PageFailure.self) {
+            try endpoint.page(after: page, value: loaded.value, response: loaded.response)
+        }
+
+        #expect(Self.isLoop(failure))
+    }
+
+    @Test("a page that was not stored is loaded with the header fields of its own request")
+    func ownFields() async throws {
+        let source = PagedSource { asked in .json(PagedSource.body([asked["p"] ?? 0])) }
+        let endpoint = try PagedEndpoint<Numbers>.numbers(
+            Paginator { loaded in
+                var request = try Request("https://api.example.com/list?p=\(loaded.number)")
+                request.headers.set("X-Page", "\(loaded.number)")
+                return request
+            }
+        )
+        let next = try #require(try await source.loader.load(endpoint.firstPage(), of: endpoint).next)
+
+        _ = try await source.loader.load(next, of: endpoint)
+
+        #expect(source.transport.requests.map { $0.headers["X-Page"] } == [nil, "1"])
+    }
+
+    @Test("counted pages after a stored one have its size, whatever size the walk asks for")
+    func storedSize() async throws {
+        let source = PagedSource { asked in
+            .json(PagedSource.body(asked["page"] ?? 0 < 3 ? [asked["page"] ?? 0] : []))
+        }
+        let endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
+        let next = try #require(try await source.loader.load(endpoint.firstPage(size: 7), of: endpoint).next)
+
+        _ = try await source.loader.pages(of: endpoint, size: 2, from: Self.stored(next)).collected()
+
+        let sizes = source.transport.requests.map { $0.url.query()?.contains("size=7") }
+        #expect(sizes == [true, true, true, true])
+    }
+
     @Test("a page is stored and read back equal, and loaded with the header fields of its endpoint")
     func storing() async throws {
         let source = PagedSource.linked(count: 6, size: 2)

@@ -50,6 +50,39 @@ struct PageTests {
         #expect(bytes == Data("query".utf8))
     }
 
+    @Test("a stored page has no body but its own", arguments: [nil, "query"])
+    func ownBody(body: String?) throws {
+        let stored = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(page(2, 1, "/a", body: body)))
+        var original = try Request(.post, "https://api.example.com/list")
+        original.body = .text("first")
+        let walk = PageWalk(
+            original: original,
+            size: 0,
+            sizer: nil,
+            rules: [.link(relation: "next")],
+            total: nil,
+            otherOrigins: .withoutCredentials
+        )
+
+        let request = try walk.attached(stored).request
+
+        #expect(request.method == (body == nil ? .get : .post))
+        guard case .bytes(let bytes) = request.body?.content else {
+            #expect(body == nil && request.body == nil)
+            return
+        }
+        #expect(bytes == body.map { Data($0.utf8) })
+    }
+
+    @Test("the contents that a page is compared with stay the same after a page whose content is unknown")
+    func unknownContent() {
+        let earlier = PageContents(first: 1, last: 2)
+
+        #expect(PageContents.following(nil, after: earlier) == earlier)
+        #expect(PageContents.following(3, after: earlier) == PageContents(first: 1, last: 3))
+        #expect(PageContents.following(3, after: nil) == PageContents(first: 3, last: 3))
+    }
+
     @Test(
         "the nearest allowed size is requested, or the one that means all",
         arguments: [(0, 1), (1, 1), (50, 50), (100, 100), (101, 100), (9_999, 9_999)]
@@ -69,6 +102,8 @@ struct PageTests {
         #expect(page.size == (size < 1 ? 10 : min(size, 100)))
         #expect(page.request.url.query() == (size < 1 ? nil : "size=\(min(size, 100))"))
         #expect(paged.firstPage(requesting: size).size == max(1, min(size, 100)))
+        paged.sizes = nil
+        #expect(paged.firstPage(size: size).size == max(0, size))
     }
 
     @Test(

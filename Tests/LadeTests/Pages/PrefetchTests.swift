@@ -150,6 +150,62 @@ struct PrefetchTests {
 
         #expect(try await feed.next()?.piece.content == nil)
         #expect(loads.withLock(\.self) == 0)
+        // The error of a task that was cancelled as well names the page that did not come.
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await feed.next()
+        }
+        await #expect(throws: PageFailure.self) { _ = try await cancelled.value }
+    }
+
+    @Test("a feed that has ended has no page for a task that was cancelled", arguments: [0, 3])
+    func cancelledAfterTheEnd(prefetch: Int) async throws {
+        let source = PagedSource { _ in .json(PagedSource.body([1])) }
+        let pages = source.loader.pages(of: try .numbers(), prefetch: prefetch)
+        let task = Task {
+            var iterator = pages.makeAsyncIterator()
+            _ = try await iterator.next()
+            let end = try await iterator.next()
+            withUnsafeCurrentTask { $0?.cancel() }
+            let afterwards = try await iterator.next()
+            return end == nil && afterwards == nil
+        }
+
+        #expect(try await task.value)
+    }
+
+    @Test("the page that names one that cannot be followed says so, and none before it")
+    func brokenAhead() async throws {
+        let isFollowed = Signal()
+        let source = PagedSource { asked in
+            let page = asked["p"] ?? 0
+            if page == 2 { isFollowed.raise() }
+            return .json(PagedSource.body([page], next: page < 2 ? "/list?p=\(page + 1)" : "ftp://x/"))
+        }
+        let pages = source.loader.pages(of: try .numbers(), prefetch: 4)
+        var iterator = pages.makeAsyncIterator()
+        var loaded = [try #require(try await iterator.next())]
+        try await isFollowed.wait()
+        // Lets the last page be followed before the second is taken.
+        for _ in 0..<100 { await Task.yield() }
+        for _ in 0..<2 { loaded.append(try #require(try await iterator.next())) }
+
+        #expect(loaded.map { $0.nextFailure == nil } == [true, true, false])
+        #expect(loaded.map { $0.next?.number } == [1, 2, nil])
+    }
+
+    @Test("pages that were not counted add no items to the progress")
+    func uncounted() async throws {
+        let source = PagedSource { _ in .json(PagedSource.body([1, 2])) }
+        let endpoint = PagedEndpoint(
+            try Endpoint("https://api.example.com/list").decoding(Numbers.self),
+            paginator: .rule(.body(["next"]))
+        )
+        let meter = PageMeter()
+
+        _ = try await source.loader.pages(of: endpoint, meter: meter).collected()
+
+        #expect(meter.progress.pages == 1 && meter.progress.items == 0)
     }
 
     @Test(

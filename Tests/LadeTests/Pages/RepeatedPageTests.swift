@@ -39,15 +39,16 @@ struct RepeatedPageTests {
     func ignoredQuery(byNumber: Bool, prefetch: Int) async throws {
         let rule: PageRule = byNumber ? .pageNumber(query: "page", first: 0) : .offset(query: "offset")
 
-        let (items, failure) = await Self.collect(
-            Self.source { _ in [1, 2] },
-            try .numbers(.rule(rule)),
-            prefetch: prefetch
-        )
+        let source = Self.source { _ in [1, 2] }
+
+        let (items, failure) = await Self.collect(source, try .numbers(.rule(rule)), prefetch: prefetch)
 
         #expect(items == [1, 2])
         #expect(Self.isRepeated(failure))
         #expect(failure?.page.number == 1)
+        // Nothing is requested ahead of the page that ends the list.
+        let requested = source.transport.requests.compactMap { $0.url.query() }
+        #expect(requested.allSatisfy { !$0.hasSuffix(byNumber ? "=4" : "=8") })
         #expect(
             failure?.description
                 == "Page 1 has the content of an earlier page, so the server ignores the page's number "
@@ -67,6 +68,37 @@ struct RepeatedPageTests {
 
         #expect(items == [0, 1, 2])
         #expect(Self.isRepeated(failure) && failure?.page.number == 3)
+    }
+
+    @Test("cancels the pages that were requested ahead of a repeated one", arguments: [RepeatedPages.refused, .end])
+    func cancelsAhead(repeated: RepeatedPages) async throws {
+        let second = Signal()
+        let source = PagedSource { asked in
+            switch asked["page"] ?? 0 {
+            case 0: .json(PagedSource.body([1]))
+            case 1: .json(PagedSource.body([1])).after(second)
+            default: .stalls
+            }
+        }
+        var endpoint = try PagedEndpoint<Numbers>.numbers(Self.byNumber)
+        endpoint.repeatedPages = repeated
+        let pages = source.loader.pages(of: endpoint, prefetch: 2)
+        let isOver = Signal()
+        let walk = Task {
+            var iterator = pages.makeAsyncIterator()
+            _ = try await iterator.next()
+            _ = try? await iterator.next()
+            // The iteration is not left before, so that nothing but the repeated page cancels the loads.
+            try await isOver.wait()
+            _ = try await iterator.next()
+        }
+        _ = try await source.transport.request(at: 3)
+
+        second.raise()
+
+        try await source.transport.cancellations(atLeast: 2)
+        isOver.raise()
+        _ = await walk.result
     }
 
     @Test("ends the list there, or delivers such pages, where the endpoint says so", arguments: [0, 2])
@@ -99,10 +131,16 @@ struct RepeatedPageTests {
         let same = await Self.collect(Self.source { _ in [1] }, try .numbers(closure))
         let empty = await Self.collect(Self.source { _ in [] }, try .numbers(closure))
         let named = await Self.collect(linked, try .numbers(.rule(.link(relation: "next"))))
+        let targets = PagedSource { asked in
+            let page = asked["page"] ?? 0
+            return .json(PagedSource.body([1], next: page < 3 ? "/list?page=\(page + 1)" : nil))
+        }
+        let targeted = await Self.collect(targets, try .numbers(.target(\.next)))
 
         #expect(same.items == [1] && Self.isRepeated(same.failure))
         #expect(empty.items == [] && empty.failure == nil)
         #expect(named.items == [1, 1, 1, 1] && named.failure == nil)
+        #expect(targeted.items == [1, 1, 1, 1] && targeted.failure == nil)
     }
 
     @Test("is found where pages are loaded one by one, and where the list continues with a stored page")
@@ -123,6 +161,12 @@ struct RepeatedPageTests {
 
         #expect(items == [0, 1, 2])
         #expect(Self.isRepeated(failure) && failure?.page.number == 3)
+        // A page alone has no list that could end before it.
+        var ending = endpoint
+        ending.repeatedPages = .end
+        let last = try #require(page)
+        let alone = await #expect(throws: PageFailure.self) { _ = try await source.loader.load(last, of: ending) }
+        #expect(Self.isRepeated(alone))
     }
 
     @Test("is found by the caller's own loop over answers")
@@ -139,9 +183,12 @@ struct RepeatedPageTests {
         let failure = await #expect(throws: PageFailure.self) { _ = try await next(third) }
         endpoint.repeatedPages = .end
         let end = try await next(third)
+        endpoint.repeatedPages = .kept
+        let fourth = try await next(third)
 
         #expect(Self.isRepeated(failure) && failure?.page == third)
         #expect(end == nil)
+        #expect(fourth?.number == 3 && fourth?.trail.keys.isEmpty == true)
     }
 
     @Test("refuses stored contents that are none", arguments: ["", "1", "1 2 3", "g h", "1 10000000000000000"])

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import Dispatch
 import Lade
 import LadeTesting
 import Testing
@@ -115,6 +116,48 @@ struct ServiceLinksTests {
         #expect(rig.transport.requests.allSatisfy { $0.headers["tracestate"] == "lade=1" })
     }
 
+    @Test("policies PL-62 leaves the request alone that has a trace of its own, and one that is not HTTP")
+    func ownTrace() async throws {
+        let rig = Rig {
+            $0.tracing = Tracing()
+            $0.transportsByScheme = [
+                "own": ClosureTransport { (request, _) throws(LoadingError) in
+                    Response(status: 200, headers: request.headers, body: ResponseBody(), request: request)
+                }
+            ]
+        }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+        var request = try rig.request()
+        request.headers.set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+
+        _ = try await rig.loader.load(request)
+        let own = try await rig.loader.load(Request("own://host/"))
+
+        #expect(rig.transport.requests.first?.headers.all("traceparent") == request.headers.all("traceparent"))
+        #expect(!own.headers.contains("traceparent"))
+    }
+
+    /// Gives the same number each time.
+    private struct Constant: RandomSource {
+        var number: UInt64
+        func next() -> UInt64 { number }
+    }
+
+    @Test("policies PL-62 no trace and no parent is all zero, and each has its digits, whatever the random numbers")
+    func zeroTrace() async throws {
+        let rig = Rig {
+            $0.tracing = Tracing()
+            $0.random = Constant(number: 0)
+        }
+        rig.transport.onAnyRequest().respond(.text("ok"))
+
+        _ = try await rig.loader.load(rig.request())
+
+        let zeros = String(repeating: "0", count: 15)
+        let expected = "00-0\(zeros)\(zeros)1-\(zeros)1-01"
+        #expect(rig.transport.requests.first?.headers["traceparent"] == expected)
+    }
+
     @Test("policies PL-61 counts every exchange, failed, repeated and cancelled ones too, and the whole once")
     func consumption() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
@@ -143,6 +186,121 @@ struct ServiceLinksTests {
         #expect(totals.all[1].error?.isCancellation == true)
     }
 
+    @Test("policies PL-61 reports the whole of a call once, when its call and its exchanges have ended")
+    func consumptionEndsOnce() throws {
+        let totals = Journal<ConsumptionObserver.Total>()
+        let observer = ConsumptionObserver(on: nil) { totals.add($0) }
+        let call = Call()
+        let url = try #require(URL(string: "https://svc.example.com/thing")).redacted()
+        var metrics = Metrics()
+        metrics.responseBodyBytes = 5
+
+        observer.record(.callStarted(method: .get, url: url), of: call)
+        observer.record(.exchangeStarted(method: .get, url: url), of: call)
+        observer.record(.callFinished(status: 200), of: call)
+        #expect(totals.all.isEmpty)
+        observer.record(.exchangeFinished(metrics), of: call)
+        observer.record(.exchangeFinished(metrics), of: call)
+        observer.record(.callFinished(status: 200), of: call)
+
+        #expect(totals.all.map(\.exchanges) == [1] && totals.all.map(\.status) == [200])
+        #expect(totals.all.map(\.bytesReceived) == [metrics.bytesReceived])
+    }
+
+    @Test("policies PL-61 reports on the queue that it was given")
+    func consumptionQueue() async throws {
+        let queue = DispatchQueue(label: "tests")
+        let key = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: key, value: true)
+        let isOnQueue = Journal<Bool>()
+        let report: @Sendable () -> Void = { isOnQueue.add(DispatchQueue.getSpecific(key: key) == true) }
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        let observer = ConsumptionObserver(on: queue, exchange: { _ in report() }, call: { _ in report() })
+        let observation = rig.service.observe(with: observer)
+
+        _ = try await rig.loader.load(rig.request())
+
+        #expect(try await isOnQueue.next(2) == [true, true])
+        observation.end()
+    }
+
+    @Test("an observer is notified of the calls from its addition to the release of its observation")
+    func observers() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        let totals = Journal<ConsumptionObserver.Total>()
+        _ = try await rig.loader.load(rig.request())
+
+        var observation: ServiceObservation? = rig.service.observe(
+            with: ConsumptionObserver(on: nil) { totals.add($0) }
+        )
+        _ = try await rig.loader.load(rig.request())
+        #expect(totals.all.count == 1)
+        withExtendedLifetime(observation) {}
+        observation = nil
+        _ = try await rig.loader.load(rig.request())
+
+        #expect(totals.all.count == 1)
+    }
+
+    @Test("only HTTP requests get fields of the service, and of the cache mode", arguments: [true, false])
+    func fieldsOfHTTP(isHTTP: Bool) async throws {
+        let own = ScriptedTransport(answering: .text("own"))
+        let rig = Rig {
+            $0.transportsByScheme = ["own": own]
+            $0.userAgent = .string("Tests")
+        }
+        rig.transport.onAnyRequest().respond(.text("https"))
+        var request = try Request(isHTTP ? "https://host/" : "own://host/")
+        request.cacheMode = .revalidate
+
+        _ = try await rig.loader.load(request)
+
+        let sent = try #require((isHTTP ? rig.transport : own).requests.first)
+        #expect(sent.headers["User-Agent"] == (isHTTP ? "Tests" : nil))
+        #expect(sent.headers["Cache-Control"] == (isHTTP ? "no-cache" : nil))
+    }
+
+    @Test("the cache mode leaves a field of the request's own alone")
+    func ownCacheControl() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("hello"))
+        var request = try rig.request()
+        request.cacheMode = .revalidate
+        request.headers.set("Cache-Control", "max-age=5")
+
+        _ = try await rig.loader.load(request)
+
+        #expect(rig.transport.requests.first?.headers.all("Cache-Control") == ["max-age=5"])
+    }
+
+    @Test("nothing is sent again when the retry budget of the service is empty")
+    func emptyBudget() async throws {
+        var budget = RetryBudget.Settings()
+        budget.capacity = 1
+        let rig = Rig { [budget] in
+            $0.retryBudget = RetryBudget(budget)
+            $0.retries.backoff = .none
+        }
+        rig.transport.onAnyRequest().respond(.status(503))
+
+        await #expect(throws: LoadingError.self) { try await rig.loader.load(rig.request()) }
+
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("the settings of SPTDataLoader retry only on request, and use the given clock")
+    func dataLoaderSettings() throws {
+        let time = VirtualTime()
+
+        let settings = try Service.Settings.dataLoader(time: time)
+
+        #expect(settings.retries.limit == 0 && settings.retries.pauseLimit == .seconds(3_600))
+        #expect(settings.time as? VirtualTime === time)
+        #expect(settings.deadlines.buffered == nil && settings.deadlines.attempt == .seconds(20))
+    }
+
     @Test("accounts of one service share no cookies")
     func separateCookies() async throws {
         let rig = Rig()
@@ -157,14 +315,17 @@ struct ServiceLinksTests {
         #expect(rig.transport.requests.map { $0.headers["Cookie"] } == [nil, nil, "sid=1", nil])
     }
 
-    @Test("an account with decorators or holders of credentials has its own identity", arguments: [true, false])
-    func identities(hasDecorator: Bool) {
+    @Test(
+        "an account with authorisers, decorators or holders of credentials has its own identity",
+        arguments: ["authoriser", "decorator", "holder"]
+    )
+    func identities(kind: String) {
         let rig = Rig()
         var settings = Account.Settings()
-        if hasDecorator {
-            settings.decorators = [OAuthDecorator()]
-        } else {
-            settings.credentialHolders = [OAuthDecorator()]
+        switch kind {
+        case "authoriser": settings.authorisers = [NotingAuthoriser()]
+        case "decorator": settings.decorators = [OAuthDecorator()]
+        default: settings.credentialHolders = [OAuthDecorator()]
         }
 
         let (first, second) = (rig.service.account(settings), rig.service.account(settings))

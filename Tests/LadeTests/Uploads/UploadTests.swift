@@ -71,6 +71,23 @@ struct UploadTests {
         #expect(body.reopened { nil }.trailers?() == ["X-Sum": "1"])
     }
 
+    @Test("a body that reports progress can be sent again only when the body itself can", arguments: [true, false])
+    func replaysWithProgress(isReplayable: Bool) {
+        let body = RequestBody.writer(length: 1, isReplayable: isReplayable) { try await $0(Data([1])) }
+
+        #expect(body.reportingProgress { _ in }.isReplayable == isReplayable)
+    }
+
+    @Test("a part of a file begins at its offset, and ends where the file ended when its length was determined")
+    func partOfFile() async throws {
+        let path = TemporaryFile.make("from the disk")
+        defer { TemporaryFile.remove(path) }
+        let body = try RequestBody.file(path, offset: 5).reportingProgress { _ in }
+        try Data("from the disk, and more since".utf8).write(to: URL(filePath: path))
+
+        #expect(try await post(body).text == "the disk")
+    }
+
     @Test("makes a boundary that cannot be predicted")
     func boundary() {
         #expect(MultipartForm().boundary != MultipartForm().boundary)
@@ -188,5 +205,7 @@ struct UploadTests {
             #expect(throws: LoadingError.self) { try MultipartForm(boundary: boundary) }
         }
         #expect(form.body.length == Int64("--\(form.boundary)--\r\n".utf8.count))
+        // The longest boundary that RFC 2046 §5.1.1 allows.
+        #expect(try MultipartForm(boundary: String(repeating: "a", count: 70)).boundary.count == 70)
     }
 }
