@@ -317,7 +317,7 @@ final class Transfer: ResponseBodySource {
 
 extension URL {
     /// Host and port, to distinguish the destinations of connections.
-    fileprivate var authority: String {
+    var authority: String {
         "\(host(percentEncoded: true)?.lowercased() ?? ""):\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"
     }
 }
