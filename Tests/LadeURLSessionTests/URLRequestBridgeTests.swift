@@ -50,6 +50,25 @@ struct URLRequestBridgeTests {
         #expect(try request.urlRequest.timeoutInterval >= 0)
     }
 
+    @Test("the type of a body gives way to the caller's field")
+    func contentType() throws {
+        var request = try Request(.post, "https://example.com/")
+        request.body = .bytes(Data("ab".utf8), contentType: "text/plain")
+        request.headers["Content-Type"] = "text/html"
+        #expect(try request.urlRequest.value(forHTTPHeaderField: "Content-Type") == "text/html")
+    }
+
+    @Test("a URLRequest that no transport would send is refused")
+    func invalid() throws {
+        var chunked = URLRequest(url: try #require(URL(string: "https://example.com/")))
+        chunked.setValue("chunked", forHTTPHeaderField: "Transfer-Encoding")
+        let error = #expect(throws: LoadingError.self) { try Request(chunked) }
+        guard case .invalidRequest(.framingField("Transfer-Encoding"), _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
     @Test(
         "cache modes have their policies",
         arguments: [

@@ -91,6 +91,18 @@ struct URLSessionTransportTests {
         #expect(server.requests.allSatisfy { $0["Cookie"] == nil })
     }
 
+    @Test("a decoded answer has neither the coding nor the length of the coded bytes, which are in its metrics")
+    func decoded() async throws {
+        let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA0tMxA8AdxexyiAAAAA="))
+        let server = try LoopbackServer { _ in .bytes(coded, [ServerField("Content-Encoding", "gzip")]) }
+        let response = try await send(server.request())
+        #expect(response.body.bytes == Data(repeating: UInt8(ascii: "a"), count: 32))
+        #expect(response.headers["Content-Encoding"] == nil)
+        #expect(response.headers["Content-Length"] == nil)
+        #expect(response.metrics.contentEncoding == "gzip")
+        #expect(response.metrics.responseBodyBytes == Int64(coded.count))
+    }
+
     @Test("nothing is cached")
     func uncached() async throws {
         let server = try LoopbackServer { _ in .text("a", [ServerField("Cache-Control", "max-age=1000")]) }

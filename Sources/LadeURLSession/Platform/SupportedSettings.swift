@@ -111,16 +111,23 @@ struct EnvironmentProxy: Sendable {
 
     /// Whether a request to this machine would be sent to a proxy, which cannot answer it and should not see it.
     func capturesLoopback(_ url: URL) -> Bool {
-        guard let host = url.host(percentEncoded: false)?.lowercased(), Self.isLoopback(host) else { return false }
+        guard let host = url.host(percentEncoded: false)?.lowercased(), let normal = NormalHost(host),
+            normal.isLoopback
+        else { return false }
         // libcurl ignores HTTP_PROXY, which a CGI client can set with a header named Proxy.
         let names = url.scheme?.lowercased() == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { variables[$0] != nil }) else { return false }
         let exceptions = (variables["no_proxy"] ?? variables["NO_PROXY"] ?? "").lowercased()
-            .split { $0 == "," || $0 == " " }
-        return !exceptions.contains { $0 == "*" || $0 == host || $0.drop { $0 == "." } == host }
+        // libcurl takes a star for every host only where it stands alone.
+        if exceptions == "*" { return false }
+        return !exceptions.split { $0 == "," || $0 == " " }.contains { entry in
+            normal.isAddress ? entry == host : Self.covers(entry, host)
+        }
     }
 
-    private static func isLoopback(_ host: String) -> Bool {
-        NormalHost(host)?.isLoopback ?? false
+    /// Whether an entry of `no_proxy` names the host or a domain above it; libcurl ignores one leading dot.
+    private static func covers(_ entry: Substring, _ host: String) -> Bool {
+        let name = entry.first == "." ? entry.dropFirst() : entry
+        return name == host || host.hasSuffix(".\(name)")
     }
 }

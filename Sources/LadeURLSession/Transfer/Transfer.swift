@@ -164,10 +164,7 @@ final class Transfer: ResponseBodySource {
     }
 
     func headArrived(_ head: PlatformHead) {
-        act { state, now in
-            let reached = state.reached(at: now)
-            return reached + state.headArrived(head, at: now)
-        }
+        act { $0.headArrived(head, at: $1) }
     }
 
     func waitsForConnectivity() {
@@ -320,7 +317,7 @@ final class Transfer: ResponseBodySource {
 
 extension URL {
     /// Host and port, to distinguish the destinations of connections.
-    fileprivate var authority: String {
+    var authority: String {
         "\(host(percentEncoded: true)?.lowercased() ?? ""):\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"
     }
 }

@@ -105,7 +105,7 @@ struct TransferState {
 
     /// The exchange begins, after any wait for a host slot.
     mutating func start(at now: Instant) -> [Action] {
-        guard ending == nil, started == nil else { return [] }
+        guard ending == nil else { return [] }
         started = now
         lastActivity = now
         if now > created { metrics.queued = created.duration(to: now) }
@@ -148,6 +148,10 @@ struct TransferState {
     /// A head arrived, interim ones included.
     mutating func headArrived(_ arrived: PlatformHead, at now: Instant) -> [Action] {
         guard ending == nil, head == nil else { return [] }
+        return reached(at: now) + take(arrived, at: now)
+    }
+
+    private mutating func take(_ arrived: PlatformHead, at now: Instant) -> [Action] {
         lastActivity = now
         metrics.firstByte = metrics.firstByte ?? elapsed(at: now)
         headBytes += arrived.size
@@ -305,16 +309,14 @@ struct TransferState {
     // MARK: - Endings
 
     private mutating func complete(at now: Instant) -> [Action] {
-        let reached = reached(at: now)
         ending = .complete
         metrics.total = elapsed(at: now)
-        return reached + [.report(.exchangeFinished(metrics)), .publish]
+        return [.report(.exchangeFinished(metrics)), .publish]
     }
 
     private mutating func end(_ error: LoadingError, at now: Instant) -> [Action] {
         let reached = reached(at: now)
         ending = .failed(error)
-        collected = Data()
         metrics.total = elapsed(at: now)
         var actions = reached + [Action.cancelTask]
         if case .malformedResponse = error { actions.append(.abandonConnections) }
@@ -323,7 +325,7 @@ struct TransferState {
 
     /// Delivers the end to the waiters.
     mutating func publish() -> [Action] {
-        guard let ending, !isPublished else { return [] }
+        guard let ending else { return [] }
         isPublished = true
         if !isSenderServed {
             isSenderServed = true

@@ -114,9 +114,10 @@ private final class Spool {
     }
 
     func fill(from produce: @Sendable (RequestBody.ChunkWriter) async throws -> Void) async throws(LoadingError) {
-        // An error of the writer itself keeps its type, even if the body rethrows it; all others are errors of the
-        // body.
+        // An error of the writer itself keeps its type, even if the body rethrows or ignores it; all others are errors
+        // of the body.
         var ownError: LoadingError?
+        var bodyError: (any Error)?
         do {
             try await produce { (chunk) async throws(LoadingError) in
                 do throws(LoadingError) {
@@ -127,9 +128,12 @@ private final class Spool {
                 }
             }
         } catch {
-            if let ownError { throw ownError }
+            bodyError = error
+        }
+        if let ownError { throw ownError }
+        if let bodyError {
             guard !Task.isCancelled else { throw .cancelled(context) }
-            throw .requestBodyFailed(error, context)
+            throw .requestBodyFailed(bodyError, context)
         }
     }
 }

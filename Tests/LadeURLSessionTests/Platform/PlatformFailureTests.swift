@@ -126,10 +126,10 @@ struct PlatformFailureTests {
             (.init(.unknown, "Too large response headers: 308623 > 307200"), "head 262144"),
             (.init(.serverCertificateUntrusted), "untrusted example.com: untrustedRoot"),
             (.init(.clientCertificateRequired), "client certificate"),
-            (.init(.badURL), "bad url http://example.com/a"),
+            (.init(.badURL), "bad url http://example.com/a: the platform refuses it"),
+            (.init(.badURL, "no host"), "bad url http://example.com/a: no host"),
             (.init(.unsupportedURL), "scheme http"),
             (.init(.requestBodyStreamExhausted), "not replayable"),
-            (.init(.fileDoesNotExist, "gone"), "file : gone"),
             (.init(.callIsActive), "connect example.com: there is no route"),
         ] as [(PlatformFailure, String)]
     )
@@ -137,13 +137,29 @@ struct PlatformFailureTests {
         #expect(try error(failure) == expected)
     }
 
-    private func error(_ failure: PlatformFailure) throws -> String {
-        let request = try Request(.get, "http://example.com/a", delivery: .streamed)
+    @Test("an error names the file of the request's body that cannot be read")
+    func bodyFile() throws {
+        let failure = PlatformFailure(.fileDoesNotExist, "gone")
+        #expect(try error(failure, body: .file(#filePath)) == "file \(#filePath): gone")
+    }
+
+    @Test("the detail of an error is the message of the platform, or its code without one")
+    func detail() throws {
+        #expect(try loadingError(.init(.timedOut, "too slow")).context.detail == "too slow")
+        #expect(try loadingError(.init(.timedOut)).context.detail == "URLError -1001")
+    }
+
+    private func loadingError(_ failure: PlatformFailure, body: RequestBody? = nil) throws -> LoadingError {
+        let request = try Request(.put, "http://example.com/a", body: body, delivery: .streamed)
         var state = TransferState(request: request, limits: .init(), canPause: false, now: Instant(nanoseconds: 0))
         let now = Instant(nanoseconds: 1)
         _ = state.headArrived(PlatformHead(code: 200, fields: [("Content-Length", "9")]), at: now)
         _ = state.bytesArrived(Data(count: 4), at: now)
-        switch failure.error(in: state, context: ErrorContext(request)) {
+        return failure.error(in: state, context: ErrorContext(request))
+    }
+
+    private func error(_ failure: PlatformFailure, body: RequestBody? = nil) throws -> String {
+        switch try loadingError(failure, body: body) {
         case .cancelled: return "cancelled"
         case .timedOut(let phase, _): return "timed out \(phase)"
         case .nameNotResolved(let host, _): return "name \(host)"
@@ -157,7 +173,7 @@ struct PlatformFailureTests {
         case .headTooLarge(.bytes(let limit), _): return "head \(limit)"
         case .untrustedServer(let fault, _): return "untrusted \(fault.host): \(fault.cause)"
         case .clientCertificateRequired: return "client certificate"
-        case .invalidRequest(.url(let url, _), _): return "bad url \(url)"
+        case .invalidRequest(.url(let url, let reason), _): return "bad url \(url): \(reason)"
         case .invalidRequest(.unsupportedScheme(let scheme), _): return "scheme \(scheme)"
         case .invalidRequest(.bodyNotReplayable, _): return "not replayable"
         case .file(let fault, _): return "file \(fault.path): \(fault.reason)"

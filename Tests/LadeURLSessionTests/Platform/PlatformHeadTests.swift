@@ -79,6 +79,11 @@ struct PlatformHeadTests {
             ),
             ("a=1; Expires=Wed, 21 Oct 2030 07:28:00 GMT", ["a=1; Expires=Wed, 21 Oct 2030 07:28:00 GMT"]),
             ("a=\"1,2\",b=", ["a=\"1,2\"", "b="]),
+            // Neither a name without an equals sign, nor none, nor one that is no token begins a cookie.
+            ("a=1,2, b=3", ["a=1,2", "b=3"]),
+            ("a=1, b; c=2", ["a=1, b; c=2"]),
+            ("a=1, =2", ["a=1, =2"]),
+            ("a=1, (b)=2", ["a=1, (b)=2"]),
             ("", [""]),
         ] as [(String, [String])]
     )

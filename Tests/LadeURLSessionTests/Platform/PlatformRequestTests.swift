@@ -44,9 +44,27 @@ struct PlatformRequestTests {
                 request.body = body
             } == "request trailers"
         )
-        // The platform capitalises the names of common methods.
-        let lower = try refusedFeature { $0.method = try Method("get") }
-        #expect(lower == nil || lower == "method “get” in this spelling")
+    }
+
+    @Test("a method that the platform would send in capitals is refused")
+    func spelling() throws {
+        var urlRequest = URLRequest(url: try #require(URL(string: "http://example.com")))
+        urlRequest.httpMethod = "get"
+        let isKept = urlRequest.httpMethod == "get"
+        #expect(
+            try refusedFeature { $0.method = try Method("get") } == (isKept ? nil : "method “get” in this spelling")
+        )
+    }
+
+    @Test("an empty body is left out with GET only, and keeps its type with other methods")
+    func emptyBodies() throws {
+        let empty = RequestBody.bytes(Data(), contentType: "text/plain")
+        let get = try PlatformRequest(Request(.get, "http://example.com", body: empty))
+        #expect(get.body == nil)
+        #expect(get.urlRequest.value(forHTTPHeaderField: "Content-Type") == nil)
+        let post = try PlatformRequest(Request(.post, "http://example.com", body: empty))
+        #expect(post.body != nil)
+        #expect(post.urlRequest.value(forHTTPHeaderField: "Content-Type") == "text/plain")
     }
 
     @Test("fields go over as they are, the length is the platform's, the type is the body's unless the caller's")

@@ -55,11 +55,12 @@ struct SupportedSettingsTests {
             #expect(refusedSetting { $0.proxy = proxy } == "proxy")
             #expect(refusedSetting { $0.proxy = .direct } == nil)
             #expect(refusedSetting(environment: ["no_proxy": "a"]) { $0.proxy = .direct } == nil)
+            #expect(refusedSetting(environment: ["NO_PROXY": "a"]) { $0.proxy = .direct } == nil)
             #expect(refusedSetting(environment: ["http_proxy": "http://p"]) { $0.proxy = .direct } == "proxy")
         }
     #endif
 
-    @Test("the configuration keeps nothing between requests and follows the limit per host")
+    @Test("the configuration keeps nothing between requests, follows the limit per host and has no time-outs")
     func configuration() {
         let configuration = URLSessionConfiguration.default
         var settings = TransportSettings()
@@ -67,8 +68,12 @@ struct SupportedSettingsTests {
         settings.apply(to: configuration)
         #expect(configuration.urlCache == nil)
         #expect(configuration.httpCookieStorage == nil)
+        #expect(configuration.httpCookieAcceptPolicy == .never)
+        #expect(!configuration.httpShouldSetCookies)
         #expect(configuration.urlCredentialStorage == nil)
         #expect(configuration.httpMaximumConnectionsPerHost == 3)
+        #expect(configuration.timeoutIntervalForRequest == TransportSettings.never)
+        #expect(configuration.timeoutIntervalForResource == TransportSettings.never)
     }
 
     @Test(
@@ -83,7 +88,16 @@ struct SupportedSettingsTests {
             ("http://localhost/", ["HTTP_PROXY": "p"], false),
             ("http://localhost/", ["http_proxy": ""], false),
             ("http://localhost/", ["http_proxy": "p", "no_proxy": "a, localhost"], false),
+            ("http://localhost/", ["http_proxy": "p", "no_proxy": ".localhost"], false),
+            ("http://localhost/", ["http_proxy": "p", "no_proxy": "..localhost"], true),
+            ("http://a.localhost/", ["http_proxy": "p", "no_proxy": "localhost"], false),
+            ("http://a.localhost/", ["http_proxy": "p", "no_proxy": ".Localhost"], false),
+            ("http://localhost/", ["http_proxy": "p", "no_proxy": "ocalhost"], true),
             ("http://localhost/", ["http_proxy": "p", "NO_PROXY": "*"], false),
+            ("http://localhost/", ["http_proxy": "p", "no_proxy": "a,*"], true),
+            ("http://127.0.0.1/", ["http_proxy": "p", "no_proxy": "127.0.0.1"], false),
+            ("http://127.0.0.1/", ["http_proxy": "p", "no_proxy": ".127.0.0.1"], true),
+            ("http://127.0.0.1/", ["http_proxy": "p", "no_proxy": "0.0.1"], true),
             ("http://localhost/", ["http_proxy": "p", "no_proxy": "example.com"], true),
             ("http://example.com/", ["http_proxy": "p"], false),
         ] as [(String, [String: String], Bool)]

@@ -46,6 +46,42 @@ struct HostGateTests {
         withExtendedLifetime(first) {}
     }
 
+    @Test("a cancelled waiter leaves its own position in the queue, and the others keep theirs")
+    func cancellingOne() async throws {
+        let gate = HostGate(limit: 1)
+        var permit: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
+        let first = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
+        let second = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
+        second.cancel()
+        permit = nil
+        await #expect(throws: Never.self) { try await first.value }
+        let error = await #expect(throws: LoadingError.self) { try await second.value }
+        #expect(error?.isCancellation == true)
+        #expect(permit == nil)
+    }
+
+    /// Enters immediately, or not at all.
+    private func entersImmediately(_ gate: HostGate) async -> Bool {
+        let task = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
+        task.cancel()
+        return await (try? task.value) != nil
+    }
+
+    @Test("a slot is free again after its exchange, when no other exchange waits for it")
+    func leaving() async throws {
+        let gate = HostGate(limit: 1)
+        var permit: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
+        #expect(await !entersImmediately(gate))
+        permit = nil
+        #expect(await entersImmediately(gate))
+        #expect(permit == nil)
+    }
+
+    @Test("a limit below one is one", arguments: [0, -1])
+    func lowestLimit(_ limit: Int) async {
+        #expect(await entersImmediately(HostGate(limit: limit)))
+    }
+
     @Test("a waiter that is cancelled before it begins takes no slot")
     func cancelledBefore() async {
         let gate = HostGate(limit: 1)

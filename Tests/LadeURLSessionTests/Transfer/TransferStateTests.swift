@@ -7,10 +7,12 @@ import Testing
 /// Fed with events, without tasks or time: each test reads as events and expected actions.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferStateTests {
-    private func state(
+    /// The state of an exchange that waits for a slot.
+    private func unstarted(
         _ delivery: Request.Delivery = .streamed,
         method: LadeCore.Method = .get,
         canPause: Bool = true,
+        ratio: Int = 100,
         change: (inout Request) -> Void = { _ in }
     ) throws -> TransferStateSubject {
         var request = try Request(method, "http://example.com/a", delivery: delivery)
@@ -18,9 +20,20 @@ struct TransferStateTests {
         var limits = TransportSettings.ResponseLimits()
         limits.streamHighWater = 10
         limits.decompressionFloor = 100
-        var state = TransferStateSubject(
+        limits.decompressionRatio = ratio
+        return TransferStateSubject(
             TransferState(request: request, limits: limits, canPause: canPause, now: at(0))
         )
+    }
+
+    private func state(
+        _ delivery: Request.Delivery = .streamed,
+        method: LadeCore.Method = .get,
+        canPause: Bool = true,
+        ratio: Int = 100,
+        change: (inout Request) -> Void = { _ in }
+    ) throws -> TransferStateSubject {
+        var state = try unstarted(delivery, method: method, canPause: canPause, ratio: ratio, change: change)
         #expect(show(state.start(at: at(0))) == ["report exchange started"])
         return state
     }
@@ -32,6 +45,12 @@ struct TransferStateTests {
     }
 
     private func bytes(_ count: Int) -> Data { Data(repeating: 120, count: count) }
+
+    /// The error that the sender receives.
+    private func senderError(_ actions: [TransferState.Action]) -> LoadingError? {
+        for case .failSender(let error) in actions { return error }
+        return nil
+    }
 
     // MARK: - Delivery
 
@@ -75,7 +94,41 @@ struct TransferStateTests {
     func interim() throws {
         var state = try state()
         #expect(show(state.headArrived(head(103, ("Link", "</a>")), at: at(1))) == ["report interim 103"])
-        #expect(show(state.headArrived(head(), at: at(1))) == ["report head 200", "answer 200 streaming"])
+        #expect(show(state.headArrived(head(), at: at(2))) == ["report head 200", "answer 200 streaming"])
+        #expect(state.metrics.firstByte == .seconds(1))
+    }
+
+    @Test("a second head of the answer is ignored")
+    func secondHead() throws {
+        var state = try state(.buffered(limit: 100))
+        _ = state.headArrived(head(200), at: at(1))
+        #expect(state.headArrived(head(500), at: at(1)).isEmpty)
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["report finished", "answer 200 with 0"])
+    }
+
+    @Test("an empty part of the body is ignored, before the head and while a reader waits")
+    func emptyPart() throws {
+        var state = try state()
+        #expect(state.bytesArrived(Data(), at: at(1)).isEmpty)
+        _ = state.headArrived(head(), at: at(1))
+        #expect(show(state.read(at: at(1))) == ["wait"])
+        #expect(state.bytesArrived(Data(), at: at(1)).isEmpty)
+        #expect(show(state.bytesArrived(bytes(4), at: at(1))) == ["give reader 4"])
+    }
+
+    @Test("an error carries the status and the fields of the head that arrived before it")
+    func errorAfterHead() throws {
+        var cut = try state(.buffered(limit: 100))
+        _ = cut.headArrived(head(503, ("Retry-After", "7")), at: at(1))
+        let lost = try #require(
+            senderError(cut.finished(PlatformFailure(.networkConnectionLost), lateHead: nil, at: at(2)))
+        )
+        #expect(lost.context.status == 503)
+        #expect(lost.context.headers["Retry-After"] == "7")
+
+        var malformed = try state(.buffered(limit: 100))
+        let actions = malformed.headArrived(head(502, ("Content-Length", "x")), at: at(1))
+        #expect(try #require(senderError(actions)).context.status == 502)
     }
 
     @Test("transport TR-18 a switch of protocols without a request for it is an error")
@@ -98,6 +151,14 @@ struct TransferStateTests {
         #expect(
             actions == ["report head 200", "cancel task", "report failed", "fail sender: too large: 5, announced 6"]
         )
+    }
+
+    @Test("transport TR-81 an announced length equal to the limit is allowed")
+    func announcedLimit() throws {
+        var state = try state(.buffered(limit: 5))
+        #expect(show(state.headArrived(head(200, ("Content-Length", "5")), at: at(1))) == ["report head 200"])
+        #expect(state.bytesArrived(bytes(5), at: at(1)).isEmpty)
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["report finished", "answer 200 with 5"])
     }
 
     @Test("transport TR-81 a body that grows above the limit fails then")
@@ -127,6 +188,23 @@ struct TransferStateTests {
         _ = state.headArrived(head(200, ("Content-Length", "2"), ("Content-Encoding", "gzip")), at: at(1))
         #expect(show(state.bytesArrived(bytes(199), at: at(1))) == [])
         #expect(show(state.bytesArrived(bytes(1), at: at(1))) == ["cancel task", "report failed"])
+    }
+
+    @Test("transport TR-82 a coded body is refused only above the floor, whatever its ratio")
+    func ratioFloor() throws {
+        var state = try state(canPause: false, ratio: 10)
+        _ = state.headArrived(head(200, ("Content-Length", "2"), ("Content-Encoding", "gzip")), at: at(1))
+        #expect(state.bytesArrived(bytes(99), at: at(1)).isEmpty)
+        #expect(state.bytesArrived(bytes(1), at: at(1)).isEmpty)
+        #expect(show(state.bytesArrived(bytes(1), at: at(1))) == ["cancel task", "report failed"])
+    }
+
+    @Test("transport TR-82 a body that is not coded has no ratio")
+    func ratioWithoutCoding() throws {
+        var state = try state(canPause: false, ratio: 1)
+        _ = state.headArrived(head(200, ("Content-Length", "200")), at: at(1))
+        #expect(state.bytesArrived(bytes(200), at: at(1)).isEmpty)
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["report finished"])
     }
 
     @Test("transport TR-16 the heads of one exchange share one limit")
@@ -163,6 +241,36 @@ struct TransferStateTests {
         _ = open.headArrived(head(417), at: at(1))
         let actions = show(open.finished(broken, lateHead: nil, at: at(1)))
         #expect(actions == ["cancel task", "report failed", "fail sender: lost: after 0 bytes of the body"])
+
+        var bodyless = try state(.buffered(limit: 100), method: .post)
+        _ = bodyless.headArrived(head(204), at: at(1))
+        #expect(show(bodyless.finished(broken, lateHead: nil, at: at(1))) == ["report finished", "answer 204 with 0"])
+    }
+
+    @Test("transport TR-53 a coded answer whose decoded length is the announced one is not taken for complete")
+    func codedBeforeBreak() throws {
+        var state = try state(.buffered(limit: 100), method: .post)
+        _ = state.headArrived(head(417, ("Content-Length", "4"), ("Content-Encoding", "gzip")), at: at(1))
+        _ = state.bytesArrived(bytes(4), at: at(1))
+        let actions = show(state.finished(PlatformFailure(.networkConnectionLost), lateHead: nil, at: at(1)))
+        #expect(actions == ["cancel task", "report failed", "fail sender: lost: after 4 bytes of the body"])
+    }
+
+    @Test("another failure than a lost connection ends an exchange whose answer is complete")
+    func otherFailure() throws {
+        var state = try state(.buffered(limit: 100))
+        _ = state.headArrived(head(200, ("Content-Length", "4")), at: at(1))
+        _ = state.bytesArrived(bytes(4), at: at(1))
+        let actions = show(state.finished(PlatformFailure(.timedOut), lateHead: nil, at: at(1)))
+        #expect(actions == ["cancel task", "report failed", "fail sender: timed out: idle"])
+    }
+
+    @Test("an answer in chunks is complete when the platform has finished")
+    func chunked() throws {
+        var state = try state(.buffered(limit: 100))
+        _ = state.headArrived(head(200, ("Transfer-Encoding", "chunked")), at: at(1))
+        _ = state.bytesArrived(bytes(4), at: at(1))
+        #expect(show(state.finished(nil, lateHead: nil, at: at(1))) == ["report finished", "answer 200 with 4"])
     }
 
     @Test("a length that stands in an answer without a body is not waited for", arguments: [204, 304])
@@ -193,6 +301,10 @@ struct TransferStateTests {
         var chunked = try state(.buffered(limit: 100))
         let unknown = show(chunked.finished(nil, lateHead: head(301, ("Transfer-Encoding", "chunked")), at: at(1)))
         #expect(unknown == ["report head 301", "cancel task", "report failed", "fail sender: incomplete: 0 of -1"])
+
+        var bodyless = try state(.buffered(limit: 100), method: .head)
+        let none = show(bodyless.finished(nil, lateHead: head(301, ("Transfer-Encoding", "chunked")), at: at(1)))
+        #expect(none == ["report head 301", "report finished", "answer 301 with 0"])
     }
 
     @Test("a platform that finishes without a head has lost the connection")
@@ -217,6 +329,21 @@ struct TransferStateTests {
         #expect(state.finished(PlatformFailure(.cancelled), lateHead: head(), at: at(1)).isEmpty)
         #expect(state.timePassed(at(1000)).isEmpty)
         #expect(show(state.read(at: at(1))) == ["throw cancelled"])
+    }
+
+    @Test("an exchange that is cancelled while it waits for a slot neither starts nor receives a head")
+    func cancelledBeforeStart() throws {
+        var state = try unstarted()
+        #expect(show(state.cancel(at: at(1))) == ["cancel task", "report failed", "fail sender: cancelled"])
+        #expect(state.start(at: at(2)).isEmpty)
+        #expect(state.headArrived(head(), at: at(2)).isEmpty)
+    }
+
+    @Test("a failed exchange has the time until its failure in its metrics")
+    func failedMetrics() throws {
+        var state = try state()
+        _ = state.cancel(at: at(3))
+        #expect(state.metrics.total == .seconds(3))
     }
 
     @Test("cancelling throws away what was not read, and wakes the reader")
@@ -272,8 +399,9 @@ struct TransferStateTests {
         #expect(show(state.bytesArrived(bytes(4), at: at(1))) == ["adjust pausing"])
         #expect(state.isPaused)
         // Callbacks that were pending still arrive.
-        #expect(state.bytesArrived(bytes(2), at: at(1)).isEmpty)
+        #expect(state.bytesArrived(bytes(5), at: at(1)).isEmpty)
         #expect(show(state.read(at: at(2))) == ["6"])
+        // Exactly half of the mark is left.
         #expect(show(state.read(at: at(2))) == ["4", "adjust pausing"])
         #expect(!state.isPaused)
     }
@@ -296,20 +424,20 @@ struct TransferStateTests {
         #expect(state.nextDeadline(at: at(5)) == at(14))
         _ = state.headArrived(head(), at: at(9))
         #expect(state.timePassed(at(18)).isEmpty)
-        #expect(show(state.timePassed(at(19))) == ["cancel task", "report failed"])
-        #expect(show(state.read(at: at(19))) == ["throw timed out: idle"])
+        _ = state.bytesArrived(bytes(1), at: at(18))
+        #expect(state.timePassed(at(27)).isEmpty)
+        #expect(show(state.timePassed(at(28))) == ["cancel task", "report failed"])
+        #expect(show(state.read(at: at(28))) == ["1"])
+        #expect(show(state.read(at: at(28))) == ["throw timed out: idle"])
         #expect(state.metrics.requestBodyBytes == 5)
     }
 
     @Test("finding FT-4 the whole time-out starts with the exchange, after any wait for a connection of its own")
     func wholeAfterWait() throws {
-        var request = try Request("http://example.com/a")
-        request.timeouts.idle = nil
-        request.timeouts.whole = .seconds(12)
-        let limits = TransportSettings.ResponseLimits()
-        var state = TransferStateSubject(
-            TransferState(request: request, limits: limits, canPause: true, now: at(0))
-        )
+        var state = try unstarted {
+            $0.timeouts.idle = nil
+            $0.timeouts.whole = .seconds(12)
+        }
         // Checked again: before the start there is no deadline that could have passed.
         #expect(state.nextDeadline(at: at(50)) == at(62))
         #expect(state.timePassed(at(62)).isEmpty)
@@ -319,6 +447,34 @@ struct TransferStateTests {
         #expect(state.timePassed(at(111)).isEmpty)
         let actions = show(state.timePassed(at(112)))
         #expect(actions == ["cancel task", "report failed", "fail sender: timed out: whole exchange"])
+    }
+
+    @Test("the idle time-out starts with the exchange, after any wait for a slot")
+    func idleAfterWait() throws {
+        var state = try unstarted { $0.timeouts.idle = .seconds(10) }
+        #expect(state.nextDeadline(at: at(50)) == at(60))
+        #expect(state.timePassed(at(60)).isEmpty)
+
+        _ = state.start(at: at(100))
+        #expect(state.nextDeadline(at: at(101)) == at(110))
+        #expect(state.timePassed(at(109)).isEmpty)
+        let actions = show(state.timePassed(at(110)))
+        #expect(actions == ["cancel task", "report failed", "fail sender: timed out: idle"])
+    }
+
+    @Test("the metrics count a wait for a slot apart from the exchange")
+    func queuedMetrics() throws {
+        var immediate = try state(.buffered(limit: 9))
+        _ = immediate.headArrived(head(), at: at(1))
+        #expect(immediate.metrics.queued == nil)
+
+        var queued = try unstarted(.buffered(limit: 9))
+        _ = queued.start(at: at(100))
+        _ = queued.headArrived(head(), at: at(103))
+        _ = queued.finished(nil, lateHead: nil, at: at(104))
+        #expect(queued.metrics.queued == .seconds(100))
+        #expect(queued.metrics.firstByte == .seconds(3))
+        #expect(queued.metrics.total == .seconds(4))
     }
 
     @Test("transport TR-80 the whole time-out starts once")
@@ -374,5 +530,26 @@ struct TransferStateTests {
             ]
         )
         #expect(state.waitsForConnectivity(at: at(21)).isEmpty)
+    }
+
+    @Test("a wait for a network ends before the head of the answer is reported, also when that comes late")
+    func connectivityUntilHead() throws {
+        var prompt = try state()
+        _ = prompt.waitsForConnectivity(at: at(1))
+        #expect(
+            show(prompt.headArrived(head(), at: at(3))) == [
+                "report no wait for a network after 2.0 seconds", "report head 200", "answer 200 streaming",
+            ]
+        )
+        #expect(prompt.waitsForConnectivity(at: at(4)).isEmpty)
+
+        var late = try state(.buffered(limit: 9))
+        _ = late.waitsForConnectivity(at: at(1))
+        #expect(
+            show(late.finished(nil, lateHead: head(301, ("Content-Length", "0")), at: at(3))) == [
+                "report no wait for a network after 2.0 seconds", "report head 301", "report finished",
+                "answer 301 with 0",
+            ]
+        )
     }
 }

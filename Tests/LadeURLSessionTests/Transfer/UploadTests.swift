@@ -8,8 +8,15 @@ import Testing
 struct UploadTests {
     private struct Broken: Error {}
 
-    private func spool(_ body: RequestBody) async throws -> SpooledFile {
-        try await SpooledFile.make(from: body, of: Request(.put, "http://example.com", body: body)) {}
+    private func spool(
+        _ body: RequestBody,
+        progress: @escaping @Sendable () -> Void = {}
+    ) async throws -> SpooledFile {
+        try await SpooledFile.make(
+            from: body,
+            of: Request(.put, "http://example.com", body: body),
+            progress: progress
+        )
     }
 
     private func contents(_ file: SpooledFile) throws -> String {
@@ -43,6 +50,33 @@ struct UploadTests {
             return
         }
         #expect(cause is Broken)
+    }
+
+    @Test("every chunk that is spooled counts as activity")
+    func progress() async throws {
+        let count = Locked(0)
+        let body = RequestBody.writer { write in
+            for byte in 0..<3 { try await write(Data([UInt8(byte)])) }
+        }
+        _ = try await spool(body) { count.withLock { $0 += 1 } }
+        #expect(count.withLock { $0 } == 3)
+    }
+
+    /// The bodies of a cancelled call, by what they do.
+    private static let cancelledBodies: [(String, RequestBody)] = [
+        ("writes", .writer { try await $0(Data([1])) }),
+        ("ignores the error of its writer", .writer { try? await $0(Data([1])) }),
+        ("throws an error of its own", .writer { _ in throw Broken() }),
+    ]
+
+    @Test("cancelling ends the spooling, whatever the body does", arguments: cancelledBodies.indices)
+    func cancelling(_ index: Int) async {
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await spool(Self.cancelledBodies[index].1)
+        }
+        let error = await #expect(throws: LoadingError.self) { try await task.value }
+        #expect(error?.isCancellation == true, "a body that \(Self.cancelledBodies[index].0)")
     }
 
     @Test("a body of another length than it said is refused")
