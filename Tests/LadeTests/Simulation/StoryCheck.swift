@@ -52,14 +52,15 @@ final class StoryCheck: EventSink {
 
     func record(_ event: Event, of call: Call) {
         let now = call.time.now
-        let text = "\(event)"
-        var shown = Self.showsSecret(text) ? text : nil
         let number = state.withLock { state in
             state.events += 1
             return state.events
         }
-        // Dumping is expensive: only failures and a fraction of the rest are dumped.
-        if shown == nil, number % 64 == 0 || text.hasPrefix("callFailed") {
+        let isFailure = if case .callFailed = event { true } else { false }
+        // Texts are expensive, and dumps more so: only failures and a fraction of the rest are searched.
+        let text = keepsLines || isFailure || number % 8 == 0 ? "\(event)" : ""
+        var shown = Self.showsSecret(text) ? text : nil
+        if shown == nil, isFailure || number % 64 == 0 {
             var dumped = ""
             dump(event, to: &dumped)
             if case .callFailed(let error) = event { dumped += error.description + String(reflecting: error) }
