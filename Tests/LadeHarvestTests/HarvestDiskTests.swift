@@ -480,12 +480,12 @@ struct HarvestDiskTests {
     func changedSecret() async throws {
         let folder = try HarvestSample.Folder()
         var harvest = try HarvestSample.harvest()
-        harvest.request = try Request("https://api.example.com/list?session=first")
-        harvest.request.secretQueryNames = ["session"]
+        harvest.request = try Request("https://api.example.com/list?channel-of-mine=first")
+        harvest.request.secretQueryNames = ["channel-of-mine"]
         harvest.pageLimit = 1
         _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
         #expect(!folder.text("out.journal").contains("first"))
-        harvest.request.url = try #require(URL(string: "https://api.example.com/list?session=second"))
+        harvest.request.url = try #require(URL(string: "https://api.example.com/list?channel-of-mine=second"))
         harvest.pageLimit = nil
 
         let summary = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))

@@ -78,6 +78,7 @@ struct HarvestRepeatedPageTests {
         let kept = try await harvest.run(with: Self.source(pages: 3).loader, to: .file(folder.file("kept")))
 
         #expect(ended.ending == .complete && ended.pages == 3)
+        #expect(folder.text("out.journal").contains("\"isComplete\" : true"))
         #expect(folder.text("out") == Self.lines(3))
         #expect(kept.ending == .limit && kept.items == 5)
         #expect(folder.text("kept") == Self.lines(3) + "{\"id\":2}\n{\"id\":2}\n")
