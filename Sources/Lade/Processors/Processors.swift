@@ -101,7 +101,7 @@ public struct TextProcessor: ResponseProcessor {
             if let text = String(bytes: input, encoding: .utf8) { return text }
             return String(String.UnicodeScalarView(input.map { Unicode.Scalar($0) }))
         }
-        guard let encoding = Self.encodings[name.lowercased()], let text = String(bytes: input, encoding: encoding)
+        guard let encoding = Self.encodings[name], let text = String(bytes: input, encoding: encoding)
         else { throw ProcessingFault.notText(characterSet: name) }
         return text
     }
