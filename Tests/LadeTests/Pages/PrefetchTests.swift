@@ -158,6 +158,22 @@ struct PrefetchTests {
         await #expect(throws: PageFailure.self) { _ = try await cancelled.value }
     }
 
+    @Test("the error of a cancelled task names the page that it asked for")
+    func cancelledPage() async throws {
+        let source = PagedSource { asked in .json(PagedSource.body([asked["page"] ?? 0])) }
+        let endpoint = try PagedEndpoint<Numbers>.numbers(.rule(.pageNumber(query: "page", first: 0)))
+        let task = Task {
+            var iterator = source.loader.pages(of: endpoint).makeAsyncIterator()
+            _ = try await iterator.next()
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await iterator.next()
+        }
+
+        let failure = await #expect(throws: PageFailure.self) { try await task.value }
+
+        #expect(failure?.page.number == 1)
+    }
+
     @Test("a feed that has ended has no page for a task that was cancelled", arguments: [0, 3])
     func cancelledAfterTheEnd(prefetch: Int) async throws {
         let source = PagedSource { _ in .json(PagedSource.body([1])) }

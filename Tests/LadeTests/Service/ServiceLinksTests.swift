@@ -281,6 +281,7 @@ struct ServiceLinksTests {
         budget.capacity = 1
         let rig = Rig { [budget] in
             $0.retryBudget = RetryBudget(budget)
+            $0.retries.limit = 2
             $0.retries.backoff = .none
         }
         rig.transport.onAnyRequest().respond(.status(503))
