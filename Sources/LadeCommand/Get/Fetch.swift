@@ -281,17 +281,17 @@ struct Fetch: Sendable {
             }
             guard bytes.count <= limit else { throw witness.failure(tooLarge) }
         }
-        let text: String
+        let part: JSONSelection.Part
         do throws(JSONSelection.Fault) {
-            text = try selection.text(of: bytes)
+            part = try selection.part(of: bytes)
         } catch {
             throw .selection(error, selection.pointer)
         }
-        let isText = selection.isRaw && text.first != "{" && text.first != "["
         var sink: any BodySink =
             console.laysOut
-            ? TerminalSink(console, contentType: isText ? "text/plain" : "application/json") : PipeSink(console.output)
-        try await sink.write(Data(text.utf8))
+            ? TerminalSink(console, contentType: part.isJSON ? "application/json" : "text/plain")
+            : PipeSink(console.output)
+        try await sink.write(Data(part.text.utf8))
         try await sink.finish()
     }
 
