@@ -75,8 +75,8 @@ struct CurlTests {
             ),
             (["https://b/", "--pin", "*.h=\(pin)", "--raw"], "curl https://b/"),
             (["https://h/x", "-T", "/dev/null", "--raw"], "curl https://h/x -T /dev/null"),
-            (["https://h/", "--stdin", "--raw"], "curl https://h/ --data-binary @-"),
-            (["https://h/", "-", "--raw"], "curl https://h/ --data-binary @-"),
+            (["https://h/", "--stdin", "--raw"], "curl https://h/ -H Content-Type: --data-binary @-"),
+            (["https://h/", "-", "--raw"], "curl https://h/ -H Content-Type: --data-binary @-"),
             (
                 [
                     "https://h/", "-d", "a=b", "--data-raw", "@c", "--data-binary", "@/dev/null", "--data-urlencode",
@@ -92,6 +92,22 @@ struct CurlTests {
                 ],
                 "curl 'https://h/?q=1' -F 'a=</dev/null' -F 'b=@/dev/null;type=x/y;filename=n' --form-string c=1 "
                     + "--form-string d=2 -F 'e=</dev/null' -F 'f=</dev/null' -F g=@/dev/null"
+            ),
+            (
+                ["https://h/", "-F", "a=b", "c=d", "-H", "Content-Type: multipart/x", "--raw"],
+                "curl https://h/ -H 'Content-Type: multipart/x' --form-string a=b --form-string c=d"
+            ),
+            (
+                ["https://h/", "a=b", "-H", "content-type:x/y", "--raw"],
+                #"curl https://h/ -H 'Accept: application/json' -H 'content-type: x/y' --data-raw '{"a":"b"}'"#
+            ),
+            (
+                ["https://h/", "-d", "x", "Accept:", "User-Agent:", "Content-Type:", "--raw"],
+                "curl https://h/ -H Accept: -H User-Agent: -H Content-Type: --data-raw x"
+            ),
+            (
+                ["https://h/x", "-T", "/dev/null", "User-Agent:", "--raw"],
+                "curl https://h/x -H User-Agent: -T /dev/null"
             ),
             (["https://h/", "--auth", "bearer", "--raw"], "curl https://h/ -H 'Authorization: Bearer <redacted>'"),
             (["https://h/", "--auth", "basic:me", "--raw"], "curl https://h/ -u me"),
