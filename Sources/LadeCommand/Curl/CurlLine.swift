@@ -53,13 +53,22 @@ struct CurlLine {
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
             if !implied.contains(line), !(usesJSONOption && line == "Accept: application/json") { lines.append(line) }
         }
-        if let type = request.body?.contentType, usesData, !request.headers.contains("Content-Type"),
-            type != "application/x-www-form-urlencoded"
-        {
+        if usesData, let type = request.body?.contentType, type != "application/x-www-form-urlencoded" {
             lines.append("Content-Type: \(type)")
         }
+        lines += removed
         if case .bearer = settings.policy.authorisation { lines.append("Authorization: Bearer <redacted>") }
         return lines.flatMap { ["-H", $0] } + basicUser
+    }
+
+    /// The fields that curl would add and that the request does not have, as curl's options remove them.
+    private var removed: [String] {
+        var names = ["Accept", "User-Agent"]
+        // curl adds no content type to an uploaded file.
+        if let body = request.body, body.contentType == nil, settings.request.uploadPath == nil {
+            names.append("Content-Type")
+        }
+        return names.filter { !request.headers.contains($0) }.map { "\($0):" }
     }
 
     private var basicUser: [String] {
@@ -81,9 +90,7 @@ struct CurlLine {
     /// Whether the body is given by `--data`, whose content type is that of a form unless a field sets another.
     private var usesData: Bool { settings.request.hasItemBody && !isMultipart }
 
-    private var isMultipart: Bool {
-        request.body?.contentType?.hasPrefix("multipart/") == true
-    }
+    private var isMultipart: Bool { settings.request.hasFile }
 
     private var body: [String] {
         let given = settings.request

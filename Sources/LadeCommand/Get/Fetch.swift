@@ -17,8 +17,7 @@ struct FetchList: Sendable {
         let others = settings.request.otherAddresses
         guard !others.isEmpty else { return try await Fetch(settings: settings, context: context).run() }
         let jar =
-            settings.session.keepsCookies && settings.session.name == nil
-            ? try await settings.session.makeJar(nil, now: context.time.date) : nil
+            settings.session.name == nil ? try await settings.session.makeJar(nil, now: context.time.date) : nil
         var first: CommandError?
         for address in [settings.request.address].compactMap(\.self) + others {
             var settings = settings
@@ -72,7 +71,6 @@ struct Fetch: Sendable {
         let upload = uploadLine(of: &call.request)
         defer { upload?.withLock { $0.end() } }
         if settings.printsCurl {
-            if output.showsSecrets { console.secrets.showSecrets() }
             try console.write(try CurlLine(settings, call).text + "\n")
             return .success
         }
@@ -199,7 +197,7 @@ struct Fetch: Sendable {
         } else if device == nil || isAccepted(response) {
             var sink = sink(for: response, device)
             try await begin(response, in: &sink)
-            if let selection = output.selection, device == nil, isAccepted(response), response.request.method != .head {
+            if let selection = output.selection, isAccepted(response), response.request.method != .head {
                 try await copy(selection, of: response, &load, witness)
             } else if writesBody(of: response) {
                 try await copy(response, of: &load, to: &sink, witness, isDevice: device != nil)
@@ -253,11 +251,9 @@ struct Fetch: Sendable {
                 try await sink.write(chunk)
                 progress?.show(received, of: load.length)
             case .anew(let response):
-                // The body replaces a response that was to be kept.
+                // The body replaces a response that was to be kept, of which neither head nor body was written.
                 try checkStatus(of: response, witness)
                 try check(load.length ?? 0, announced: load.length, response, witness)
-                try await begin(response, in: &sink)
-                received = 0
             }
         }
     }
@@ -281,17 +277,17 @@ struct Fetch: Sendable {
             }
             guard bytes.count <= limit else { throw witness.failure(tooLarge) }
         }
-        let text: String
+        let part: JSONSelection.Part
         do throws(JSONSelection.Fault) {
-            text = try selection.text(of: bytes)
+            part = try selection.part(of: bytes)
         } catch {
             throw .selection(error, selection.pointer)
         }
-        let isText = selection.isRaw && text.first != "{" && text.first != "["
         var sink: any BodySink =
             console.laysOut
-            ? TerminalSink(console, contentType: isText ? "text/plain" : "application/json") : PipeSink(console.output)
-        try await sink.write(Data(text.utf8))
+            ? TerminalSink(console, contentType: part.isJSON ? "application/json" : "text/plain")
+            : PipeSink(console.output)
+        try await sink.write(Data(part.text.utf8))
         try await sink.finish()
     }
 

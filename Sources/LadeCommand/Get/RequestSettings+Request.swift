@@ -135,7 +135,8 @@ extension RequestSettings {
     private static let formType = "application/x-www-form-urlencoded"
     private static let jsonType = "application/json"
 
-    private var hasFile: Bool {
+    /// Whether the body is a multipart form.
+    var hasFile: Bool {
         !formParts.isEmpty || items.contains { if case .file = $0 { true } else { false } }
     }
 

@@ -104,7 +104,7 @@ struct TerminalSink: BodySink {
 
     mutating func writeHead(_ response: Response) async throws(CommandError) {
         var plain = TerminalText(.plain)
-        var shown = plain.text(of: Data(response.head.utf8)) + plain.end()
+        var shown = plain.text(of: Data(response.head.utf8))
         if isColoured {
             let lines = shown.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             let coloured = lines.dropFirst().map(HeadColour.field)

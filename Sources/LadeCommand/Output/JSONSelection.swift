@@ -15,6 +15,14 @@ struct JSONSelection: Sendable, Equatable {
         case nothingThere
     }
 
+    /// What was selected.
+    struct Part: Equatable {
+        /// The text to write, with a line end.
+        var text: String
+        /// Whether the text is JSON; a string that is written without quotes is not.
+        var isJSON: Bool
+    }
+
     var pointer: JSONPointer
     /// Whether a string is written without quotes and escapes.
     var isRaw: Bool
@@ -22,8 +30,8 @@ struct JSONSelection: Sendable, Equatable {
     // Larger documents need tools that read streams.
     static let limit = 256 << 20
 
-    /// The selected value, followed by a line end.
-    func text(of bytes: Data) throws(Fault) -> String {
+    /// The selected value.
+    func part(of bytes: Data) throws(Fault) -> Part {
         guard let text = String(validating: bytes, as: UTF8.self)?.withoutMark, JSONValue.isValid(text) else {
             throw .noJSON
         }
@@ -34,8 +42,10 @@ struct JSONSelection: Sendable, Equatable {
             walk = place
         }
         let value = String(Substring(walk.value()))
-        if isRaw, value.hasPrefix("\""), let string = Self.decoded(value) { return string + "\n" }
-        return value + "\n"
+        if isRaw, value.hasPrefix("\""), let string = Self.decoded(value) {
+            return Part(text: string + "\n", isJSON: false)
+        }
+        return Part(text: value + "\n", isJSON: true)
     }
 
     /// Where the value of a member or an element starts; of members with the same name, the last.

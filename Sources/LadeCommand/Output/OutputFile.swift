@@ -32,11 +32,11 @@ enum OutputFile {
             return
         }
         switch status.st_mode & S_IFMT {
-        case S_IFDIR: throw .file(path, "written", SystemError(number: EISDIR))
         case S_IFREG, S_IFLNK:
             guard mayOverwrite else { throw Self.exists(path) }
             self = .regular
         default:
+            // The system opens no folder for writing.
             do throws(SystemError) {
                 self = .special(try Descriptor.open(path, O_WRONLY | O_NONBLOCK))
             } catch {

@@ -67,6 +67,27 @@ struct ConnectionSettingsTests {
         #expect(!transport.decodesContent)
     }
 
+    @Test(
+        "refuses what needs another option, and what names no host",
+        arguments: [
+            (["--key", "me.key"], "--key without --cert"), (["--noproxy", "a"], "--noproxy without --proxy"),
+            (["--pin", "=sha256/x"], "names no host"), (["-x", "ftp://p"], "no proxy speaks"),
+        ]
+    )
+    func refuses(arguments: [String], part: String) throws {
+        let parser = ArgumentParser(command: "lade get", rows: GetSettings.rows)
+        let error = try #require(throws: CommandError.self) { try parser.parse(["http://h/"] + arguments) }
+        #expect(error.code == .usage && error.what.contains(part), "\(error.what)")
+    }
+
+    @Test("keeps the pins of each host apart")
+    func pins() throws {
+        let pin = String(repeating: "A", count: 43) + "="
+        let other = String(repeating: "B", count: 42) + "A="
+        let pins = try settings("--pin", "h=\(pin)", "--pin", "i=\(other)").pinSet()
+        #expect(pins.pins(for: "h") == [pin] && pins.pins(for: "i") == [other])
+    }
+
     @Test("refuses a pin that is none, when the settings are made")
     func pin() throws {
         let settings = try settings("--pin", "h=sha256/abc")
@@ -86,10 +107,13 @@ struct ConnectionSettingsTests {
         #expect(transport.proxy == .proxy(.init(kind, host: host, port: port, exceptions: ["a", ".b"])))
     }
 
-    @Test("reads a proxy's credentials and never shows them")
-    func credentials() throws {
-        let transport = try settings("-x", "http://me:p%40w@p:1").transportSettings()
-        let credentials = ProxySettings.Proxy.Credentials(user: "me", password: Secret("p@w"))
+    @Test(
+        "reads a proxy's credentials and never shows them",
+        arguments: [("me:p%40w", "p@w"), ("me:p@w", "p@w"), ("me:p:w", "p:w"), ("me", "")]
+    )
+    func credentials(text: String, password: String) throws {
+        let transport = try settings("-x", "http://\(text)@p:1").transportSettings()
+        let credentials = ProxySettings.Proxy.Credentials(user: "me", password: Secret(password))
         #expect(transport.proxy == .proxy(.init(.http, host: "p", port: 1, credentials: credentials)))
         let error = #expect(throws: CommandError.self) { try settings("-x", "http://me:secret@p:x") }
         #expect(error?.lines.contains("secret") == false)
@@ -98,6 +122,7 @@ struct ConnectionSettingsTests {
     @Test("goes direct when the proxy is empty or no host is to be proxied")
     func direct() throws {
         #expect(try settings("-x", "").transportSettings().proxy == .direct)
+        #expect(try settings("-x", "", "--noproxy", "a").transportSettings().proxy == .direct)
         #expect(try settings("--noproxy", "*").transportSettings().proxy == .direct)
     }
 }

@@ -74,10 +74,90 @@ struct CurlTests {
                 "curl https://a.h/ --pinnedpubkey 'sha256//\(pin);sha256//\(backup)'"
             ),
             (["https://b/", "--pin", "*.h=\(pin)", "--raw"], "curl https://b/"),
-        ]
+            (["https://h/x", "-T", "/dev/null", "--raw"], "curl https://h/x -T /dev/null"),
+            (["https://h/", "--stdin", "--raw"], "curl https://h/ -H Content-Type: --data-binary @-"),
+            (["https://h/", "-", "--raw"], "curl https://h/ -H Content-Type: --data-binary @-"),
+            (
+                [
+                    "https://h/", "-d", "a=b", "--data-raw", "@c", "--data-binary", "@/dev/null", "--data-urlencode",
+                    "n@/dev/null", "--raw",
+                ],
+                "curl https://h/ --data-raw a=b --data-raw @c --data-binary @/dev/null --data-urlencode n@/dev/null"
+            ),
+            (["https://h/", "a@/dev/null", "--raw"], "curl https://h/ -F a=@/dev/null"),
+            (
+                [
+                    "https://h/", "-F", "a=</dev/null", "-F", "b=@/dev/null;type=x/y;filename=n", "c=1", "d:=2",
+                    "e=@/dev/null", "f:=@/dev/null", "g@/dev/null", "q==1", "--raw",
+                ],
+                "curl 'https://h/?q=1' -F 'a=</dev/null' -F 'b=@/dev/null;type=x/y;filename=n' --form-string c=1 "
+                    + "--form-string d=2 -F 'e=</dev/null' -F 'f=</dev/null' -F g=@/dev/null"
+            ),
+            (
+                ["https://h/", "-F", "a=b", "c=d", "-H", "Content-Type: multipart/x", "--raw"],
+                "curl https://h/ -H 'Content-Type: multipart/x' --form-string a=b --form-string c=d"
+            ),
+            (
+                ["https://h/", "a=b", "-H", "content-type:x/y", "--raw"],
+                #"curl https://h/ -H 'Accept: application/json' -H 'content-type: x/y' --data-raw '{"a":"b"}'"#
+            ),
+            (
+                ["https://h/", "-d", "x", "Accept:", "User-Agent:", "Content-Type:", "--raw"],
+                "curl https://h/ -H Accept: -H User-Agent: -H Content-Type: --data-raw x"
+            ),
+            (
+                ["https://h/x", "-T", "/dev/null", "User-Agent:", "--raw"],
+                "curl https://h/x -H User-Agent: -T /dev/null"
+            ),
+            (["https://h/", "--auth", "bearer", "--raw"], "curl https://h/ -H 'Authorization: Bearer <redacted>'"),
+            (["https://h/", "--auth", "basic:me", "--raw"], "curl https://h/ -u me"),
+            (["https://h/", "-L", "--raw"], "curl https://h/ -L"),
+            (
+                ["https://h/", "--max-redirects", "3", "--retry", "2", "--raw"],
+                "curl https://h/ -L --max-redirs 3 --retry 2"
+            ),
+            (
+                ["https://h/", "--cacert", "ca.pem", "-E", "me.pem", "--key", "me.key", "--raw"],
+                "curl https://h/ --cacert ca.pem -E me.pem --key me.key"
+            ),
+            (
+                ["https://h/", "--unix-socket", "/s", "--http1.1", "--raw"],
+                "curl https://h/ --unix-socket /s --http1.1"
+            ),
+            (
+                ["https://h/", "--http2-prior-knowledge", "-O", "-i", "-f", "-s", "--raw"],
+                "curl https://h/ --http2-prior-knowledge -O -i -f -s"
+            ),
+        ] as [([String], String)]
     )
     func prints(arguments: [String], line expected: String) async throws {
         #expect(try await line(arguments) == expected)
+    }
+
+    @Test("prints the cookies of a session, whose values are shown only when that is asked for")
+    func sessionCookies() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path + "/s.json"
+        let jar = CookieJar()
+        for name in ["a", "b"] {
+            let cookie = Cookie(
+                name: name,
+                value: Secret("s3cret-\(name)"),
+                domain: "h",
+                isHostOnly: true,
+                path: "/",
+                expires: nil,
+                isSecure: true
+            )
+            jar.insert(cookie, at: Date(timeIntervalSince1970: 1_000_000_000))
+        }
+        try SessionFile(path, for: Origin("https://h/")).save(jar)
+        let arguments = ["https://h/", "--session", path, "--raw"]
+
+        #expect(try await line(arguments) == "curl https://h/ -b 'a=<redacted>; b=<redacted>'")
+        let shown = try await line(arguments + ["--show-secrets"])
+        #expect(shown == "curl https://h/ -b 'a=s3cret-a; b=s3cret-b'")
     }
 
     @Test(

@@ -22,6 +22,8 @@ struct AddressTests {
             (":8080", "http://localhost:8080"),
             ("a.example/?u=http://b", "https://a.example/?u=http://b"),
             ("data:,hi", "data:,hi"),
+            ("DATA:,hi", "DATA:,hi"),
+            ("a b/x", "https://a b/x"),
             ("file:///a", "file:///a"),
         ]
     )
@@ -44,6 +46,18 @@ struct AddressTests {
         #expect(address.user == user)
     }
 
+    @Test(
+        "shows an address without what may be secret",
+        arguments: [
+            ("http://me:pw@h/x?token=t#f", "http://h/x"), ("h/x", "h/x"), ("me:pw@h", "…@h"),
+            // The slash of a password that is not encoded ends the authority.
+            ("http://me:p/w@1@h/x", "http://h/x"),
+        ]
+    )
+    func shown(typed: String, shown: String) {
+        #expect(typed.asArgument == shown)
+    }
+
     @Test("adds query items before the fragment, percent-encoded, and keeps what is there")
     func query() {
         var address = Address("http://h/x?a=%20b&c#f")
@@ -56,6 +70,9 @@ struct AddressTests {
         var open = Address("http://h/x?a=1&")
         open.addQueryItem("b", "2")
         #expect(open.text == "http://h/x?a=1&b=2")
+        var raw = Address("http://h/x")
+        raw.addQuery("a=%20~\u{7F}\u{20}|ä")
+        #expect(raw.text == "http://h/x?a=%20~%7F%20%7C%C3%A4")
     }
 
     @Test(

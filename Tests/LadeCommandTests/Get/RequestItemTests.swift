@@ -29,6 +29,8 @@ struct RequestItemTests {
             (#"a\=\=b==c"#, .query(name: "a==b", value: "c")),
             (#"a=b\=c"#, .text(name: "a", value: "b=c")),
             (#"a\b=c\d"#, .text(name: #"a\b"#, value: #"c\d"#)),
+            (#"a\;=c"#, .text(name: "a;", value: "c")),
+            ("http:1", .header(.set("http", "1"))),
             (#"me\@x=c"#, .text(name: "me@x", value: "c")),
             ("a;b=c", .text(name: "a;b", value: "c")),
             ("ä=ö", .text(name: "ä", value: "ö")),

@@ -64,16 +64,31 @@ struct RequestSettingsTests {
     func data() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let file = try folder.file("body", "1\r\n2\n")
+        let file = try folder.file("body", "1\r\n2\0\n")
         let form = try await sent("http://h/", "-d", "a=b", "--data", "@\(file)", "--data-raw", "@x")
         #expect(form.text == "a=b&12&@x")
         #expect(form.request.body?.contentType == "application/x-www-form-urlencoded")
         let binary = try await sent("http://h/", "--data-binary", "@\(file)")
-        #expect(binary.text == "1\r\n2\n")
-        #expect(binary.request.body?.length == 5)
+        #expect(binary.text == "1\r\n2\0\n")
+        #expect(binary.request.body?.length == 6)
         let json = try await sent("http://h/", "--json", "[1,", "--json", "2]")
         #expect(json.text == "[1,2]")
         #expect(json.request.body?.contentType == "application/json")
+        #expect(json.request.headers["Accept"] == "application/json")
+    }
+
+    @Test("streams the file that is the whole of --data-binary, and reads longer pieces than a pipe holds")
+    func longData() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let text = String(repeating: "0123456789", count: 30_000)
+        let file = try folder.file("body", text)
+        guard case .file = try await request("http://h/", "--data-binary", "@\(file)").body?.content else {
+            Issue.record("no file")
+            return
+        }
+        #expect(try await sent("http://h/", "--data-binary", "@\(file)", "-d", "x").text == text + "&x")
+        #expect(try await sent("http://h/", "t=@\(file)").text == #"{"t":"\#(text)"}"#)
     }
 
     @Test("replaces, adds, empties and leaves out header fields")
@@ -94,9 +109,20 @@ struct RequestSettingsTests {
         #expect(
             request.headers == ["Referer": "http://r/", "Accept": "a/b", "X-A": "1", "X-A": "2", "X-E": ""]
         )
-        let other = try await self.request("http://h/", "-A", "me/1", "-d", "x", "-H", "Content-Type:")
-        #expect(other.headers["User-Agent"] == "me/1")
-        #expect(other.body?.contentType == nil)
+        for field in ["Content-Type:", "content-type:"] {
+            let other = try await self.request("http://h/", "-A", "me/1", "-d", "x", "-H", field)
+            #expect(other.headers["User-Agent"] == "me/1")
+            #expect(other.body?.contentType == nil)
+        }
+    }
+
+    @Test("sends the fields of a configuration first, and only those that the arguments do not name")
+    func defaultHeaders() async throws {
+        var settings = try settings(["http://h/", "x-a:1", "X-C:", "X-D:1"]).request
+        settings.defaultHeaders = ["X-A", "X-B", "X-C"].map { .set($0, "0") }
+        let request = try await settings.request(askingBy: PasswordPrompt(interruption: Interruption()))
+        let fields = request.headers.map { "\($0.name): \($0.value)" }.filter { $0.lowercased().hasPrefix("x-") }
+        #expect(fields == ["X-B: 0", "x-a: 1", "X-D: 1"])
     }
 
     @Test("signs in with the user of the option, else of the address, and shows neither")
@@ -106,6 +132,7 @@ struct RequestSettingsTests {
         let fromAddress = try await request("http://me:p%3Aw@h/")
         #expect(fromAddress.headers["Authorization"] == basic)
         #expect(fromAddress.url.absoluteString == "http://h/")
+        #expect(try await request("http://other:pw@h/", "-u", "me:p:w").headers["Authorization"] == basic)
         let own = try await request("http://h/", "-u", "me:pw", "Authorization:Bearer x")
         #expect(own.headers.all("Authorization") == ["Bearer x"])
     }
@@ -118,7 +145,25 @@ struct RequestSettingsTests {
         let sent = try await sent("http://h/in/", "-T", file)
         #expect(sent.target == "/in/up.txt")
         #expect(sent.text == "hello")
+        #expect(sent.request.body?.contentType == nil)
         #expect(sent.request.body?.isReplayable == true)
+    }
+
+    @Test(
+        "streams the standard input once, and gives it no name and no type",
+        arguments: [(["-T", "-"], "PUT"), (["--stdin"], "POST"), (["-"], "POST")]
+    )
+    func standardInput(arguments: [String], method: String) async throws {
+        let prompt = PasswordPrompt(interruption: Interruption())
+        let request = try await settings(["http://h/in/"] + arguments).request.request(askingBy: prompt)
+        #expect(request.url.absoluteString == "http://h/in/")
+        #expect(request.method.rawValue == method)
+        guard case .stream = request.body?.content else {
+            Issue.record("no stream")
+            return
+        }
+        #expect(request.body?.isReplayable == false)
+        #expect(request.body?.contentType == nil)
     }
 
     @Test("makes a form of known length when an item is a file")
@@ -129,6 +174,7 @@ struct RequestSettingsTests {
         let sent = try await sent("http://h/", "title=Über", "file@\(file)", "n:=1")
         let boundary = try #require(sent.request.body?.contentType?.split(separator: "=").last)
         #expect(sent.request.body?.contentType?.hasPrefix("multipart/form-data; boundary=lade-") == true)
+        #expect(sent.request.headers["Accept"] == "*/*")
         let expected = [
             "--\(boundary)", "Content-Disposition: form-data; name=\"title\"", "", "Über",
             "--\(boundary)", "Content-Disposition: form-data; name=\"file\"; filename=\"a%22b.txt\"",
@@ -151,6 +197,21 @@ struct RequestSettingsTests {
         let sent = try await sent("http://h/", "a[b]=c", "t=@\(text)", "j:=@\(json)", "a[l][]:=1", "X-Token:@\(token)")
         #expect(sent.text == "{\"a\":{\"b\":\"c\",\"l\":[1]},\"t\":\"a \\\"b\\\"\\n\",\"j\":[1.10]\n}")
         #expect(sent.request.headers["X-Token"] == "abc")
+    }
+
+    @Test("refuses an item whose file has no JSON, or is longer than 64 MB")
+    func itemFiles() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let long = try folder.file("long", "")
+        try #require(truncate(long, (64 << 20) + 1) == 0)
+        let rows: [(item: String, part: String)] = [
+            ("j:=@\(try folder.file("text", "[1"))", "no JSON"), ("t=@\(long)", "larger than 64 MB"),
+        ]
+        for (item, part) in rows {
+            let error = try await #require(throws: CommandError.self) { try await request("http://h/", item) }
+            #expect(error.code == .usage && error.what.contains(part), "\(error.what)")
+        }
     }
 
     @Test("sends items as a form with --form, names as they were typed")
@@ -216,7 +277,38 @@ struct RequestSettingsTests {
         defer { folder.remove() }
         let file = try folder.file("f", "a b\n")
         #expect(try await sent("http://h/", "--data-urlencode", "n@\(file)").text == "n=a%20b%0A")
-        #expect(throws: CommandError.self) { try settings(["http://h/", "--data-urlencode", "@-", "x=@-"]) }
+    }
+
+    @Test(
+        "reads the standard input for one piece of one request",
+        arguments: [
+            (["--data-urlencode", "a@-"], ["--data-urlencode", "b@-"]), (["-d", "@-"], ["-d", "@-"]),
+            (["--json", "@-"], ["--json", "@-"]), (["-F", "a=@-"], ["-F", "b=<-"]), (["-T", "-"], ["X-A:@-"]),
+            (["--stdin"], ["X-A:@-"]), (["-"], ["X-A:@-"]), (["a=@-"], ["b:=@-"]), (["a@-"], ["b@-"]),
+        ] as [([String], [String])]
+    )
+    func standardInputTwice(once: [String], again: [String]) throws {
+        let error = try #require(throws: CommandError.self) { try settings(["http://h/"] + once + again) }
+        #expect(error.code == .usage && error.what.contains("read twice"), "\(error.what)")
+        #expect(throws: Never.self) { try settings(["http://h/"] + once) }
+        let several = try #require(throws: CommandError.self) { try settings(["http://h/", "http://i/"] + once) }
+        #expect(several.code == .usage && several.what.contains("several addresses"), "\(several.what)")
+    }
+
+    @Test("takes further addresses before the first item, and from --url")
+    func addresses() throws {
+        let operands = try settings(["http://h/", "HTTPS://i/", "http://j/", "a=b"]).request
+        #expect(operands.address == "http://h/" && operands.otherAddresses == ["HTTPS://i/", "http://j/"])
+        let options = try settings(["--url", "h/", "--url", "i/"]).request
+        #expect(options.address == "h/" && options.otherAddresses == ["i/"])
+    }
+
+    @Test("puts data into the query beside another body, or beside none", arguments: [["--json", "{}"], ["-I"]])
+    func dataBeside(arguments: [String]) async throws {
+        let prompt = PasswordPrompt(interruption: Interruption())
+        let request = try await settings(["http://h/", "-G", "-d", "a=b"] + arguments).request
+            .request(askingBy: prompt)
+        #expect(request.url.query(percentEncoded: true) == "a=b")
     }
 
     @Test(
@@ -224,7 +316,7 @@ struct RequestSettingsTests {
         arguments: [
             ["-F", "x"], ["-F", "=x"], ["-F", "x=@"], ["-F", "x=<;type=a/b"], ["--data-urlencode", ""],
             ["--data-urlencode", "x@"], ["-G"], ["-F", "a=b", "-d", "x"], ["-C"], ["-C", "-o", "x", "-i"],
-            ["-C", "-O", "--force"],
+            ["-C", "-O", "--force"], ["--url", ""],
         ]
     )
     func values(arguments: [String]) throws {
@@ -238,7 +330,8 @@ struct RequestSettingsTests {
         arguments: [
             [], ["http://h/", "a=b", "-d", "x"], ["http://h/", "-d", "x", "--json", "x"],
             ["http://h/", "-I", "-d", "x"],
-            ["http://h/", "-d", "@-", "-d", "@-"], ["http://h/", "--stdin", "-"], ["http://h/", "-T", "x", "a=b"],
+            ["http://h/", "--stdin", "-d", "x"], ["http://h/", "-", "-d", "x"], ["http://h/", "--stdin", "-"],
+            ["http://h/", "-T", "x", "a=b"],
             ["http://h/", "-o", "x", "-O"], ["http://h/", "--key", "x"], ["http://h/", "--noproxy", "x"],
             ["http://h/", "a=b", "http://i/"], ["http://h/", "--pin", "sha256/x"], ["http://h/", "-x", "ftp://p"],
         ]

@@ -171,15 +171,15 @@ struct WriteOutTests: GetSuite {
     func pointers(json: String, pointer: String, value: String?) throws {
         let selection = JSONSelection(pointer: try JSONPointer(pointer), isRaw: false)
         guard let value else {
-            #expect(throws: JSONSelection.Fault.nothingThere) { try selection.text(of: Data(json.utf8)) }
+            #expect(throws: JSONSelection.Fault.nothingThere) { try selection.part(of: Data(json.utf8)) }
             return
         }
-        #expect(try selection.text(of: Data(json.utf8)) == value + "\n")
+        #expect(try selection.part(of: Data(json.utf8)) == JSONSelection.Part(text: value + "\n", isJSON: true))
     }
 
     @Test("refuses what is no JSON, wherever it breaks", arguments: ["", "{", "[1,]", "{\"a\":1", "1 2", "\u{FF}"])
     func damage(json: String) throws {
         let selection = JSONSelection(pointer: [], isRaw: true)
-        #expect(throws: JSONSelection.Fault.noJSON) { try selection.text(of: Data(json.utf8)) }
+        #expect(throws: JSONSelection.Fault.noJSON) { try selection.part(of: Data(json.utf8)) }
     }
 }

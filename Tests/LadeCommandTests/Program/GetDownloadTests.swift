@@ -172,5 +172,7 @@ struct GetDownloadTests: GetSuite {
         #expect(outcome.talk == "lade: Saved as \(name).\n")
         let again = try await LadeProcess.run("get", "-O", server.address(target), in: folder.path)
         #expect(again.status == 14)
+        let silent = try await LadeProcess.run("get", "-s", "-O", "--force", server.address(target), in: folder.path)
+        #expect(silent.status == 0 && silent.talk == "")
     }
 }

@@ -34,7 +34,11 @@ struct GetTests: GetSuite {
     )
     func input(arguments: [String], body: String) async throws {
         let server = try server()
-        let process = try LadeProcess(["get", server.address()] + arguments, input: "in\n")
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        // A dash is the standard input, whatever files there are.
+        _ = try folder.file("-", "file")
+        let process = try LadeProcess(["get", server.address()] + arguments, input: "in\n", in: folder.path)
         #expect(try await process.outcome().status == 0)
         #expect(try await server.request(at: 0).text == body)
     }
@@ -182,20 +186,22 @@ struct GetTests: GetSuite {
 
     @Test(
         "command CM-01 asks for a password on the terminal itself, unseen",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: setsid))
+        .enabled(if: FileManager.default.isExecutableFile(atPath: setsid)),
+        arguments: [("me", "me"), ("m\u{1B}[1me", "m\\x1B[1me")]
     )
-    func password() async throws {
+    func password(user: String, shown: String) async throws {
         let server = try server { _ in .status(204) }
         // The terminal must be that of a session, which a test is not.
-        let arguments = ["--wait", "--ctty", LadeProcess.path, "get", "-u", "me", server.address()]
+        let arguments = ["--wait", "--ctty", LadeProcess.path, "get", "-u", user, server.address()]
         let process = try LadeProcess(arguments, program: Self.setsid, to: .terminal)
-        let question = "Password of me at 127.0.0.1: "
-        try await process.output(atLeast: question.count)
+        let question = "Password of \(shown) at 127.0.0.1: "
+        // The echo is off before the question appears.
+        try await process.output(atLeast: 1)
         try process.type("p:w\n")
         let outcome = try await process.outcome()
         #expect(outcome.status == 0)
         #expect(outcome.output == question + "\r\n")
-        let basic = Data("me:p:w".utf8).base64EncodedString()
+        let basic = Data("\(user):p:w".utf8).base64EncodedString()
         #expect(try await server.request(at: 0)["Authorization"] == "Basic \(basic)")
     }
 

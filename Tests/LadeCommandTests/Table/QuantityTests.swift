@@ -9,6 +9,7 @@ struct QuantityTests {
         arguments: [
             ("30", Duration.seconds(30)), ("1.5s", .milliseconds(1_500)), ("200ms", .milliseconds(200)),
             ("2m", .seconds(120)), ("1h", .seconds(3_600)), ("0.001", .milliseconds(1)),
+            ("99999999999999h", .milliseconds(3_155_760_000_000)),
         ]
     )
     func durations(text: String, duration: Duration) throws {
@@ -63,7 +64,7 @@ struct QuantityTests {
         "reads hosts with and without a port",
         arguments: [
             ("host", "host", nil), ("host:80", "host", 80), ("[::1]:8080", "::1", 8080), ("[::1]", "::1", nil),
-            ("::1", "::1", nil), ("127.0.0.1:1", "127.0.0.1", 1),
+            ("::1", "::1", nil), ("127.0.0.1:1", "127.0.0.1", 1), ("host:65535", "host", 65_535),
         ] as [(String, String, Int?)]
     )
     func hosts(text: String, host: String, port: Int?) throws {
@@ -72,7 +73,10 @@ struct QuantityTests {
         #expect(read.port == port)
     }
 
-    @Test("refuses what is no host", arguments: ["", ":80", "host:", "host:x", "host:0", "host:65536", "[]:80"])
+    @Test(
+        "refuses what is no host",
+        arguments: ["", ":80", "host:", "host:x", "host:0", "host:65536", "[]:80", "me@host"]
+    )
     func noHosts(text: String) {
         #expect(throws: CommandError.self) { try Quantity.hostAndPort(text, of: "--x") }
     }
