@@ -376,7 +376,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
     /// Guesses from a page how long those after it are, and how many there are.
     private func estimate(from next: Page, _ piece: Piece, _ state: inout State) {
         // The items of counted pages are known, and a page without items is the last.
-        guard isParallel, let facts = piece.facts, let stride = facts.itemCount else { return }
+        guard isParallel, let facts = piece.facts, let stride = facts.itemCount, stride > 0 else { return }
         state.stride = stride
         state.guessEnd = .max
         guard let total = source.walk.total(facts), let before = next.itemsBefore, total > before else { return }

@@ -105,7 +105,7 @@ struct LoaderPartsTests {
         withExtendedLifetime(witness) {}
     }
 
-    @Test("a streamed body that nobody reads is no request of the loader any more when it is released")
+    @Test("an unread streamed body is no request of the loader any more when it is released")
     func unreadBody() async throws {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text("hello").stalling(after: 1))

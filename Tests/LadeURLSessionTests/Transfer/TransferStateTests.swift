@@ -434,32 +434,30 @@ struct TransferStateTests {
 
     @Test("finding FT-4 the whole time-out starts with the exchange, after any wait for a connection of its own")
     func wholeAfterWait() throws {
-        var state = try unstarted {
+        let state = try unstarted {
             $0.timeouts.idle = nil
             $0.timeouts.whole = .seconds(12)
         }
+        expectTimeout(of: state, after: 12, "whole exchange")
+    }
+
+    /// Expects a time-out so many seconds after a start that comes late, and none before the start.
+    private func expectTimeout(of unstarted: TransferStateSubject, after limit: Int64, _ phase: String) {
+        var state = unstarted
         // Checked again: before the start there is no deadline that could have passed.
-        #expect(state.nextDeadline(at: at(50)) == at(62))
-        #expect(state.timePassed(at(62)).isEmpty)
+        #expect(state.nextDeadline(at: at(50)) == at(50 + limit))
+        #expect(state.timePassed(at(50 + limit)).isEmpty)
 
         _ = state.start(at: at(100))
-        #expect(state.nextDeadline(at: at(101)) == at(112))
-        #expect(state.timePassed(at(111)).isEmpty)
-        let actions = show(state.timePassed(at(112)))
-        #expect(actions == ["cancel task", "report failed", "fail sender: timed out: whole exchange"])
+        #expect(state.nextDeadline(at: at(101)) == at(100 + limit))
+        #expect(state.timePassed(at(99 + limit)).isEmpty)
+        let actions = show(state.timePassed(at(100 + limit)))
+        #expect(actions == ["cancel task", "report failed", "fail sender: timed out: \(phase)"])
     }
 
     @Test("the idle time-out starts with the exchange, after any wait for a slot")
     func idleAfterWait() throws {
-        var state = try unstarted { $0.timeouts.idle = .seconds(10) }
-        #expect(state.nextDeadline(at: at(50)) == at(60))
-        #expect(state.timePassed(at(60)).isEmpty)
-
-        _ = state.start(at: at(100))
-        #expect(state.nextDeadline(at: at(101)) == at(110))
-        #expect(state.timePassed(at(109)).isEmpty)
-        let actions = show(state.timePassed(at(110)))
-        #expect(actions == ["cancel task", "report failed", "fail sender: timed out: idle"])
+        expectTimeout(of: try unstarted { $0.timeouts.idle = .seconds(10) }, after: 10, "idle")
     }
 
     @Test("the metrics count a wait for a slot apart from the exchange")
