@@ -95,7 +95,7 @@ extension TransportConformance {
         let field = ServerField("Content-Encoding", "gzip")
         let unknown = ServerField("Content-Encoding", "unknown")
         let length = ServerField("Content-Length", "1000")
-        let answers: KeyValuePairs<String, (Method, ServerResponse)> = [
+        let answers: KeyValuePairs<String, (HTTPMethod, ServerResponse)> = [
             "HEAD": (.head, .status(200, [field, length])), "HEAD, unknown": (.head, .status(200, [unknown, length])),
             "204": (.get, .status(204, [field])), "304": (.get, .status(304, [field])),
             "an empty body": (.get, .bytes(Data(), [field])),
@@ -201,7 +201,7 @@ extension TransportConformance {
         let gzip = CodedSample.all["gzip"] ?? Data()
         let length = ServerField("Content-Length", String(gzip.count))
         let field = ServerField("Content-Encoding", "gzip")
-        let answers: KeyValuePairs<String, (Method, ServerResponse, [String?], coding: String?)> = [
+        let answers: KeyValuePairs<String, (HTTPMethod, ServerResponse, [String?], coding: String?)> = [
             "decoded": (.get, .bytes(gzip, [field]), [nil, nil], "gzip"),
             "HEAD": (.head, .status(200, [field, length]), ["gzip", String(gzip.count)], nil),
             "304": (.get, .status(304, [field]), ["gzip", nil], nil),

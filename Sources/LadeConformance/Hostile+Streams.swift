@@ -176,7 +176,7 @@ extension TransportConformance {
             context.expect(seen.peak <= 12, "\(seen.peak) connections at a time")
         }
         for isReused in [false, true] {
-            for (method, body) in [(Method.get, nil), (.post, RequestBody.text("asked"))] {
+            for (method, body) in [(HTTPMethod.get, nil), (.post, RequestBody.text("asked"))] {
                 await context.part("HTTP/1.1 required, \(method), reused: \(isReused)") { context in
                     try await requiresHTTP1(context, base, method, body, isReused: isReused)
                 }
@@ -205,7 +205,7 @@ extension TransportConformance {
     private static func requiresHTTP1(
         _ context: ConformanceContext,
         _ base: String,
-        _ method: Method,
+        _ method: HTTPMethod,
         _ body: RequestBody?,
         isReused: Bool
     ) async throws {

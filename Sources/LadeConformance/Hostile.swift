@@ -19,7 +19,7 @@ extension TransportConformance {
     static let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
     /// Every way in which an answer can end, with the method that requests it and its text.
-    static let forms: [(name: String, method: Method, answer: String, text: String)] = [
+    static let forms: [(name: String, method: HTTPMethod, answer: String, text: String)] = [
         ("head", .head, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", ""),
         ("204", .get, "HTTP/1.1 204 No Content\r\n\r\n", ""),
         ("304", .get, "HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n", ""),
@@ -46,7 +46,7 @@ extension TransportConformance {
     ) { context in
         for form in forms {
             for moment in Moment.allCases {
-                for method in [Method.get, .post] {
+                for method in [HTTPMethod.get, .post] {
                     await context.part("\(form.name), \(moment.rawValue), then \(method)") { context in
                         try await unaskedInTheClear(context, form.method, form.answer, form.text, moment, method)
                     }
@@ -57,7 +57,7 @@ extension TransportConformance {
             for need in ["hostileTLS", "ca"] { try context.require(.peer(need)) }
             for form in forms {
                 for place in ["record", "flight", "later"] {
-                    for method in [Method.get, .post] {
+                    for method in [HTTPMethod.get, .post] {
                         await context.part("\(form.name), \(place), then \(method)") { context in
                             try await unaskedOverTLS(context, form.name, form.method, form.text, place, method)
                         }
@@ -69,11 +69,11 @@ extension TransportConformance {
 
     private static func unaskedInTheClear(
         _ context: ConformanceContext,
-        _ first: Method,
+        _ first: HTTPMethod,
         _ answer: String,
         _ text: String,
         _ moment: Moment,
-        _ second: Method
+        _ second: HTTPMethod
     ) async throws {
         let (isAnswered, isSent) = (Signal(), Signal())
         let sent = ServerStep.run { _ in isSent.raise() }
@@ -105,10 +105,10 @@ extension TransportConformance {
     private static func unaskedOverTLS(
         _ context: ConformanceContext,
         _ form: String,
-        _ first: Method,
+        _ first: HTTPMethod,
         _ text: String,
         _ place: String,
-        _ second: Method
+        _ second: HTTPMethod
     ) async throws {
         let base = "https://localhost:\(try context.peers.port("hostileTLS"))"
         let token = context.token()
@@ -247,7 +247,7 @@ extension TransportConformance {
         "refuses fields of the caller that contradict the framing of the body"
     ) { context in
         let text = RequestBody.text("12")
-        let rows: [(String, Method, RequestBody?, Headers)] = [
+        let rows: [(String, HTTPMethod, RequestBody?, Headers)] = [
             ("coding without a body", .get, nil, ["Transfer-Encoding": "chunked"]),
             ("coding with a body", .post, text, ["transfer-encoding": "chunked"]),
             ("coding with a length", .post, text, ["Content-Length": "2", "Transfer-Encoding": "chunked"]),
@@ -281,7 +281,7 @@ extension TransportConformance {
         }
         context.expectEqual(server.acceptedCount, 0, "connections")
         await context.part("what agrees with the body") { context in
-            let rows: [(Method, RequestBody?, Headers)] = [
+            let rows: [(HTTPMethod, RequestBody?, Headers)] = [
                 (.post, text, ["Content-Length": "2"]), (.get, nil, ["Connection": "close"]),
                 (.post, nil, ["Content-Length": "0"]),
             ]

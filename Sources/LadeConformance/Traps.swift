@@ -64,7 +64,7 @@ extension TransportConformance {
             "bytes": .text("once"), "sequence": .writer { try await $0(Data("once".utf8)) },
         ]
         for (name, step) in [("close", ServerStep.close), ("reset", .reset)] {
-            for method in [Method.post, .patch] {
+            for method in [HTTPMethod.post, .patch] {
                 for (kind, body) in bodies {
                     await context.part("\(method) of \(kind), \(name)") { context in
                         let (server, transport) = try await afterOneCall(context, step)

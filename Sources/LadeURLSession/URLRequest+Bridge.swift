@@ -19,7 +19,7 @@ extension Request {
         guard let url = urlRequest.url else {
             throw .invalidRequest(.url("", reason: "there is none"), ErrorContext())
         }
-        self.init(try Method(urlRequest.httpMethod ?? "GET"), url)
+        self.init(try HTTPMethod(urlRequest.httpMethod ?? "GET"), url)
         let fields = (urlRequest.allHTTPHeaderFields ?? [:]).sorted { $0.key.lowercased() < $1.key.lowercased() }
         headers = Headers(fields.map { ($0.key, $0.value) })
         guard urlRequest.httpBodyStream == nil else {

@@ -23,7 +23,7 @@ struct CatalogueClient {
     func get(
         _ target: String,
         _ fields: [(String, String)] = [],
-        method: Lade.Method = .get,
+        method: HTTPMethod = .get,
         body: String? = nil
     ) async throws -> Response {
         var request = try Request(method, target.hasPrefix("http") ? target : catalogue.address(target))

@@ -135,7 +135,7 @@ struct URLSessionTransportTests {
             ),
         ]
         for (body, expected) in bodies {
-            let request = try server.request(LadeCore.Method(method), "/", body: body)
+            let request = try server.request(HTTPMethod(method), "/", body: body)
             #expect(try await send(request).status == 200)
             let seen = try #require(server.requests.last)
             #expect(seen.method == method)

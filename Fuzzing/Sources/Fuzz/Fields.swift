@@ -29,8 +29,8 @@ extension Target {
     }
 
     static let link = Target(name: "link") { bytes in
-        guard let links = try? Link.parse(bytes: lines(bytes)) else { return }
-        let again = try? Link.parse(links.map(\.description))
+        guard let links = try? WebLink.parse(bytes: lines(bytes)) else { return }
+        let again = try? WebLink.parse(links.map(\.description))
         expect(again == links, "\(links) is read as \(String(describing: again))")
         guard let base = URL(string: "https://example.org/a/b?c=d#e") else { return }
         for link in links {

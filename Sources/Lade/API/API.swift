@@ -152,7 +152,7 @@ public struct API: Sendable {
     ///
     /// - Throws: The errors of ``get(_:_:query:)``.
     public func endpoint(
-        _ method: Method,
+        _ method: HTTPMethod,
         _ path: Path,
         query: KeyValuePairs<String, (any CustomStringConvertible)?> = [:],
         body: RequestBody? = nil
@@ -161,7 +161,7 @@ public struct API: Sendable {
     }
 
     private func endpoint(
-        _ method: Method,
+        _ method: HTTPMethod,
         _ path: Path,
         _ query: KeyValuePairs<String, (any CustomStringConvertible)?>
     ) throws(LoadingError) -> Endpoint<Data> {

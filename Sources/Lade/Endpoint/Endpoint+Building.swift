@@ -14,7 +14,7 @@ extension Endpoint {
     }
 
     /// The endpoint with another method.
-    public func method(_ method: Method) -> Endpoint {
+    public func method(_ method: HTTPMethod) -> Endpoint {
         request { $0.method = method }
     }
 

@@ -80,14 +80,14 @@ public struct Endpoint<Value: Sendable>: Sendable {
 
 extension Endpoint where Value == Data {
     /// Makes an endpoint with a method, whose value is the raw body.
-    public init(_ method: Method, _ url: URL) {
+    public init(_ method: HTTPMethod, _ url: URL) {
         self.init(Request(method, url))
     }
 
     /// Makes an endpoint with a method, whose value is the raw body.
     ///
     /// - Throws: `LoadingError.invalidRequest(_:_:)` when the text is not a valid URL.
-    public init(_ method: Method, _ address: String) throws(LoadingError) {
+    public init(_ method: HTTPMethod, _ address: String) throws(LoadingError) {
         self.init(try Request(method, address))
     }
 

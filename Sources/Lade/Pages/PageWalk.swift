@@ -155,9 +155,9 @@ package struct PageWalk: Sendable {
     private static func linked(_ relation: String, _ response: Response) throws(PageFailure.Cause) -> URL? {
         let lines = response.headers.all("Link")
         guard !lines.isEmpty else { return nil }
-        let links: [Link]
+        let links: [WebLink]
         do {
-            links = try Link.parse(lines)
+            links = try WebLink.parse(lines)
         } catch {
             throw .invalidTarget(error.description)
         }

@@ -31,7 +31,7 @@ public struct CatalogueService: Sendable, Hashable {
     /// The business units that offer the service; all of them for a service without one in its path.
     public let units: Set<BusinessUnit>
     /// The method: POST for services that count, otherwise GET.
-    public let method: Method
+    public let method: HTTPMethod
     /// Whether the service belongs to the first generation, which current services have replaced.
     public let isSeedEra: Bool
 
@@ -41,7 +41,7 @@ public struct CatalogueService: Sendable, Hashable {
         _ query: [String] = [],
         paging: Paging = .none,
         for units: Set<BusinessUnit> = BusinessUnit.all,
-        method: Method = .get,
+        method: HTTPMethod = .get,
         isSeedEra: Bool = false
     ) {
         self.name = name

@@ -32,7 +32,7 @@ struct CurlLine {
     private var request: Request { call.request }
 
     private var method: [String] {
-        let implied: Method =
+        let implied: HTTPMethod =
             settings.request.isHead
             ? .head
             : settings.request.uploadPath != nil ? .put : request.hasBody ? .post : .get

@@ -74,8 +74,8 @@ extension RequestSettings {
         return (url, address.user)
     }
 
-    private func requestMethod(hasBody: Bool) throws(LoadingError) -> Method {
-        if let method { return try Method(method) }
+    private func requestMethod(hasBody: Bool) throws(LoadingError) -> HTTPMethod {
+        if let method { return try HTTPMethod(method) }
         if isHead { return .head }
         if uploadPath != nil { return .put }
         return hasBody ? .post : .get

@@ -94,7 +94,7 @@ struct EventRecord {
         self.facts = facts.map { (name: $0.0, value: $0.1) }
     }
 
-    private static func request(_ method: Method, _ url: String) -> [(String, String)] {
+    private static func request(_ method: HTTPMethod, _ url: String) -> [(String, String)] {
         [("method", JSONQuoting.string(method.rawValue)), ("url", JSONQuoting.string(url))]
     }
 

@@ -189,7 +189,7 @@ public struct ErrorContext: Sendable {
     }
 
     /// The method of the request.
-    public var method: Method? {
+    public var method: HTTPMethod? {
         get { storage.method }
         set { change { $0.method = newValue } }
     }
@@ -281,7 +281,7 @@ public struct ErrorContext: Sendable {
     private final class Storage: @unchecked Sendable {
         static let empty = Storage()
 
-        var method: Method?
+        var method: HTTPMethod?
         var asked: (url: URL, headers: Headers, secretQueryNames: Set<String>, secretValues: [Secret])?
         var status: Status?
         var headers = Headers()

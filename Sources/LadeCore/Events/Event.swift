@@ -4,9 +4,9 @@
 @nonexhaustive
 public enum Event: Sendable {
     /// The app started a call.
-    case callStarted(method: Method, url: String)
+    case callStarted(method: HTTPMethod, url: String)
     /// The transport began an exchange, after any wait for a connection slot.
-    case exchangeStarted(method: Method, url: String)
+    case exchangeStarted(method: HTTPMethod, url: String)
     /// A wait began, for the reason given.
     case waitStarted(WaitReason)
     /// A wait ended after the time given.
@@ -33,7 +33,7 @@ public enum Event: Sendable {
     /// A failed attempt will not be retried; the record names the rule.
     case retryRefused(RetryRecord)
     /// A redirect is followed.
-    case redirectFollowed(status: Status, from: String, to: String, method: Method)
+    case redirectFollowed(status: Status, from: String, to: String, method: HTTPMethod)
     /// A server requested a delay: nothing is sent to the service for the given time.
     case gateClosed(key: String, for: Duration, status: Status)
     /// The rate limit of a service was set to what its server announced; nil when that limit ended.

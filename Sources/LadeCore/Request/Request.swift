@@ -26,7 +26,7 @@ public struct Request: Sendable {
     }
 
     /// The method; GET by default.
-    public var method: Method
+    public var method: HTTPMethod
     /// The absolute address.
     ///
     /// An unusual notation of the host is replaced by its normal form: `ex%61mple.org` by `example.org`, `0x7f.1` by
@@ -46,7 +46,7 @@ public struct Request: Sendable {
 
     /// Makes a request.
     public init(
-        _ method: Method,
+        _ method: HTTPMethod,
         _ url: URL,
         headers: Headers = Headers(),
         body: RequestBody? = nil,
@@ -66,7 +66,7 @@ public struct Request: Sendable {
     ///   scheme needs, has a host without a normal form or a port out of range, or contains a user name. Credentials
     ///   belong in an authoriser, which knows the origins that they may be sent to.
     public init(
-        _ method: Method,
+        _ method: HTTPMethod,
         _ address: String,
         headers: Headers = Headers(),
         body: RequestBody? = nil,

@@ -24,7 +24,7 @@ public enum RetryRule: Sendable, Hashable {
     /// There were as many attempts as allowed.
     case limitReached(Int)
     /// The method is not idempotent, and there is no idempotency key.
-    case notIdempotent(Method)
+    case notIdempotent(HTTPMethod)
     /// The body was read and cannot be sent again.
     case bodyNotReplayable
     /// The retry budget of the service is empty.

@@ -212,7 +212,7 @@ public final class LoopbackServer: Sendable {
     ///
     /// - Throws: `LoadingError.invalidRequest` when the target is not valid in an address.
     public func request(
-        _ method: Method = .get,
+        _ method: HTTPMethod = .get,
         _ target: String = "/",
         headers: Headers = Headers(),
         body: RequestBody? = nil,

@@ -54,7 +54,7 @@ struct PlatformRequest: Sendable {
     }
 }
 
-extension Method {
+extension HTTPMethod {
     /// Whether the platform sends the method only without a body.
     fileprivate var isBodyless: Bool { self == .get || self == .head }
 }

@@ -8,7 +8,7 @@ import Testing
 struct FieldOctetTests {
     @Test("finding FP-24 a combining character hides no delimiter from any parser")
     func delimiters() throws {
-        let link = try Link.parse(["<a>;\u{301}x=1; rel=next, <b\u{301}>; rel=\"\u{301}last\",\u{301} <c>"])
+        let link = try WebLink.parse(["<a>;\u{301}x=1; rel=next, <b\u{301}>; rel=\"\u{301}last\",\u{301} <c>"])
         #expect(link.map(\.target) == ["a", "b\u{301}"])
         #expect(link.first?.hasRelation("next") == true)
         let type = try MediaType("text/html; charset=\"\u{301}x\"; a=b")

@@ -135,7 +135,7 @@ struct NormalHostTests {
     func removesDotSegments(reference: String, expected: String) throws {
         let base = try #require(URL(string: "https://h.test/dir/page"))
         #expect(URL(reference: reference, against: base)?.absoluteString == expected)
-        let link = try Link(target: reference, relationTypes: ["next"])
+        let link = try WebLink(target: reference, relationTypes: ["next"])
         #expect(link.resolved(against: base)?.absoluteString == expected)
     }
 

@@ -117,7 +117,7 @@ struct HandleReuseTests {
         })
         for delivery in [Request.Delivery.buffered(limit: 1 << 20), .streamed] {
             for body in [nil, RequestBody.text("text")] {
-                let method = body == nil ? Method.get : .post
+                let method = body == nil ? HTTPMethod.get : .post
                 let address = "http://127.0.0.1:\(server.port)/"
                 let request = try Request(method, address, body: body, delivery: delivery)
                 for _ in 0..<3 {
@@ -227,10 +227,10 @@ struct HandleReuseTests {
     @Test(
         "RFC 9110 §8.6: a request without a body has a length of 0 where its method expects content, and none elsewhere",
         arguments: [
-            (Method.post, ["0"]), (.put, ["0"]), (.patch, ["0"]), (.get, []), (.delete, []), (.options, []),
+            (HTTPMethod.post, ["0"]), (.put, ["0"]), (.patch, ["0"]), (.get, []), (.delete, []), (.options, []),
         ]
     )
-    func lengthWithoutBody(method: Method, lengths: [String]) async throws {
+    func lengthWithoutBody(method: HTTPMethod, lengths: [String]) async throws {
         let server = try LoopbackServer { _ in .text("ok") }
         let request = try server.request(method)
 
@@ -240,8 +240,8 @@ struct HandleReuseTests {
         await transport.shutDown()
     }
 
-    @Test("RFC 9110 §8.6: a length that the caller states is sent once", arguments: [Method.post, .put])
-    func lengthOfCaller(method: Method) async throws {
+    @Test("RFC 9110 §8.6: a length that the caller states is sent once", arguments: [HTTPMethod.post, .put])
+    func lengthOfCaller(method: HTTPMethod) async throws {
         let server = try LoopbackServer { _ in .text("ok") }
         var (empty, full) = (try server.request(method), try server.request(method, body: .text("text")))
         empty.headers["Content-Length"] = "0"

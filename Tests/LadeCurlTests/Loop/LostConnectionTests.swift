@@ -16,8 +16,8 @@ struct LostConnectionTests {
         transport = try CurlTransport(settings: settings)
     }
 
-    @Test("a request whose new connection is closed without an answer is sent once", arguments: [Method.get, .put])
-    func sendsOnce(method: Method) async throws {
+    @Test("a request whose new connection is closed without an answer is sent once", arguments: [HTTPMethod.get, .put])
+    func sendsOnce(method: HTTPMethod) async throws {
         let server = try LoopbackServer(script: [.readRequest, .close])
 
         let error = await #expect(throws: LoadingError.self) {

@@ -43,8 +43,11 @@ struct UnixSocketTests {
         await transport.shutDown()
     }
 
-    @Test("finding FH-1 a byte that arrived before a request is no part of its answer", arguments: [Method.get, .post])
-    func unasked(_ method: Method) async throws {
+    @Test(
+        "finding FH-1 a byte that arrived before a request is no part of its answer",
+        arguments: [HTTPMethod.get, .post]
+    )
+    func unasked(_ method: HTTPMethod) async throws {
         let (isAnswered, isSent) = (Signal(), Signal())
         let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
         let server = try LoopbackServer(Self.options()) { index -> [ServerStep] in

@@ -15,7 +15,7 @@ struct DigestTests {
 
     private func send(
         _ authoriser: DigestAuthoriser,
-        _ method: LadeCore.Method = .get,
+        _ method: HTTPMethod = .get,
         seed: UInt64 = 1
     ) async throws -> Response {
         try await Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)

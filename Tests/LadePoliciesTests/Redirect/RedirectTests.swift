@@ -131,7 +131,7 @@ struct RedirectTests {
         transport.on(nil, "/from").respond(redirect(Status(status), to: "/to"))
         transport.on(nil, "/to").respond(.status(200))
         let request = try Request(
-            Method(method),
+            HTTPMethod(method),
             "https://a.test/from",
             headers: ["Content-Type": "text/x", "Content-Language": "de", "X-Kept": "1"],
             body: isHeadOrGet ? nil : .text("payload")

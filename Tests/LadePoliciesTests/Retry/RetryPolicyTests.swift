@@ -6,7 +6,7 @@ import Testing
 struct RetryPolicyTests {
     private func action(
         _ outcome: RetryPolicy.Attempt.Outcome,
-        _ method: LadeCore.Method = .get,
+        _ method: HTTPMethod = .get,
         policy: RetryPolicy = RetryPolicy(),
         change: (inout RetryPolicy.Attempt) -> Void = { _ in }
     ) throws -> RetryDecision {
@@ -77,9 +77,11 @@ struct RetryPolicyTests {
 
     @Test(
         "policies PL-11 service D-43 retries only idempotent methods, unless the request was never sent",
-        arguments: [(Method.get, true), (.head, true), (.put, true), (.delete, true), (.post, false), (.patch, false)]
+        arguments: [
+            (HTTPMethod.get, true), (.head, true), (.put, true), (.delete, true), (.post, false), (.patch, false),
+        ]
     )
-    func repeatsIdempotentMethods(method: LadeCore.Method, isRepeated: Bool) throws {
+    func repeatsIdempotentMethods(method: HTTPMethod, isRepeated: Bool) throws {
         let lost = LoadingError.connectionLost(.nothing, isSafeToRepeat: false, ErrorContext())
         let refused = LoadingError.cannotConnect(host: "h", reason: .refused, ErrorContext())
         #expect((try action(.failure(lost), method).action == .retry(after: .zero)) == isRepeated)
@@ -114,12 +116,12 @@ struct RetryPolicyTests {
     @Test(
         "a hook decides which attempts are sent again",
         arguments: [
-            (404, Method.get, true, "retry"), (503, .get, false, "the program's hook refuses it"),
+            (404, HTTPMethod.get, true, "retry"), (503, .get, false, "the program's hook refuses it"),
             (503, .post, true, "retry"), (503, .post, false, "POST is not idempotent"), (503, .get, true, "retry"),
             (404, .get, false, "status 404 is final"), (200, .get, true, "status 200 is accepted"),
         ]
     )
-    func asksHook(code: Int, method: LadeCore.Method, wish: Bool, outcome: String) throws {
+    func asksHook(code: Int, method: HTTPMethod, wish: Bool, outcome: String) throws {
         var policy = RetryPolicy()
         policy.hook = RetryHook(shouldRetry: { _, _ in wish })
         let decision = try action(.answer(Status(code), pause: nil), method, policy: policy)
@@ -172,9 +174,9 @@ struct RetryPolicyTests {
 
     @Test(
         "finding FP-7 sends a request again that the server certainly did not process, whatever its method",
-        arguments: [Method.get, .post, .patch]
+        arguments: [HTTPMethod.get, .post, .patch]
     )
-    func heedsSafety(method: LadeCore.Method) throws {
+    func heedsSafety(method: HTTPMethod) throws {
         let unprocessed = LoadingError.connectionLost(.nothing, isSafeToRepeat: true, ErrorContext())
         #expect(try action(.failure(unprocessed), method).rule == .neverProcessed)
         #expect(try action(.failure(unprocessed), method).action == .retry(after: .zero))

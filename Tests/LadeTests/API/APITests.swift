@@ -41,8 +41,8 @@ struct APITests {
         #expect(expected == Data("abc".utf8))
     }
 
-    @Test("sends a value as JSON by the method it is called for", arguments: [Method.post, .put, .patch])
-    func values(method: Method) async throws {
+    @Test("sends a value as JSON by the method it is called for", arguments: [HTTPMethod.post, .put, .patch])
+    func values(method: HTTPMethod) async throws {
         rig.transport.onAnyRequest().respond(.json(#"{"title":"b"}"#))
         let endpoint =
             switch method {

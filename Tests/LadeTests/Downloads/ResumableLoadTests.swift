@@ -160,10 +160,10 @@ struct ResumableLoadTests {
     @Test(
         "resends a GET without a body, and nothing else",
         arguments: [
-            (Method.get, false, 2), (.put, false, 1), (.delete, false, 1), (.post, false, 1), (.get, true, 1),
+            (HTTPMethod.get, false, 2), (.put, false, 1), (.delete, false, 1), (.post, false, 1), (.get, true, 1),
         ]
     )
-    func methods(_ method: Method, _ hasBody: Bool, _ count: Int) async throws {
+    func methods(_ method: HTTPMethod, _ hasBody: Bool, _ count: Int) async throws {
         let rig = rig { $0.retries.methods = .all }
         rig.transport.onAnyRequest().respond(.text("hello", headers: Self.tagged).breaking(after: 2))
             .then(.text("hello"))

@@ -109,7 +109,7 @@ struct RequestCaseTests {
     }
 
     /// The name of a method as it is sent.
-    private func word(_ method: Method) async throws -> String {
+    private func word(_ method: HTTPMethod) async throws -> String {
         try await sent(Request(method, url)).method.rawValue
     }
 

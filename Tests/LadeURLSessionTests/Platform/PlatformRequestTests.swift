@@ -52,7 +52,7 @@ struct PlatformRequestTests {
         urlRequest.httpMethod = "get"
         let isKept = urlRequest.httpMethod == "get"
         #expect(
-            try refusedFeature { $0.method = try Method("get") } == (isKept ? nil : "method “get” in this spelling")
+            try refusedFeature { $0.method = try HTTPMethod("get") } == (isKept ? nil : "method “get” in this spelling")
         )
     }
 
@@ -86,7 +86,7 @@ struct PlatformRequestTests {
     #if canImport(FoundationNetworking)
         @Test("transport TR-91 what must not be sent twice gets a connection that was never used")
         func freshConnections() throws {
-            func needsFresh(_ method: LadeCore.Method, _ body: RequestBody? = nil) throws -> Bool {
+            func needsFresh(_ method: HTTPMethod, _ body: RequestBody? = nil) throws -> Bool {
                 try PlatformRequest(Request(method, "http://example.com", body: body)).needsFreshConnection
             }
             #expect(try !needsFresh(.get))

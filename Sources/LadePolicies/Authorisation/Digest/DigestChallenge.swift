@@ -80,7 +80,7 @@ struct DigestChallenge: Equatable, Sendable {
     func answer(
         user: String,
         password: Secret,
-        method: Method,
+        method: HTTPMethod,
         target: String,
         count: Int,
         clientNonce: String

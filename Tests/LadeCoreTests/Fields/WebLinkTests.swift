@@ -9,7 +9,7 @@ import Testing
 @testable import LadeCore
 
 @Suite("Link", .timeLimit(.minutes(5)))
-struct LinkTests {
+struct WebLinkTests {
     @Test(
         "Targets and relation types are read",
         arguments: [
@@ -50,7 +50,7 @@ struct LinkTests {
         ] as [(String, String, [(String, [String])])]
     )
     func reads(rule: String, line: String, expected: [(String, [String])]) throws {
-        let links = try Link.parse([line])
+        let links = try WebLink.parse([line])
 
         #expect(links.map(\.target) == expected.map(\.0), "\(rule)")
         #expect(links.map(\.relationTypes) == expected.map(\.1), "\(rule)")
@@ -65,7 +65,7 @@ struct LinkTests {
         ]
     )
     func skips(line: String, targets: [String]) throws {
-        let links = try Link.parse([line])
+        let links = try WebLink.parse([line])
 
         #expect(links.map(\.target) == targets)
         #expect(links.allSatisfy { $0.relationTypes.isEmpty || $0.hasRelation("next") })
@@ -78,30 +78,30 @@ struct LinkTests {
         ]
     )
     func rejects(line: String, offset: Int) throws {
-        let error = try #require(throws: FieldError.self) { try Link.parse([line]) }
+        let error = try #require(throws: FieldError.self) { try WebLink.parse([line]) }
         #expect(error == FieldError(field: "Link", reason: .expected("a target in angle brackets"), offset: offset))
     }
 
     @Test("No lines and empty lines contain no links", arguments: [[], [""], [" ", ",\t,"]])
     func empty(lines: [String]) throws {
-        #expect(try Link.parse(lines).isEmpty)
+        #expect(try WebLink.parse(lines).isEmpty)
     }
 
     @Test("Several lines are read in order, and an open string does not run into the next line")
     func lines() throws {
-        let links = try Link.parse([#"<a>; rel=next; title="open"#, "", "<b>; rel=prev"])
+        let links = try WebLink.parse([#"<a>; rel=next; title="open"#, "", "<b>; rel=prev"])
         #expect(links.map(\.target) == ["a", "b"])
     }
 
     @Test("Offsets of errors count in the joined lines")
     func joinedOffset() throws {
-        let error = try #require(throws: FieldError.self) { try Link.parse(["", " x"]) }
+        let error = try #require(throws: FieldError.self) { try WebLink.parse(["", " x"]) }
         #expect(error.offset == 3)
     }
 
     @Test("Parameters keep their order and repetition; names are in lower case")
     func parameters() throws {
-        let link = try #require(try Link.parse([#"<a>; B=1; a="2 3"; b=; c; hreflang=de; HrefLang=fr"#]).first)
+        let link = try #require(try WebLink.parse([#"<a>; B=1; a="2 3"; b=; c; hreflang=de; HrefLang=fr"#]).first)
 
         #expect(link.parameters.map(\.name) == ["b", "a", "b", "c", "hreflang", "hreflang"])
         #expect(link.parameters.map(\.value) == ["1", "2 3", "", "", "de", "fr"])
@@ -111,7 +111,7 @@ struct LinkTests {
     @Test("Target attributes are those of §3.4.1, each by its first occurrence")
     func attributes() throws {
         let line = ##"<a>; type="text/html"; media=print; anchor="#foo"; title=one; title=two; type=x"##
-        let link = try #require(try Link.parse([line]).first)
+        let link = try #require(try WebLink.parse([line]).first)
 
         #expect(link.type == "text/html")
         #expect(link.media == "print")
@@ -133,12 +133,12 @@ struct LinkTests {
         ]
     )
     func extendedTitle(rule: String, line: String, title: String) throws {
-        #expect(try Link.parse([line]).first?.title == title, "\(rule)")
+        #expect(try WebLink.parse([line]).first?.title == title, "\(rule)")
     }
 
     @Test("Relations are compared without regard to case, URIs too (§2.1.1, §2.1.2)")
     func relations() throws {
-        let link = try #require(try Link.parse([#"<a>; rel="Next https://Example.org/Rel""#]).first)
+        let link = try #require(try WebLink.parse([#"<a>; rel="Next https://Example.org/Rel""#]).first)
 
         #expect(link.hasRelation("next") && link.hasRelation("NEXT"))
         #expect(link.hasRelation("https://example.org/rel"))
@@ -157,13 +157,13 @@ struct LinkTests {
     )
     func resolves(target: String, expected: String?) throws {
         let base = try #require(URL(string: "https://example.org/a/b?x=1#f"))
-        let link = try Link(target: target, relationTypes: [])
+        let link = try WebLink(target: target, relationTypes: [])
         #expect(link.resolved(against: base)?.absoluteString == expected)
     }
 
     @Test("A link is written with its relation first")
     func writes() throws {
-        let link = try Link(
+        let link = try WebLink(
             target: "/items?page=2",
             relationTypes: ["next", "last"],
             parameters: [
@@ -176,11 +176,11 @@ struct LinkTests {
 
     @Test("A link that cannot be written cannot be made")
     func unwritable() {
-        #expect(throws: FieldError.self) { try Link(target: "a>b", relationTypes: []) }
-        #expect(throws: FieldError.self) { try Link(target: "a\r\nb", relationTypes: []) }
-        #expect(throws: FieldError.self) { try Link(target: "a", relationTypes: ["next last"]) }
-        #expect(throws: FieldError.self) { try Link(target: "a", relationTypes: [""]) }
-        #expect(throws: FieldError.self) { try Link(target: "a", relationTypes: ["\n"]) }
+        #expect(throws: FieldError.self) { try WebLink(target: "a>b", relationTypes: []) }
+        #expect(throws: FieldError.self) { try WebLink(target: "a\r\nb", relationTypes: []) }
+        #expect(throws: FieldError.self) { try WebLink(target: "a", relationTypes: ["next last"]) }
+        #expect(throws: FieldError.self) { try WebLink(target: "a", relationTypes: [""]) }
+        #expect(throws: FieldError.self) { try WebLink(target: "a", relationTypes: ["\n"]) }
     }
 
     @Test("Links survive writing and reading")
@@ -188,7 +188,7 @@ struct LinkTests {
         var samples = FieldSamples()
         for _ in 0..<1_000 {
             let links = try (0..<samples.int(1...4)).map { _ in
-                try Link(
+                try WebLink(
                     target: samples.text("ab/?&=;,\"\\ü:# ", 0...20),
                     relationTypes: samples.array(0...3) { $0.text("abNX-.:/", 1...8) },
                     parameters: (0..<samples.int(0...4)).map { _ in
@@ -197,7 +197,7 @@ struct LinkTests {
                 )
             }
             let line = links.map(\.description).joined(separator: ", ")
-            #expect(try Link.parse([line]) == links, samples.note)
+            #expect(try WebLink.parse([line]) == links, samples.note)
         }
     }
 
@@ -208,7 +208,7 @@ struct LinkTests {
 
         for line in [value, "<a>" + value, "<\(value)>; rel=next", "<a>; rel=\"\(value)"] {
             // Each accessor takes time proportional to its link; with many links the first ones are enough.
-            for link in ((try? Link.parse([line])) ?? []).prefix(3) {
+            for link in ((try? WebLink.parse([line])) ?? []).prefix(3) {
                 _ = (
                     link.title, link.hreflang, link.hasRelation("next"), link.resolved(against: base), link.description
                 )

@@ -1,5 +1,5 @@
 /// A request method: a token, case-sensitive (RFC 9110 §9).
-public struct Method: Sendable, Hashable {
+public struct HTTPMethod: Sendable, Hashable {
     /// The token as it is sent.
     public let rawValue: String
 
@@ -18,25 +18,25 @@ public struct Method: Sendable, Hashable {
     }
 
     /// Transfer a current representation of the target.
-    public static var get: Method { Method(known: "GET") }
+    public static var get: HTTPMethod { HTTPMethod(known: "GET") }
     /// The same as GET without the content.
-    public static var head: Method { Method(known: "HEAD") }
+    public static var head: HTTPMethod { HTTPMethod(known: "HEAD") }
     /// Process the content as the target sees fit.
-    public static var post: Method { Method(known: "POST") }
+    public static var post: HTTPMethod { HTTPMethod(known: "POST") }
     /// Replace the target by the content.
-    public static var put: Method { Method(known: "PUT") }
+    public static var put: HTTPMethod { HTTPMethod(known: "PUT") }
     /// Change the target in part (RFC 5789).
-    public static var patch: Method { Method(known: "PATCH") }
+    public static var patch: HTTPMethod { HTTPMethod(known: "PATCH") }
     /// Remove the target.
-    public static var delete: Method { Method(known: "DELETE") }
+    public static var delete: HTTPMethod { HTTPMethod(known: "DELETE") }
     /// Describe the target's communication options.
-    public static var options: Method { Method(known: "OPTIONS") }
+    public static var options: HTTPMethod { HTTPMethod(known: "OPTIONS") }
     /// Loop the request message back.
-    public static var trace: Method { Method(known: "TRACE") }
+    public static var trace: HTTPMethod { HTTPMethod(known: "TRACE") }
     /// Open a tunnel.
     ///
     /// The transport uses it for a proxy; a caller's request with it is refused.
-    public static var connect: Method { Method(known: "CONNECT") }
+    public static var connect: HTTPMethod { HTTPMethod(known: "CONNECT") }
 
     /// Whether the method is defined to change nothing on the server (RFC 9110 §9.2.1).
     public var isSafe: Bool {
@@ -52,7 +52,7 @@ public struct Method: Sendable, Hashable {
     }
 }
 
-extension Method: CustomStringConvertible {
+extension HTTPMethod: CustomStringConvertible {
     /// The token.
     public var description: String { rawValue }
 }

@@ -7,10 +7,10 @@
 /// A link from a `Link` field: `<https://api.example.org/items?page=2>; rel="next"` (RFC 8288 §3).
 ///
 /// ```swift
-/// let links = try Link.parse(response.headers.all("Link"))
+/// let links = try WebLink.parse(response.headers.all("Link"))
 /// let next = links.first { $0.hasRelation("next") && $0.anchor == nil }?.resolved(against: url)
 /// ```
-public struct Link: Sendable, Hashable {
+public struct WebLink: Sendable, Hashable {
     /// What it points to, as it was written: a URI or a relative reference, perhaps empty.
     public let target: String
     /// The relation of the target to the context, from the first `rel` only (§3.3).
@@ -89,7 +89,7 @@ public struct Link: Sendable, Hashable {
     }
 }
 
-extension Link: CustomStringConvertible {
+extension WebLink: CustomStringConvertible {
     /// The link as it is sent.
     ///
     /// Parameters are always quoted, as the oldest clients expect.
@@ -104,7 +104,7 @@ extension Link: CustomStringConvertible {
 
 // MARK: - Reading
 
-extension Link {
+extension WebLink {
     /// Reads the links of all `Link` fields of a message, in order.
     ///
     /// What cannot be read is skipped, as RFC 8288 appendix B asks: a malformed parameter alone, a malformed link up to
@@ -114,15 +114,15 @@ extension Link {
     /// - Parameter lines: the values of the field lines named `Link`.
     /// - Returns: the links; none if the lines are empty.
     /// - Throws: `FieldError` if there is content and none of it is a link.
-    public static func parse(_ lines: [String]) throws(FieldError) -> [Link] {
+    public static func parse(_ lines: [String]) throws(FieldError) -> [WebLink] {
         try parse(bytes: lines.map { Array($0.utf8) })
     }
 
     /// Reads the links of all `Link` fields from bytes as they were received; see `parse(_:)`.
     ///
     /// - Throws: `FieldError` if there is content and none of it is a link.
-    public static func parse(bytes lines: [[UInt8]]) throws(FieldError) -> [Link] {
-        var links: [Link] = []
+    public static func parse(bytes lines: [[UInt8]]) throws(FieldError) -> [WebLink] {
+        var links: [WebLink] = []
         var fault: FieldError?
         var origin = 0
         for line in lines {
@@ -139,7 +139,7 @@ extension Link {
         return links
     }
 
-    private static func member(_ cursor: inout FieldCursor) -> Link? {
+    private static func member(_ cursor: inout FieldCursor) -> WebLink? {
         guard cursor.take("<") else {
             cursor.skip(to: .comma)
             return nil
@@ -150,6 +150,6 @@ extension Link {
         let target = cursor.text(range)
         let parameters = cursor.pairs(delimiters: [.comma, .semicolon])
             .compactMap { FieldParameter($0, absentValue: "") }
-        return isTarget(target) ? Link(target: target, parameters: parameters) : nil
+        return isTarget(target) ? WebLink(target: target, parameters: parameters) : nil
     }
 }
