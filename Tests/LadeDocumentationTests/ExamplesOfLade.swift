@@ -188,7 +188,7 @@ private func fields(response: Response, url: URL) throws {
     let challenges = AuthenticationChallenge.all(in: response.headers)
     let realm = challenges.first { $0.scheme == "basic" }?["realm"]
     do {
-        let links = try Link.parse(response.headers.all("Link"))
+        let links = try WebLink.parse(response.headers.all("Link"))
         let next = links.first { $0.hasRelation("next") && $0.anchor == nil }?.resolved(against: url)
         _ = next
     }
