@@ -96,10 +96,11 @@ struct RequestQueueLifetimeTests: QueueSuite {
         var requests = (0..<32).map { _ in StandaloneRequest() }
         for request in requests { queue.add(request) }
         #expect(queue.isRunning)
+        // Made before the others are released: in the memory of one of them, a request would take its record, and the
+        // queue would have too few to visit them all.
+        let others = [StandaloneRequest(), StandaloneRequest()]
         requests = []
 
-        // The first may be in the memory of one that was released, and then takes its record.
-        let others = [StandaloneRequest(), StandaloneRequest()]
         for request in others { queue.add(request) }
         #expect(queue.isRunning)
         for request in others { request.cancel() }
