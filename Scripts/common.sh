@@ -36,13 +36,31 @@ run_tests() { # log, arguments...
     export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-16}
     # XCTest's own harness would report that it executed no test.
     if ! grep -rqs '^ *import XCTest' Tests; then set -- --disable-xctest "$@"; fi
-    Scripts/bounded "${TEST_MINUTES:-15}" swift test --skip-build "${swift_flags[@]}" "$@" </dev/null 2>&1 | tee "$log" || status=$?
+    Scripts/bounded "${TEST_MINUTES:-15}" swift test --skip-build "${swift_flags[@]}" "$@" </dev/null 2>&1 | tee "$log" | without_known_issues || status=$?
     if [ $status = 124 ]; then unfinished_tests "$log"; fi
     if [ "${CI:-}" = true ] && grep -E 'skipped.*LADE_PEERS' "$log"; then
         echo "error: tests were skipped because a peer is missing" >&2
         [ $status != 0 ] || status=1
     fi
     return $status
+}
+
+# Replaces the lines of known issues by their number at the end; the log keeps them. A known issue that is new or that
+# vanished fails its test: KnownIssue.swift is the list for URLSession on Linux.
+without_known_issues() {
+    python3 -uc '
+import sys
+count, skips = 0, False
+for line in sys.stdin.buffer:
+    if b"recorded a known issue" in line:
+        count, skips = count + 1, True
+    elif not (skips and line.startswith("↳".encode())):
+        skips = False
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+if count:
+    print(f"== {count} known issues, listed in the log")
+'
 }
 
 # Lists the tests in a log that began and did not end.
