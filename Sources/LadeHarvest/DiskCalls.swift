@@ -36,7 +36,7 @@ struct SystemDiskCalls: DiskCalls {
         systemWrite(descriptor, bytes.baseAddress, bytes.count)
     }
 
-    func synchronise(_ descriptor: Int32) -> Int32 { fsync(descriptor) }
+    func synchronise(_ descriptor: Int32) -> Int32 { TrustedFile.synchronise(descriptor) }
 
     func truncate(_ descriptor: Int32, _ size: off_t) -> Int32 { ftruncate(descriptor, size) }
 

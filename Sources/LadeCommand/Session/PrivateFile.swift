@@ -74,7 +74,7 @@ struct PrivateFile: Sendable {
             // Writing reports its errors; closing the file adds none.
             defer { try? file.close() }
             try file.write(data)
-            guard fsync(file.number) == 0, rename(part, path) == 0 else { throw SystemError.last }
+            guard TrustedFile.synchronise(file.number) == 0, rename(part, path) == 0 else { throw SystemError.last }
         } catch {
             unlink(part)
             throw refused("cannot be written: \(error.reason)")

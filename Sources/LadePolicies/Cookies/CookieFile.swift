@@ -55,7 +55,7 @@ actor CookieFile {
                 guard count > 0 else { return false }
                 rest = rest.dropFirst(count)
             }
-            return fsync(descriptor) == 0
+            return TrustedFile.synchronise(descriptor) == 0
         }
         let fault = Self.fault(path, .write)
         close(descriptor)
