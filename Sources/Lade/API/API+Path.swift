@@ -1,3 +1,5 @@
+import LadeCore
+
 extension API {
     /// A path below the base of an ``API``.
     ///
@@ -41,7 +43,7 @@ extension API {
 
             /// Appends a literal part, in which slashes separate components.
             public mutating func appendLiteral(_ literal: String) {
-                var components = literal.split(separator: "/", omittingEmptySubsequences: false)[...]
+                var components = literal.parts(at: "/")[...]
                 guard let first = components.popFirst() else { return }
                 text += first.pathEncoded
                 for component in components {
@@ -60,7 +62,7 @@ extension API {
             fileprivate mutating func endComponent() {
                 defer { hasValue = false }
                 guard hasValue, fault == nil else { return }
-                let component = text.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+                let component = text.parts(at: "/").last ?? ""
                 fault = component.isEmpty ? .empty : component == "." || component == ".." ? .dots("\(component)") : nil
             }
         }

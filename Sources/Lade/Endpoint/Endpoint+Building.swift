@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCore
 
 // Every builder returns a changed copy; the original endpoint does not change.
 extension Endpoint {
@@ -113,10 +114,10 @@ extension URL {
     /// The address with a query item set or removed; the rest of the address does not change.
     func settingQuery(_ name: String, _ value: String?) -> URL {
         let whole = absoluteString
-        let fragment = whole.firstIndex(of: "#").map { String(whole[$0...]) } ?? ""
+        let fragment = whole.unicodeScalars.firstIndex(of: "#").map { String(whole[$0...]) } ?? ""
         let text = whole.dropLast(fragment.count)
         let base = text.prefix { $0 != "?" }
-        var items = text.dropFirst(base.count + 1).split(separator: "&", omittingEmptySubsequences: true).map(
+        var items = text.dropFirst(base.count + 1).parts(at: "&", omitsEmpty: true).map(
             String.init
         )
         let isNamed = { (item: String) in

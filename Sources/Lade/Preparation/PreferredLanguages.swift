@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import LadeCore
 
 #if canImport(Glibc)
     import Glibc
@@ -105,7 +106,7 @@ public struct PreferredLanguages: Sendable {
     static func languages(inEnvironment variable: (String) -> String?) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty }
         let isPlain = locale.map { ["C", "POSIX"].contains($0.prefix { $0 != "." && $0 != "@" }) } ?? true
-        let listed = isPlain ? [] : (variable("LANGUAGE") ?? "").split(separator: ":").map(String.init)
+        let listed = isPlain ? [] : (variable("LANGUAGE") ?? "").parts(at: ":", omitsEmpty: true).map(String.init)
         return (listed + [locale ?? ""]).compactMap { name in
             let tag = name.prefix { $0 != "." && $0 != "@" }.map { $0 == "_" ? "-" : $0 }
             let text = String(tag)

@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+import LadeCore
 
 /// A body of form fields and files (RFC 7578), sent piece by piece from memory and disk.
 ///
@@ -61,7 +62,11 @@ public struct MultipartForm: Sendable {
         contentType: String? = nil
     ) throws(LoadingError) {
         let body = try RequestBody.file(path, contentType: contentType)
-        try addBody(name, body, fileName: fileName ?? path.split(separator: "/").last.map(String.init) ?? path)
+        try addBody(
+            name,
+            body,
+            fileName: fileName ?? path.parts(at: "/", omitsEmpty: true).last.map(String.init) ?? path
+        )
     }
 
     /// Adds a file from the disk, read again for each sending; see ``addFile(_:path:fileName:contentType:)``.

@@ -60,7 +60,7 @@ public struct Day: Sendable, Hashable {
 
     /// Makes a day from a text such as `2016-01-07`; nil for any other form, and for a day that does not exist.
     public init?(_ text: String) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let parts = text.parts(at: "-")
         guard parts.count == 3, parts[0].utf8.count == 4, parts[1].utf8.count == 2, parts[2].utf8.count == 2,
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }),
             let year = Int(parts[0]), let month = Int(parts[1]), let day = Int(parts[2]), year > 0

@@ -3,6 +3,7 @@
 #else
     public import Foundation
 #endif
+import LadeCore
 
 extension Catalogue {
     /// The address of an image with a given width; no request is sent.
@@ -32,9 +33,9 @@ extension Catalogue {
     private static func format(of url: URL) -> String {
         let path = url.path(percentEncoded: true)
         // A trailing slash does not end a component.
-        let last = path.split(separator: "/").last ?? ""
+        let last = path.parts(at: "/", omitsEmpty: true).last ?? ""
         let graphics: [Substring] = ["png", "svg"]
-        if let dot = last.lastIndex(of: "."), graphics.contains(last[last.index(after: dot)...]) { return "png" }
+        if let (_, ending) = last.cut(atLast: "."), graphics.contains(ending) { return "png" }
         return graphics.contains(last) ? "png" : "jpg"
     }
 }

@@ -78,7 +78,7 @@ public enum StreamToken {
     /// The access list of the token: all files in the folder of the stream.
     static func accessList(for url: URL) -> String {
         let path = url.path(percentEncoded: false)
-        let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
+        let folder = path.unicodeScalars.lastIndex(of: "/").map { path[..<$0] } ?? ""
         return folder + "/*"
     }
 
@@ -100,12 +100,12 @@ extension URL {
     /// The address with query items appended; nil when the result is not a valid address.
     fileprivate func appendingQuery(_ query: String) -> URL? {
         let whole = absoluteString
-        let fragment = whole.firstIndex(of: "#").map { whole[$0...] } ?? ""
+        let fragment = whole.unicodeScalars.firstIndex(of: "#").map { whole[$0...] } ?? ""
         let base = whole.dropLast(fragment.count)
         let separator = base.contains("?") ? (base.hasSuffix("?") || base.hasSuffix("&") ? "" : "&") : "?"
         // The token is sent unchanged, except for bytes that an address cannot contain.
-        let items = query.split(separator: "&").map { item -> String in
-            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let items = query.parts(at: "&", omitsEmpty: true).map { item -> String in
+            let parts = item.parts(at: "=", most: 2)
             return parts.map { $0.tokenEncoded }.joined(separator: "=")
         }
         return URL(string: base + separator + items.joined(separator: "&") + fragment)

@@ -60,7 +60,7 @@ extension Catalogue {
         if let unit { try checkAvailability(of: service, unit) }
         let valid = try validated(values, for: service)
         if service.paging == .urns {
-            let urns = (valid["urns"] ?? "").split(separator: ",").map(String.init)
+            let urns = (valid["urns"] ?? "").parts(at: ",", omitsEmpty: true).map(String.init)
             return try urnPages(service, urns) { $0.response }
         }
         var endpoint = try endpoint(service, unit, valid)
@@ -102,7 +102,7 @@ extension Catalogue {
         switch argument.form {
         case .urn: return try checked(value)
         case .urns(let limit):
-            let urns = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let urns = value.parts(at: ",").map(String.init)
             for urn in urns { _ = try checked(urn) }
             return try limit.map { limit throws(CatalogueError) in try joined(urns, limit: limit) } ?? value
         case .query: return try checkedQuery(value)
@@ -118,7 +118,7 @@ extension Catalogue {
         case .word(let words): isValid = words.contains(value)
         case .identifiers:
             return try joinedIdentifiers(
-                value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+                value.parts(at: ",").map(String.init)
             )
         case .identifier: isValid = !value.isEmpty && value != "." && value != ".."
         }
@@ -132,9 +132,9 @@ extension Catalogue {
 
     /// Whether a text has the form `2023-12-30T20:00:00`.
     private static func isTime(_ text: String) -> Bool {
-        let parts = text.split(separator: "T", omittingEmptySubsequences: false)
+        let parts = text.parts(at: "T")
         guard parts.count == 2, Day(String(parts[0])) != nil else { return false }
-        let time = parts[1].split(separator: ":", omittingEmptySubsequences: false)
+        let time = parts[1].parts(at: ":")
         guard time.count == 3, time.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy { (48...57).contains($0) } })
         else { return false }
         return zip(time, [24, 60, 60]).allSatisfy { part, limit in Int(part).map { $0 < limit } ?? false }

@@ -12,7 +12,7 @@ extension Catalogue {
 
     /// A valid URN for a path or a list.
     func checked(_ urn: String) throws(CatalogueError) -> String {
-        let parts = urn.split(separator: ":", omittingEmptySubsequences: false)
+        let parts = urn.parts(at: ":")
         let isForm = parts.count >= 4 && parts[0].lowercased() == "urn" && parts.allSatisfy { !$0.isEmpty }
         // These characters are not visible ASCII, or separate URNs in a list.
         let isClean = urn.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }
@@ -43,7 +43,7 @@ extension Catalogue {
 
     /// A query that is not blank.
     func checkedQuery(_ query: String) throws(CatalogueError) -> String {
-        guard query.contains(where: { !$0.isWhitespace }) else { throw .emptyQuery }
+        guard query.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else { throw .emptyQuery }
         return query
     }
 

@@ -141,7 +141,7 @@ public struct Catalogue: Sendable {
 
     private func items(_ service: CatalogueService, _ values: [String: String]) -> [(String, String)] {
         let own = service.query.compactMap { item -> (String, String)? in
-            let parts = item.split(separator: "=", maxSplits: 1)
+            let parts = item.parts(at: "=", most: 2, omitsEmpty: true)
             if parts.count == 2 { return (String(parts[0]), String(parts[1])) }
             return values[item].map { (item, $0) }
         }

@@ -61,13 +61,13 @@ public struct CatalogueService: Sendable, Hashable {
 
     /// The names of the path's variables, except the business unit.
     public var variables: [String] {
-        path.split(separator: "{").dropFirst().map { String($0.prefix { $0 != "}" }) }.filter { $0 != "bu" }
+        path.parts(at: "{", omitsEmpty: true).dropFirst().map { String($0.prefix { $0 != "}" }) }.filter { $0 != "bu" }
     }
 
     /// The path with each variable replaced by a single component.
     func path(_ values: [String: String]) throws(CatalogueError) -> String {
         var result = "integrationlayer/"
-        for (index, part) in path.split(separator: "{", omittingEmptySubsequences: false).enumerated() {
+        for (index, part) in path.parts(at: "{").enumerated() {
             guard index > 0 else {
                 result += part
                 continue

@@ -1,3 +1,5 @@
+import LadeCore
+
 /// The components of a URN in the catalogue.
 ///
 /// Services accept URNs as texts and do not need this type. URNs are equal when their texts are.
@@ -144,7 +146,7 @@ private struct TransmissionURNParts {
 extension String {
     /// The parts after `urn`; nil without it.
     fileprivate var urnParts: [Substring]? {
-        let parts = split(separator: ":", omittingEmptySubsequences: false)
+        let parts = self.parts(at: ":")
         guard parts.first?.lowercased() == "urn" else { return nil }
         return Array(parts.dropFirst())
     }

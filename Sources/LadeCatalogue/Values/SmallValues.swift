@@ -1,3 +1,5 @@
+import LadeCore
+
 /// An aspect ratio.
 public struct AspectRatio: Sendable, Hashable {
     /// Width divided by height; −1 when it is undefined.
@@ -15,7 +17,7 @@ public struct AspectRatio: Sendable, Hashable {
 
     /// Makes a ratio from a text such as `16:9`; any other text is undefined.
     public init(_ text: String) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Double($0) }
+        let parts = text.parts(at: ":").map { Double($0) }
         guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0,
             (width / height).isFinite
         else {

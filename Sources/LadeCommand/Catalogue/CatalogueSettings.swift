@@ -165,7 +165,7 @@ struct CatalogueSettings: CallSettings {
         var values: [String: String] = [:]
         var positional: [String] = []
         for operand in operands.dropFirst() {
-            let parts = operand.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let parts = operand.parts(at: "=", most: 2).map(String.init)
             if parts.count == 2, let argument = arguments.first(where: { $0.name == parts[0] }) {
                 guard values.updateValue(parts[1], forKey: argument.name) == nil else {
                     throw .usage("\(argument.name) is given twice", advice: "Give it once.")

@@ -53,7 +53,7 @@ struct ConnectionSettings: Sendable {
             "Hosts that --proxy is not for; * for all",
             isCommon: false
         ) { settings, value in
-            settings.proxyExceptions = value.split(separator: ",").map { String($0.filter { $0 != " " }) }
+            settings.proxyExceptions = value.parts(at: ",", omitsEmpty: true).map { $0.replacingEach(" ", with: "") }
         },
         .value(
             "cacert",
@@ -195,11 +195,11 @@ struct ConnectionSettings: Sendable {
 extension ConnectionSettings.Pin {
     /// Reads `HOST=sha256/HASH`.
     init(argument text: String) throws(CommandError) {
-        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+        guard let (name, pin) = text.cut(at: "="), !name.isEmpty else {
             throw .usage("--pin: “\(text)” names no host", advice: "Write it as HOST=sha256/BASE64.")
         }
-        pattern = text[..<equals].lowercased()
-        hash = String(text[text.index(after: equals)...])
+        pattern = name.lowercased()
+        hash = String(pin)
     }
 }
 
@@ -208,20 +208,19 @@ extension ProxySettings.Proxy {
     ///
     /// - Throws: A usage error, which does not show the password.
     init(argument text: String) throws(CommandError) {
-        let schemeEnd = text.firstRange(of: "://")
+        let (scheme, address) = text.cut(at: "://").map { ($0.before, $0.after) } ?? ("", text[...])
         let kind: Kind
-        switch text[..<(schemeEnd?.lowerBound ?? text.startIndex)].lowercased() {
+        switch scheme.lowercased() {
         case "", "http": kind = .http
         case "socks5", "socks5h": kind = .socks5
         case let scheme: throw .usage("--proxy: no proxy speaks “\(scheme)”", advice: "Write http://… or socks5://….")
         }
-        var rest = text[(schemeEnd?.upperBound ?? text.startIndex)...].prefix { $0 != "/" }
+        var rest = address.halves { $0 == "/" }.text
         var credentials: Credentials?
-        if let at = rest.lastIndex(of: "@") {
-            let parts = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                .map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }
+        if let (user, host) = rest.cut(atLast: "@") {
+            let parts = user.parts(at: ":", most: 2).map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }
             credentials = Credentials(user: parts[0], password: Secret(parts.count > 1 ? parts[1] : ""))
-            rest = rest[rest.index(after: at)...]
+            rest = host
         }
         let (host, port) = try Quantity.hostAndPort(String(rest), of: "--proxy")
         self.init(kind, host: host, port: port ?? 1_080, credentials: credentials)

@@ -17,20 +17,18 @@ struct Address: Equatable {
     /// Parses an address.
     init(_ text: String) {
         let whole = Self.withScheme(text)
-        let beforeFragment = whole.prefix { $0 != "#" }
-        let beforeQuery = beforeFragment.prefix { $0 != "?" }
-        base = String(beforeQuery)
-        query = Self.rest(of: beforeFragment, behind: beforeQuery)
-        fragment = Self.rest(of: whole[...], behind: beforeFragment)
+        let (beforeFragment, fragment) = whole.cut(at: "#").map { ($0.before, $0.after) } ?? (whole[...], nil)
+        let (base, query) = beforeFragment.cut(at: "?").map { ($0.before, $0.after) } ?? (beforeFragment, nil)
+        self.base = String(base)
+        self.query = query.map(String.init)
+        self.fragment = fragment.map(String.init)
         takeUser()
     }
 
     /// The address as errors show it: without user, password, query and fragment.
     var shown: String {
-        guard let start = base.firstRange(of: "://"), let at = base[start.upperBound...].lastIndex(of: "@") else {
-            return base
-        }
-        return String(base[..<start.upperBound]) + base[base.index(after: at)...]
+        guard let (scheme, rest) = base.cut(at: "://"), let (_, address) = rest.cut(atLast: "@") else { return base }
+        return scheme + "://" + address
     }
 
     /// The complete address.
@@ -50,43 +48,38 @@ struct Address: Equatable {
             byte <= 0x20 || byte >= 0x7F || "\"#<>\\^`{|}".utf8.contains(byte)
                 ? Self.encoded([byte]) : String(Unicode.Scalar(byte))
         }.joined()
-        query = query.map { $0.isEmpty || $0.hasSuffix("&") ? $0 + text : "\($0)&\(text)" } ?? text
+        query = query.map { $0.isEmpty || $0.ends(with: "&") ? $0 + text : "\($0)&\(text)" } ?? text
     }
 
     /// Adds the file's name when the path is empty or ends with a slash.
     mutating func completePath(with fileName: String) {
-        if let start = base.firstRange(of: "://"), !base[start.upperBound...].contains("/") { base += "/" }
-        if base.hasSuffix("/") { base += Self.encoded(fileName) }
+        if let (_, rest) = base.cut(at: "://"), !rest.has("/") { base += "/" }
+        if base.ends(with: "/") { base += Self.encoded(fileName) }
     }
 
     private static func withScheme(_ text: String) -> String {
         // The query may contain another address with its scheme.
-        let scheme = text.prefix { !"/?#".contains($0) }
-        if scheme.last == ":", text[scheme.endIndex...].hasPrefix("//") { return text }
-        if text.lowercased().hasPrefix("data:") { return text }
-        if text.hasPrefix(":") {
+        let (authority, path) = text.halves { "/?#".has($0) }
+        if authority.ends(with: ":"), path.begins(with: "//") { return text }
+        if text.lowercased().begins(with: "data:") { return text }
+        if let rest = text.behind(":") {
             // `:/path` uses the default port.
-            let rest = text.dropFirst()
-            return "http://localhost" + (rest.first?.isNumber == true ? ":" : "") + rest
+            let isPort = rest.unicodeScalars.first.map { ("0"..."9").contains($0) } ?? false
+            return "http://localhost" + (isPort ? ":" : "") + rest
         }
-        let authority = text.prefix { !"/?#".contains($0) }
-        let host = authority.split(separator: "@").last ?? authority
-        let name = host.first == "[" ? host.prefix { $0 != "]" } + "]" : host.prefix { $0 != ":" }
+        let host = authority.cut(atLast: "@")?.after ?? authority
+        let name = host.begins(with: "[") ? host.halves { $0 == "]" }.text + "]" : host.halves { $0 == ":" }.text
         let isHere = NormalHost(String(name))?.isLoopback ?? false
         return (isHere ? "http://" : "https://") + text
     }
 
-    private static func rest(of text: Substring, behind part: Substring) -> String? {
-        part.endIndex < text.endIndex ? String(text[text.index(after: part.endIndex)...]) : nil
-    }
-
     private mutating func takeUser() {
-        guard let start = base.firstRange(of: "://") else { return }
-        let authority = base[start.upperBound...].prefix { $0 != "/" }
-        guard let at = authority.lastIndex(of: "@") else { return }
-        let parts = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        user = parts.map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }.joined(separator: ":")
-        base.removeSubrange(start.upperBound...at)
+        guard let (scheme, rest) = base.cut(at: "://") else { return }
+        let (authority, path) = rest.halves { $0 == "/" }
+        guard let (user, host) = authority.cut(atLast: "@") else { return }
+        self.user = user.parts(at: ":", most: 2).map { String(decoding: $0.percentDecodedBytes, as: UTF8.self) }
+            .joined(separator: ":")
+        base = scheme + "://" + host + path
     }
 
     private static func encoded(_ text: String) -> String { encoded(text.utf8) }
@@ -110,7 +103,7 @@ struct Address: Equatable {
 extension String {
     /// The argument as errors show it, without the parts that may be secret: the text before an at sign, and the query.
     var asArgument: String {
-        if contains("://") { return Address(self).shown }
-        return lastIndex(of: "@").map { "…" + self[$0...] } ?? self
+        if cut(at: "://") != nil { return Address(self).shown }
+        return cut(atLast: "@").map { "…@" + $0.after } ?? self
     }
 }

@@ -53,7 +53,7 @@ struct JSONTree {
     ///
     /// - Throws: A usage error that shows the path.
     static func steps(of name: String) throws(CommandError) -> [Step] {
-        var rest = name[...]
+        var rest = name.unicodeScalars[...]
         var steps: [Step] = []
         let first = takeText(&rest, upTo: "[")
         if !first.text.isEmpty { steps.append(.member(first.text)) }
@@ -86,19 +86,21 @@ struct JSONTree {
     }
 
     private static func takeText(
-        _ rest: inout Substring,
-        upTo end: Character
+        _ rest: inout Substring.UnicodeScalarView,
+        upTo end: Unicode.Scalar
     ) -> (text: String, isEscaped: Bool) {
         var text = ""
         var isEscaped = false
         while let character = rest.first, character != end {
             rest.removeFirst()
-            if character == "\\", let next = rest.first, "[]\\".contains(next) || (text.isEmpty && next.isNumber) {
-                text.append(next)
+            if character == "\\", let next = rest.first,
+                "[]\\".has(next) || (text.isEmpty && ("0"..."9").contains(next))
+            {
+                text.unicodeScalars.append(next)
                 rest.removeFirst()
                 isEscaped = true
             } else {
-                text.append(character)
+                text.unicodeScalars.append(character)
             }
         }
         return (text, isEscaped)

@@ -48,12 +48,13 @@ enum RequestItem: Equatable, Sendable {
         guard let (separator, index) = Self.firstSeparator(in: characters) else {
             throw Self.usage(text, "has no separator such as = or :")
         }
-        let name = String(characters[..<index].map(\.character))
-        let value = String(characters[(index + separator.rawValue.count)...].map(\.character))
+        let behind = characters[(index + separator.rawValue.utf8.count)...]
+        let name = Self.text(characters[..<index])
+        let value = Self.text(behind)
         guard !name.isEmpty else { throw Self.usage(text, "has no name before “\(separator.rawValue)”") }
-        let first = characters.dropFirst(index + separator.rawValue.count).first
-        if let first, first.character == "@", !first.isEscaped, [.text, .json, .header].contains(separator) {
-            let path = String(value.dropFirst())
+        if let first = behind.first, first.scalar == "@", !first.isEscaped, [.text, .json, .header].contains(separator)
+        {
+            let path = Self.text(behind.dropFirst())
             guard !path.isEmpty else { throw Self.usage(text, "names no file after “@”; \\@ is the character") }
             self =
                 switch separator {
@@ -69,7 +70,7 @@ enum RequestItem: Equatable, Sendable {
         case .file: self = .file(name: name, path: value)
         case .emptyHeader: self = .header(.set(name, ""))
         case .header:
-            if ["http", "https"].contains(name.lowercased()), value.hasPrefix("//") {
+            if ["http", "https"].contains(name.lowercased()), value.begins(with: "//") {
                 throw .usage("“\(text.asArgument)” is no item", advice: "Addresses come before the items.")
             }
             self = .header(value.isEmpty ? .remove(name) : .set(name, value))
@@ -89,31 +90,38 @@ enum RequestItem: Equatable, Sendable {
         case emptyHeader = ";"
     }
 
-    private static func unescaped(_ text: String) -> [(character: Character, isEscaped: Bool)] {
-        var result: [(character: Character, isEscaped: Bool)] = []
-        var rest = text[...]
-        while let character = rest.popFirst() {
-            if character == "\\", let next = rest.first, ":=@;".contains(next) {
+    /// A scalar of an item.
+    ///
+    /// A delimiter counts also when combining characters follow it.
+    private typealias Scalar = (scalar: Unicode.Scalar, isEscaped: Bool)
+
+    private static func unescaped(_ text: String) -> [Scalar] {
+        var result: [Scalar] = []
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            if scalar == "\\", let next = rest.first, ":=@;".has(next) {
                 result.append((next, true))
                 rest.removeFirst()
             } else {
-                result.append((character, false))
+                result.append((scalar, false))
             }
         }
         return result
     }
 
-    private static func firstSeparator(
-        in characters: [(character: Character, isEscaped: Bool)]
-    ) -> (Separator, Int)? {
-        for index in characters.indices {
+    private static func text(_ scalars: ArraySlice<Scalar>) -> String {
+        scalars.reduce(into: "") { $0.unicodeScalars.append($1.scalar) }
+    }
+
+    private static func firstSeparator(in scalars: [Scalar]) -> (Separator, Int)? {
+        for index in scalars.indices {
             let found = Separator.allCases.first { separator in
-                let piece = characters[index...].prefix(separator.rawValue.count)
-                return String(piece.map(\.character)) == separator.rawValue && !piece.contains { $0.isEscaped }
+                let piece = scalars[index...].prefix(separator.rawValue.utf8.count)
+                return text(piece).isSpelled(like: separator.rawValue) && !piece.contains { $0.isEscaped }
             }
             guard let found else { continue }
             // A semicolon is a separator only as the last character.
-            if found == .emptyHeader, index + 1 < characters.count { continue }
+            if found == .emptyHeader, index + 1 < scalars.count { continue }
             return (found, index)
         }
         return nil
@@ -121,8 +129,8 @@ enum RequestItem: Equatable, Sendable {
 
     /// The error for a malformed item; it does not show the value, which may be a secret.
     private static func usage(_ text: String, _ fault: String) -> CommandError {
-        let name = text.prefix { !":=@; \t".contains($0) }
-        let separator = text[name.endIndex...].prefix { ":=@; \t".contains($0) }
+        let (name, rest) = text.halves { ":=@; \t".has($0) }
+        let separator = rest.halves { !":=@; \t".has($0) }.text
         // A text without separator and space may be a secret as a whole.
         let shown = separator.isEmpty ? String(name.prefix(2)) : String(name + separator)
         return .usage(
@@ -150,12 +158,11 @@ enum HeaderEdit: Equatable, Sendable {
     ///
     /// - Throws: A usage error for any other text; it does not show the value, which may be a secret.
     init(line: String) throws(CommandError) {
-        if let colon = line.firstIndex(of: ":") {
-            let name = String(line[..<colon])
-            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-            self = value.isEmpty ? .remove(name) : .set(name, String(value))
-        } else if line.last == ";" {
-            self = .set(String(line.dropLast()), "")
+        if let (name, text) = line.cut(at: ":") {
+            let value = text.halves { $0 != " " && $0 != "\t" }.rest
+            self = value.isEmpty ? .remove(String(name)) : .set(String(name), String(value))
+        } else if line.ends(with: ";") {
+            self = .set(String(line.unicodeScalars.dropLast()), "")
         } else {
             throw .usage("a header has neither colon nor semicolon", advice: "Write it as 'Name: value'.")
         }

@@ -61,7 +61,7 @@ extension RequestSettings {
 
     private func target() async throws(CommandError) -> (URL, user: String?) {
         var address = Address(self.address ?? "")
-        if let uploadPath, uploadPath != "-", let name = uploadPath.split(separator: "/").last {
+        if let uploadPath, uploadPath != "-", let name = uploadPath.parts(at: "/", omitsEmpty: true).last {
             address.completePath(with: String(name))
         }
         if sendsDataInQuery {
@@ -120,7 +120,7 @@ extension RequestSettings {
         _ prompt: PasswordPrompt
     ) async throws(CommandError) -> String {
         var pair = user
-        if !pair.contains(":") {
+        if !pair.has(":") {
             let host = url.host(percentEncoded: false) ?? ""
             let question = "Password of \(user) at \(host): ".escapedForDisplay()
             pair += ":" + (try await prompt.ask(question)).reveal()
@@ -216,7 +216,7 @@ extension RequestSettings {
             case .fieldFile(let path): form.addField(part.name, try await Self.text(ofFile: path, of: part.name))
             case .file(let path):
                 let body = try Self.body(ofFile: path, contentType: part.contentType)
-                let fileName = part.fileName ?? path.split(separator: "/").last.map(String.init) ?? path
+                let fileName = part.fileName ?? path.parts(at: "/", omitsEmpty: true).last.map(String.init) ?? path
                 do throws(LoadingError) {
                     try form.addBody(part.name, body, fileName: fileName)
                 } catch {
@@ -301,8 +301,8 @@ extension RequestSettings {
 extension String {
     /// The text without the line ends that editors add at its end.
     fileprivate var trimmedOfLineEnds: String {
-        var text = self[...]
-        while text.last?.isNewline == true { text.removeLast() }
+        var text = unicodeScalars[...]
+        while text.last == "\n" || text.last == "\r" { text.removeLast() }
         return String(text)
     }
 }

@@ -27,13 +27,14 @@ struct RequestSettings: Sendable {
 
         /// Parses the argument of `--data-urlencode`: `text`, `=text`, `name=text`, `@file` or `name@file`.
         init(encoding argument: String) {
-            guard let index = argument.firstIndex(where: { "=@".contains($0) }) else {
+            let (name, rest) = argument.halves { "=@".has($0) }
+            if let text = rest.behind("=") {
+                self = .encoded(name: String(name), .text(String(text)))
+            } else if let path = rest.behind("@") {
+                self = .encoded(name: String(name), .file(String(path), strippingLineEnds: false))
+            } else {
                 self = .encoded(name: "", .text(argument))
-                return
             }
-            let value = String(argument[argument.index(after: index)...])
-            let content = argument[index] == "=" ? Piece.text(value) : .file(value, strippingLineEnds: false)
-            self = .encoded(name: String(argument[..<index]), content)
         }
     }
 
@@ -89,8 +90,7 @@ struct RequestSettings: Sendable {
             completion: .files
         ) { settings, value in
             settings.data.append(
-                value.hasPrefix("@")
-                    ? .file(String(value.dropFirst()), strippingLineEnds: true) : .text(value)
+                value.behind("@").map { .file(String($0), strippingLineEnds: true) } ?? .text(value)
             )
         },
         .value(
@@ -110,8 +110,7 @@ struct RequestSettings: Sendable {
             completion: .files
         ) { settings, value in
             settings.data.append(
-                value.hasPrefix("@")
-                    ? .file(String(value.dropFirst()), strippingLineEnds: false) : .text(value)
+                value.behind("@").map { .file(String($0), strippingLineEnds: false) } ?? .text(value)
             )
         },
         .value(
@@ -153,8 +152,7 @@ struct RequestSettings: Sendable {
             completion: .files
         ) { settings, value in
             settings.json.append(
-                value.hasPrefix("@")
-                    ? .file(String(value.dropFirst()), strippingLineEnds: false) : .text(value)
+                value.behind("@").map { .file(String($0), strippingLineEnds: false) } ?? .text(value)
             )
         },
         .value(
@@ -200,7 +198,7 @@ struct RequestSettings: Sendable {
             address = operand
             return
         }
-        if items.isEmpty, ["http://", "https://"].contains(where: operand.lowercased().hasPrefix) {
+        if items.isEmpty, ["http://", "https://"].contains(where: operand.lowercased().begins) {
             otherAddresses.append(operand)
             return
         }

@@ -42,7 +42,7 @@ struct JSONSelection: Sendable, Equatable {
             walk = place
         }
         let value = String(Substring(walk.value()))
-        if isRaw, value.hasPrefix("\""), let string = Self.decoded(value) {
+        if isRaw, value.begins(with: "\""), let string = Self.decoded(value) {
             return Part(text: string + "\n", isJSON: false)
         }
         return Part(text: value + "\n", isJSON: true)
@@ -125,7 +125,7 @@ struct JSONSelection: Sendable, Equatable {
 
 extension String {
     /// The text without a byte order mark.
-    fileprivate var withoutMark: String { hasPrefix("\u{FEFF}") ? String(unicodeScalars.dropFirst()) : self }
+    fileprivate var withoutMark: String { behind("\u{FEFF}").map(String.init) ?? self }
 }
 
 extension CommandError {

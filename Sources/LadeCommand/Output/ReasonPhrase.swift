@@ -47,7 +47,7 @@ enum HeadColour {
 
     /// A header field with its name in colour.
     static func field(_ line: String) -> String {
-        guard let colon = line.firstIndex(of: ":") else { return line }
-        return "\u{1B}[36m\(line[..<colon])\(end)\(line[colon...])"
+        let (name, rest) = line.halves { $0 == ":" }
+        return rest.isEmpty ? line : "\u{1B}[36m\(name)\(end)\(rest)"
     }
 }

@@ -64,34 +64,34 @@ struct WriteOut: Sendable {
     /// - Throws: A usage error for an unknown variable.
     init(_ format: String) throws(CommandError) {
         var text = ""
-        var rest = format[...]
-        while let character = rest.popFirst() {
-            switch (character, rest.first) {
-            case ("\\", "n"): text.append("\n")
-            case ("\\", "r"): text.append("\r")
-            case ("\\", "t"): text.append("\t")
-            case ("\\", "\\"): text.append("\\")
-            case ("%", "%"): text.append("%")
+        var scalars = format.unicodeScalars[...]
+        while let character = scalars.popFirst() {
+            switch (character, scalars.first) {
+            case ("\\", "n"): text += "\n"
+            case ("\\", "r"): text += "\r"
+            case ("\\", "t"): text += "\t"
+            case ("\\", "\\"): text += "\\"
+            case ("%", "%"): text += "%"
             case ("%", "{"):
-                guard let end = rest.firstIndex(of: "}") else {
+                guard let end = scalars.firstIndex(of: "}") else {
                     throw .usage("--write-out: “%{” without “}”", advice: "Write %{http_code}; %% is a percent sign.")
                 }
                 pieces.append(.text(text))
                 text = ""
-                pieces.append(.variable(try Self.variable(rest[..<end].dropFirst())))
-                rest = rest[end...]
-            case ("%", "h") where rest.hasPrefix("header{"):
-                guard let end = rest.firstIndex(of: "}") else {
+                pieces.append(.variable(try Self.variable(Substring(scalars[..<end].dropFirst()))))
+                scalars = scalars[end...]
+            case ("%", "h") where scalars.starts(with: "header{".unicodeScalars):
+                guard let end = scalars.firstIndex(of: "}") else {
                     throw .usage("--write-out: “%header{” without “}”", advice: "Write %header{Content-Type}.")
                 }
-                pieces += [.text(text), .header(String(rest[..<end].dropFirst("header{".count)))]
+                pieces += [.text(text), .header(String(scalars[..<end].dropFirst("header{".count)))]
                 text = ""
-                rest = rest[end...]
+                scalars = scalars[end...]
             default:
-                text.append(character)
+                text.unicodeScalars.append(character)
                 continue
             }
-            rest.removeFirst()
+            scalars.removeFirst()
         }
         pieces.append(.text(text))
     }
@@ -122,7 +122,7 @@ struct WriteOut: Sendable {
         let response = facts.response
         return switch variable {
         case .contentType: response?.headers["Content-Type"] ?? ""
-        case .errorMessage: facts.error?.what ?? ""
+        case .errorMessage: facts.error?.what.escapedForDisplay(limit: 2_000) ?? ""
         case .exitCode: "\(facts.error?.code.rawValue ?? 0)"
         case .filename: facts.path ?? ""
         case .status, .responseCode: response.map { "\($0.status)" } ?? "000"

@@ -79,8 +79,9 @@ struct PolicySettings: Sendable {
             "KEY|auto",
             .policy,
             "Let the server recognise a repetition",
-            details: "Sent as Idempotency-Key on every attempt; with auto it is a new one for each call. Any method is "
-                + "repeated then.",
+            details:
+                "Sent as Idempotency-Key, in quotes as its standard asks, on every attempt; with auto it is a new one for "
+                + "each call. Any method is repeated then.",
             isCommon: false,
             completion: .words(["auto"])
         ) { settings, value throws(CommandError) in
@@ -150,7 +151,7 @@ struct PolicySettings: Sendable {
             .policy,
             "What the token of oauth2 is to allow",
             isCommon: false
-        ) { $0.scopes += $1.split(separator: " ").map(String.init) },
+        ) { $0.scopes += $1.parts(at: " ", omitsEmpty: true).map(String.init) },
     ]
 
     private static let hostRows: [OptionRow<PolicySettings>] = [
@@ -195,15 +196,15 @@ struct PolicySettings: Sendable {
     }
 
     private mutating func addHost(_ text: String) throws(CommandError) {
-        guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
+        guard let (name, list) = text.cut(at: "="), !name.isEmpty else {
             throw .usage("--host: “\(text.asArgument)” names no host", advice: "Write it as NAME=ADDRESS,ADDRESS:PORT.")
         }
         var addresses: [HostAddress] = []
-        for part in text[text.index(after: equals)...].split(separator: ",", omittingEmptySubsequences: false) {
+        for part in list.parts(at: ",") {
             let (host, port) = try Quantity.hostAndPort(String(part), of: "--host")
             addresses.append(HostAddress(host, port: port))
         }
-        hosts[text[..<equals].lowercased(), default: []] += addresses
+        hosts[name.lowercased(), default: []] += addresses
     }
 }
 
@@ -212,12 +213,12 @@ extension PolicySettings.Authorisation {
     ///
     /// - Throws: A usage error without the parts that may be secret.
     init(argument text: String) throws(CommandError) {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let parts = text.parts(at: ":", most: 2).map(String.init)
         let rest = parts.count > 1 ? parts[1] : ""
         let noSecrets = "Give it by --secret-env, --secret-fd, or on the terminal."
         switch parts[0] {
         case "basic" where !rest.isEmpty:
-            guard !rest.contains(":") else { throw .usage("--auth: a password is no argument", advice: noSecrets) }
+            guard !rest.has(":") else { throw .usage("--auth: a password is no argument", advice: noSecrets) }
             self = .basic(user: rest)
         case "bearer":
             guard rest.isEmpty else { throw .usage("--auth: a token is no argument", advice: noSecrets) }
@@ -228,7 +229,7 @@ extension PolicySettings.Authorisation {
                 let advice = "Write the client before the host: oauth2:https://CLIENT@auth.example.com/token."
                 throw .usage("--auth: the token endpoint gets no client", advice: advice)
             }
-            guard !client.contains(":") else {
+            guard !client.has(":") else {
                 throw .usage("--auth: a client's secret is no argument", advice: noSecrets)
             }
             self = .oauth2(endpoint: address.text, client: client)
@@ -241,12 +242,13 @@ extension PolicySettings.Authorisation {
 extension Rate {
     /// Parses `10/s`, `600/m` or `10/s,5`.
     init(argument text: String) throws(CommandError) {
-        let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let parts = text.parts(at: ",", most: 2).map(String.init)
         let units: [(String, Double)] = [("/s", 1), ("/m", 60), ("/h", 3_600), ("", 1)]
         let burst = parts.count > 1 ? Int(parts[1]) : 1
-        for (unit, seconds) in units where parts[0].hasSuffix(unit) {
-            let digits = parts[0].dropLast(unit.count)
-            guard digits.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }), let count = Double(digits),
+        for (unit, seconds) in units where parts[0].ends(with: unit) {
+            let digits = Substring(parts[0].unicodeScalars.dropLast(unit.utf8.count))
+            guard digits.unicodeScalars.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }),
+                let count = Double(digits),
                 (1e-6...1e9).contains(count / seconds), let burst, (1...1_000_000).contains(burst)
             else { break }
             self = .perSecond(count / seconds, burst: burst)

@@ -52,12 +52,14 @@ struct SecretReader: Sendable {
         case .failure(let error):
             throw .usage("--secret-fd \(descriptor.number): \(error.reason)", advice: "Open it in the shell: 3<FILE.")
         case .success(let data):
-            let text = String(decoding: data, as: UTF8.self)
-            let secret = text.prefix { !$0.isNewline }
-            guard !secret.isEmpty, data.count <= Self.limit, text.dropFirst(secret.count).allSatisfy(\.isNewline) else {
+            let isLineEnd = { (byte: UInt8) in byte == 0x0A || byte == 0x0D }
+            let secret = data.prefix { !isLineEnd($0) }
+            guard !secret.isEmpty, data.count <= Self.limit, data[secret.endIndex...].allSatisfy(isLineEnd),
+                !secret.contains(0), let text = String(validating: secret, as: UTF8.self)
+            else {
                 throw .usage("--secret-fd \(descriptor.number) has no secret of one line", advice: "Check the file.")
             }
-            return Secret(String(secret))
+            return Secret(text)
         }
     }
 }

@@ -48,7 +48,7 @@ struct ServeSettings: CommandSettings {
             details: "The kinds are 503, 429, 401, reset, stall and truncate. Any address can ask for one as well: "
                 + "?fault=503, or ?fault=503:2 for the first two times."
         ) { settings, value throws(CommandError) in
-            let parts = value.split(separator: "=")
+            let parts = value.parts(at: "=", omitsEmpty: true)
             guard parts.count == 2, let kind = LocalCatalogue.Fault(rawValue: String(parts[0])) else {
                 let kinds = LocalCatalogue.Fault.allCases.map(\.rawValue).joined(separator: ", ")
                 throw .usage("--fault: “\(value)” is no fault", advice: "Write KIND=EVERY with one of \(kinds).")

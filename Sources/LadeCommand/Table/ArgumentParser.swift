@@ -1,3 +1,5 @@
+import Lade
+
 /// The settings that the arguments of a command set.
 protocol CommandSettings: Sendable {
     /// Makes the settings of a command without arguments.
@@ -76,9 +78,9 @@ struct ArgumentParser<Settings: CommandSettings> {
                 while let operand = rest.popFirst() { try settings.addOperand(operand) }
             } else if argument == "--help" || argument == "-h" {
                 return false
-            } else if argument.hasPrefix("--") {
-                try parseLong(argument.dropFirst(2), &rest, &settings)
-            } else if argument.hasPrefix("-"), argument != "-" {
+            } else if argument.begins(with: "--") {
+                try parseLong(argument.behind("--") ?? "", &rest, &settings)
+            } else if argument.begins(with: "-"), argument != "-" {
                 guard try parseLetters(argument, &rest, &settings) else { return false }
             } else {
                 try settings.addOperand(argument)
@@ -92,8 +94,7 @@ struct ArgumentParser<Settings: CommandSettings> {
         _ rest: inout ArraySlice<String>,
         _ settings: inout Settings
     ) throws(CommandError) {
-        let name = text.prefix { $0 != "=" }
-        let attached = name.endIndex < text.endIndex ? String(text[text.index(after: name.endIndex)...]) : nil
+        let (name, attached) = text.cut(at: "=").map { ($0.before, String($0.after)) } ?? (text, nil)
         guard let row = rows.first(where: { $0.info.name == name || $0.info.aliases.contains(String(name)) }) else {
             throw unknown("--\(name)", nearest: nearestName(to: String(name)).map { "--\($0)" })
         }
@@ -112,17 +113,19 @@ struct ArgumentParser<Settings: CommandSettings> {
         _ rest: inout ArraySlice<String>,
         _ settings: inout Settings
     ) throws(CommandError) -> Bool {
-        var letters = argument.dropFirst()
+        var letters = (argument.behind("-") ?? "").unicodeScalars
         while let letter = letters.popFirst() {
             if letter == "h" { return false }
-            guard let row = rows.first(where: { $0.info.letter == letter }) else {
+            guard let row = rows.first(where: { $0.info.letter == Character(letter) }) else {
                 // A group that is not valid is most likely a long name after a single dash.
-                let name = String(argument.dropFirst().prefix { $0 != "=" })
+                let name = String((argument.behind("-") ?? "").halves { $0 == "=" }.text)
                 throw unknown("-\(letter)", nearest: name.count > 2 ? nearestName(to: name).map { "--\($0)" } : nil)
             }
             guard row.info.metavar != nil else {
                 try row.apply(&settings, "")
-                if row.info.allowsDash, letters == "-" || (letters.isEmpty && rest.first == "-") {
+                if row.info.allowsDash,
+                    letters.elementsEqual("-".unicodeScalars) || (letters.isEmpty && rest.first == "-")
+                {
                     if letters.isEmpty { rest.removeFirst() }
                     break
                 }

@@ -1,3 +1,5 @@
+import Lade
+
 /// The table of the program and its commands, from which parsing, help, completions and the manual are made.
 struct CommandTable: Sendable {
     /// The program's name.
@@ -26,13 +28,13 @@ struct CommandTable: Sendable {
             return .usage
         }
         if let command = self[first] { return try await command.run(Array(arguments.dropFirst()), context) }
-        let operand = arguments.first { !$0.hasPrefix("-") }
-        if let operand, first.hasPrefix("-") ? self[operand] == nil : Self.isAddress(operand),
+        let operand = arguments.first { !$0.begins(with: "-") }
+        if let operand, first.begins(with: "-") ? self[operand] == nil : Self.isAddress(operand),
             let fetch = commands.first
         {
             return try await fetch.run(arguments, context)
         }
-        guard first.hasPrefix("-") else { throw unknownCommand(first) }
+        guard first.begins(with: "-") else { throw unknownCommand(first) }
         return try await runWithoutCommand(arguments, in: context)
     }
 

@@ -1,3 +1,5 @@
+import Lade
+
 /// Parses the quantities in option values.
 enum Quantity {
     /// A duration: `30`, `1.5s`, `200ms`, `2m`, `1h`; in seconds without a unit, at most a hundred years.
@@ -5,8 +7,10 @@ enum Quantity {
     /// - Throws: A usage error that names the option.
     static func duration(_ text: String, of option: String) throws(CommandError) -> Duration {
         let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("", 1)]
-        for (unit, seconds) in units where text.hasSuffix(unit) {
-            guard let number = number(text.dropLast(unit.count)), number > 0 else { break }
+        for (unit, seconds) in units where text.ends(with: unit) {
+            guard let number = number(Substring(text.unicodeScalars.dropLast(unit.utf8.count))), number > 0 else {
+                break
+            }
             // A longer duration counts as a hundred years, whose nanoseconds fit into 64 bits.
             return .milliseconds(Int64(min(number * seconds * 1_000, 3_155_760_000_000)))
         }
@@ -34,14 +38,14 @@ enum Quantity {
     /// - Throws: A usage error that names the option.
     static func bytes(_ text: String, of option: String) throws(CommandError) -> Int {
         let shift =
-            switch text.last?.lowercased() {
-            case "k": 10
-            case "m": 20
-            case "g": 30
+            switch text.unicodeScalars.last {
+            case "k", "K": 10
+            case "m", "M": 20
+            case "g", "G": 30
             default: 0
             }
-        let digits = shift == 0 ? text[...] : text.dropLast()
-        if !digits.isEmpty, digits.allSatisfy(\.isASCIIDigit), let count = Int(digits) {
+        let digits = shift == 0 ? text[...] : Substring(text.unicodeScalars.dropLast())
+        if !digits.isEmpty, digits.utf8.allSatisfy(\.isASCIIDigit), let count = Int(digits) {
             let (bytes, overflow) = count.multipliedReportingOverflow(by: 1 << shift)
             if !overflow { return bytes }
         }
@@ -52,24 +56,23 @@ enum Quantity {
     ///
     /// - Throws: A usage error that names the option.
     static func hostAndPort(_ text: String, of option: String) throws(CommandError) -> (host: String, port: Int?) {
-        guard !text.contains("@") else {
+        guard !text.has("@") else {
             throw .usage("\(option): “\(text.asArgument)” has a user", advice: "Write it as host or host:8080.")
         }
         var host = text[...]
         var port: Int?
-        let colon = text.lastIndex(of: ":")
-        let isBareAddress = text.filter { $0 == ":" }.count > 1 && !text.hasPrefix("[")
-        if let colon, !isBareAddress, text[colon...].contains("]") == false {
-            guard let number = Int(text[text.index(after: colon)...]), (1...65_535).contains(number) else {
+        let isBareAddress = text.unicodeScalars.count { $0 == ":" } > 1 && !text.begins(with: "[")
+        if let (name, digits) = text.cut(atLast: ":"), !isBareAddress, !digits.has("]") {
+            guard let number = Int(digits), (1...65_535).contains(number) else {
                 throw .usage(
                     "\(option): “\(text.asArgument)” has no port from 1 to 65535",
                     advice: "Write it as host:8080."
                 )
             }
             port = number
-            host = text[..<colon]
+            host = name
         }
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        if host.begins(with: "["), host.ends(with: "]") { host = Substring(host.unicodeScalars.dropFirst().dropLast()) }
         guard !host.isEmpty else {
             throw .usage("\(option): “\(text.asArgument)” names no host", advice: "Write it as host or host:8080.")
         }
@@ -78,11 +81,13 @@ enum Quantity {
 
     /// A number of digits with at most one decimal point; no sign, exponent or space.
     private static func number(_ text: Substring) -> Double? {
-        guard text.first?.isASCIIDigit == true, text.allSatisfy({ $0.isASCIIDigit || $0 == "." }) else { return nil }
+        guard text.utf8.first?.isASCIIDigit == true,
+            text.utf8.allSatisfy({ $0.isASCIIDigit || $0 == UInt8(ascii: ".") })
+        else { return nil }
         return Double(text)
     }
 }
 
-extension Character {
-    fileprivate var isASCIIDigit: Bool { ("0"..."9").contains(self) }
+extension UInt8 {
+    fileprivate var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 }

@@ -102,7 +102,7 @@ extension StageTimes.Stage: CustomStringConvertible {
         switch self {
         case .wait(let reason): "waiting for \(reason)"
         case .exchange: "talking to the server"
-        case .other: "elsewhere"
+        case .other: "receiving the body and other work"
         }
     }
 }
@@ -138,12 +138,22 @@ extension DeadlineReport: CustomStringConvertible {
 }
 
 extension Duration {
-    /// The duration for people: `350 ms`, `1.5 s`, `90 s`, `2 min 5 s`.
+    /// The duration for people: `350 ms`, `1.5 s`, `90 s`, `2 min 5 s`, `3 h 20 min`, `2 days 4 h`.
     package var shortText: String {
         let seconds = inSeconds
         if seconds < 1 { return "\(Int((seconds * 1000).rounded())) ms" }
         if seconds < 10 { return "\(Double(Int((seconds * 10).rounded())) / 10) s" }
         let whole = Int(min(seconds, 1e15).rounded())
-        return whole < 120 ? "\(whole) s" : "\(whole / 60) min" + (whole % 60 == 0 ? "" : " \(whole % 60) s")
+        func words(_ unit: Int, _ name: String, _ part: Int, _ partName: String) -> String {
+            let parts = whole % unit / part
+            return "\(whole / unit) \(name)" + (parts == 0 ? "" : " \(parts) \(partName)")
+        }
+        return switch whole {
+        case ..<120: "\(whole) s"
+        case ..<7_200: words(60, "min", 1, "s")
+        case ..<172_800: words(3_600, "h", 60, "min")
+        case ..<63_072_000: words(86_400, "days", 3_600, "h")
+        default: words(31_536_000, "years", 86_400, "days")
+        }
     }
 }

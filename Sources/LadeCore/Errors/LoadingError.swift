@@ -199,6 +199,9 @@ public struct ErrorContext: Sendable {
         storage.asked.map { redaction.address($0.url.absoluteString) }
     }
 
+    /// Whether the request had credentials of its own, which the server refused if the status is 401.
+    package var hadAuthorization: Bool { storage.asked?.headers.contains("Authorization") ?? false }
+
     /// The values that must not be shown of the call.
     package var redaction: Redaction {
         guard let (url, headers, names, values) = storage.asked else { return .standard }

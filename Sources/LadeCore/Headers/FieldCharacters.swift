@@ -144,11 +144,11 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character can change how the text around it is displayed: C0, DEL, C1 and the bidirectional
-    /// controls.
+    /// Whether the character can change how the text around it is displayed: C0, DEL, C1, the line and paragraph
+    /// separators, and the bidirectional controls.
     package var rewritesDisplay: Bool {
         value < 0x20 || (0x7F...0x9F).contains(value)
-            || (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value)
+            || (0x200E...0x200F).contains(value) || (0x2028...0x202E).contains(value)
             || (0x2066...0x2069).contains(value) || value == 0x061C
     }
 }

@@ -34,13 +34,13 @@ public struct LocalTransport: Transport {
 
     private func data(_ request: Request) throws(LoadingError) -> Response {
         // scheme ":" [mediatype] [";base64"] "," data; the fragment is not part of the data.
-        let text = request.url.absoluteString.prefix { $0 != "#" }.dropFirst("data:".count)
-        guard let comma = text.firstIndex(of: ",") else {
+        let text = request.url.absoluteString.halves(before: { $0 == "#" }).text.dropFirst("data:".count)
+        guard let (declared, data) = text.cut(at: ",") else {
             throw .invalidRequest(.url("data:…", reason: "a data address has a comma"), ErrorContext(request))
         }
-        var type = String(text[..<comma])
-        var bytes = Data(text[text.index(after: comma)...].percentDecodedBytes)
-        if type.lowercased().hasSuffix(";base64") {
+        var type = String(declared)
+        var bytes = Data(data.percentDecodedBytes)
+        if type.asciiLowercased.ends(with: ";base64") {
             type.removeLast(";base64".count)
             guard let decoded = Data(base64Encoded: bytes, options: .ignoreUnknownCharacters) else {
                 throw .invalidRequest(.url("data:…", reason: "its base64 is damaged"), ErrorContext(request))

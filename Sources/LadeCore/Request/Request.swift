@@ -135,8 +135,8 @@ public struct Request: Sendable {
                 return .framingField(field.name)
             case 10 where field.name.equalsIgnoringASCIICase("connection"):
                 let harmless = ["", "close", "keep-alive", "te"]
-                for option in field.value.split(separator: ",") {
-                    let name = option.filter { $0 != " " && $0 != "\t" }.lowercased()
+                for option in field.value.parts(at: ",", omitsEmpty: true) {
+                    let name = option.trimmedOfSpace.asciiLowercased
                     guard harmless.contains(name) else { return .framingField(field.name) }
                 }
             default: break

@@ -114,7 +114,7 @@ public struct PinSet: Sendable, Hashable {
         }
         var checked: [String] = []
         for pin in pins {
-            let hash = pin.hasPrefix("sha256/") ? String(pin.dropFirst(7)) : pin
+            let hash = pin.behind("sha256/").map(String.init) ?? pin
             guard let bytes = Data(base64Encoded: hash), bytes.count == 32 else {
                 throw .invalidSetting(
                     name: "pin for \(pattern)",
@@ -134,13 +134,12 @@ public struct PinSet: Sendable, Hashable {
         guard !pinsByPattern.isEmpty else { return nil }
         guard let host = Self.key(host) else { return [] }
         if let exact = pinsByPattern[host] { return exact }
-        guard let dot = host.firstIndex(of: ".") else { return nil }
-        return pinsByPattern["*" + host[dot...]]
+        return host.cut(at: ".").flatMap { pinsByPattern["*." + $0.after] }
     }
 
     /// A host or a pattern in the normal form of hosts.
     private static func key(_ pattern: String) -> String? {
-        guard pattern.hasPrefix("*.") else { return NormalHost(pattern)?.text }
-        return NormalHost(String(pattern.dropFirst(2))).map { "*." + $0.text }
+        guard let name = pattern.behind("*.") else { return NormalHost(pattern)?.text }
+        return NormalHost(String(name)).map { "*." + $0.text }
     }
 }

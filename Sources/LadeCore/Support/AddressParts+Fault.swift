@@ -22,6 +22,7 @@ extension AddressParts {
             default: return "\(position) is not ASCII and must be percent-encoded"
             }
         }
+        guard address.cut(at: "://") != nil else { return "it has no scheme, such as https:// before the host" }
         return "it cannot be parsed"
     }
 }

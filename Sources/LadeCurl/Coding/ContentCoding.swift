@@ -28,7 +28,7 @@ enum ContentCoding: String, CaseIterable {
     /// - Throws: `CodingFault.unknown` for a coding that is not in the list, `CodingFault.tooMany` above ``most``.
     static func list(_ field: String) throws(CodingFault) -> [ContentCoding] {
         var codings: [ContentCoding] = []
-        for part in field.split(separator: ",") {
+        for part in field.parts(at: ",", omitsEmpty: true) {
             var name = part.drop { $0 == " " || $0 == "\t" }
             while name.last == " " || name.last == "\t" { name.removeLast() }
             if name.isEmpty || name.lowercased() == "identity" { continue }

@@ -145,7 +145,7 @@ struct HandleSettings: Sendable {
         source: String
     ) throws(LoadingError) {
         let text = String(decoding: bytes, as: UTF8.self)
-        let lines = text.split(whereSeparator: \.isNewline)
+        let lines = text.unicodeScalars.split { $0 == "\n" || $0 == "\r" }.map { Substring($0) }
         let begins = lines.firstIndex { $0.hasPrefix("-----BEGIN ") && $0.contains(kind) }
         guard let begins, let ends = lines[begins...].firstIndex(where: { $0.hasPrefix("-----END ") }) else {
             throw .invalidSetting(name: setting, reason: "\(source) has no \(kind) in PEM form", ErrorContext())

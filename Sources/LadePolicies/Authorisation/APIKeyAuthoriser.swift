@@ -58,12 +58,12 @@ public struct APIKeyAuthoriser: Authoriser {
     /// Adds an item to the query, replacing one of the same name; everything else stays as written.
     private static func adding(_ name: String, _ value: String, to url: URL) -> URL {
         let text = url.absoluteString
-        let fragment = text.firstIndex(of: "#").map { String(text[$0...]) } ?? ""
+        let fragment = text.unicodeScalars.firstIndex(of: "#").map { String(text[$0...]) } ?? ""
         let address = text.prefix { $0 != "#" }
         let base = address.prefix { $0 != "?" }
         let query = base.endIndex < address.endIndex ? address[address.index(after: base.endIndex)...] : ""
         // Empty items are kept too: the query may be signed as it is written.
-        let written = query.isEmpty ? [] : query.split(separator: "&", omittingEmptySubsequences: false)
+        let written = query.isEmpty ? [] : query.parts(at: "&")
         let kept = written.filter { item in
             item.isEmpty || !item.prefix { $0 != "=" }.percentDecodedBytes.elementsEqual(name.utf8)
         }

@@ -32,7 +32,7 @@ public enum PublicSuffixes {
 
     /// The suffixes that are known without the list.
     private static func isUsual(_ domain: String) -> Bool {
-        let labels = domain.split(separator: ".")
+        let labels = domain.parts(at: ".", omitsEmpty: true)
         guard labels.count == 2 else { return labels.count < 2 }
         return labels[1].utf8.count == 2 && secondLevels.contains(String(labels[0])) || shared.contains(domain)
     }

@@ -89,14 +89,14 @@ struct PlatformHead: Sendable {
     }()
 
     private static func isDecoded(_ field: String) -> Bool {
-        let names = field.split(separator: ",").map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+        let names = field.parts(at: ",", omitsEmpty: true).map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
             .filter { !$0.isEmpty && $0 != "identity" }
         return !names.isEmpty && names.allSatisfy(codings.contains)
     }
 
     /// The length that all values of a joined `Content-Length` agree on (RFC 9110 §8.6: `5, 5` is 5, `5, 4` is nil).
     static func agreedLength(_ written: String) -> Int64? {
-        let values = written.split(separator: ",", omittingEmptySubsequences: false)
+        let values = written.parts(at: ",")
             .map { $0.trimmingPrefix { $0 == " " || $0 == "\t" } }
         guard let first = values.first, values.allSatisfy({ $0 == first }),
             first.utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -108,15 +108,16 @@ struct PlatformHead: Sendable {
     ///
     /// The comma within `Expires=Wed, 21 Oct 2030 …` is not followed by one.
     static func cookies(in joined: String) -> [String] {
+        let joined = joined.unicodeScalars
         var cookies: [String] = []
         var start = joined.startIndex
         var searched = start
         while let comma = joined[searched...].firstIndex(of: ",") {
-            let rest = joined[joined.index(after: comma)...].drop { $0 == " " }
-            let name = rest.prefix { $0 != "=" && $0 != ";" && $0 != "," }
             searched = joined.index(after: comma)
+            let rest = joined[searched...].drop { $0 == " " }
+            let name = rest.prefix { $0 != "=" && $0 != ";" && $0 != "," }
             if name.endIndex < rest.endIndex, rest[name.endIndex] == "=", !name.isEmpty,
-                name.utf8.allSatisfy(\.isTokenCharacter)
+                String(name).utf8.allSatisfy(\.isTokenCharacter)
             {
                 cookies.append(String(joined[start..<comma]))
                 start = rest.startIndex

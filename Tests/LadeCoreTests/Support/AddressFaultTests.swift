@@ -28,6 +28,15 @@ struct AddressFaultTests {
         }
     }
 
+    @Test(
+        "finding UF-9 an address without a scheme is said to have none",
+        arguments: ["127.0.0.1:9001/who", "1.2.3.4:80"]
+    )
+    func noScheme(address: String) throws {
+        let error = try #require(throws: LoadingError.self) { try Request(address) }
+        #expect(error.description.contains("it has no scheme, such as https:// before the host"), "\(error)")
+    }
+
     @Test("no sentence ends with two full stops")
     func endsOnce() {
         struct Fault: Error, CustomStringConvertible { var description: String { "The disk is full." } }

@@ -49,7 +49,7 @@ struct DigestChallenge: Equatable, Sendable {
             let algorithm = Algorithm(challenge["algorithm"])
         else { return nil }
         let qualities = challenge["qop"].map { text in
-            text.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            text.parts(at: ",", omitsEmpty: true).map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
         }
         if let qualities, !qualities.contains("auth") { return nil }
         self.realm = realm
@@ -115,6 +115,6 @@ struct DigestChallenge: Equatable, Sendable {
 extension String {
     /// The text as a quoted string (RFC 9110 §5.6.4).
     fileprivate var quoted: String {
-        "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        "\"" + replacingEach("\\", with: "\\\\").replacingEach("\"", with: "\\\"") + "\""
     }
 }
