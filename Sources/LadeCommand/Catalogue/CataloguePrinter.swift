@@ -64,6 +64,6 @@ struct CataloguePrinter {
     func end(_ settings: CatalogueSettings) throws(CommandError) {
         guard rows == 0, !settings.output.isSilent else { return }
         let missing = settings.imageWidth != nil ? "image" : settings.showsStreams ? "stream" : "item"
-        console.talk.write("lade: The catalogue answered without any \(missing).\n")
+        console.say("lade: The catalogue answered without any \(missing).")
     }
 }

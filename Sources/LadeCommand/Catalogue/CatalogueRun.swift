@@ -198,7 +198,10 @@ struct CatalogueRun: Sendable {
             if let width = settings.imageWidth {
                 return try printer.print(CatalogueTable.images(of: response, catalogue, width))
             }
-            guard settings.showsStreams else { return try printer.print(CatalogueTable.table(of: response)) }
+            guard settings.showsStreams else {
+                for table in CatalogueTable.tables(of: response) { try printer.print(table) }
+                return
+            }
         } catch {
             throw .command(error)
         }
@@ -250,21 +253,17 @@ struct CatalogueRun: Sendable {
         _ loader: Loader
     ) async throws(Failure) -> CatalogueTable.LinkedItem {
         let chapter = composition.mainChapter ?? composition.chapters.first
-        var item = CatalogueTable.LinkedItem(
-            title: (chapter?.title ?? "").escapedForDisplay(limit: 1_000),
-            name: (chapter?.urn ?? composition.chapterURN).escapedForDisplay(limit: 200),
-            links: []
-        )
+        var links: [CatalogueTable.Link] = []
         for resource in chapter?.playableResources ?? [] {
             guard let url = resource.url else { continue }
             do throws(LoadingError) {
                 let playable = try await playable(url, resource.tokenType, loader)
-                item.links.append(.init(label: resource.label, address: playable.absoluteString))
+                links.append(.init(label: resource.label, address: playable.absoluteString))
             } catch {
                 throw .loading(error)
             }
         }
-        return item
+        return .init(title: chapter?.title ?? "", name: chapter?.urn ?? composition.chapterURN, links: links)
     }
 
     private func playable(_ url: URL, _ token: TokenType, _ loader: Loader) async throws(LoadingError) -> URL {
@@ -283,7 +282,7 @@ struct CatalogueRun: Sendable {
 
     private func tellOfMore(_ hasMore: Bool) {
         guard hasMore, console.isTalkTerminal, !settings.output.isSilent else { return }
-        console.talk.write("lade: There are more; --pages N or --all prints them.\n")
+        console.say("lade: There are more; --pages N or --all prints them.")
     }
 }
 
@@ -294,7 +293,7 @@ extension CatalogueSettings {
     var tokenAddress: String {
         if let tokenService { return tokenService }
         let isPublic = Catalogue.Stage.allCases.contains { $0.rawValue == base }
-        return isPublic ? StreamToken.serviceURL : base + (base.hasSuffix("/") ? "" : "/") + "akahd/token"
+        return isPublic ? StreamToken.serviceURL : base + (base.ends(with: "/") ? "" : "/") + "akahd/token"
     }
 }
 

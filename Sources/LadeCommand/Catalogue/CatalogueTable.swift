@@ -11,20 +11,36 @@ import LadeCatalogue
 /// Made from the JSON, so that a response of another shape than expected is shown as far as possible. No value can add a
 /// line or control the terminal.
 struct CatalogueTable {
-    /// The address of an image or a stream of an item.
+    /// The address of an image or a stream of an item, as it is shown.
     struct Link: Equatable {
         /// What the address is for, such as `image` or `HLS HD`.
-        var label: String
-        var address: String
+        let label: String
+        let address: String
+
+        /// Makes a link of texts of the server, which cannot add a line or control the terminal.
+        init(label: String, address: String) {
+            self.label = label.escapedForDisplay(limit: 60)
+            self.address = address.escapedForDisplay(limit: 8_000)
+        }
     }
 
-    /// The addresses of an item.
+    /// The addresses of an item, as they are shown.
     struct LinkedItem: Equatable {
-        var title: String
+        let title: String
         /// The URN, or the identifier of an item without one.
-        var name: String
-        var links: [Link]
+        let name: String
+        let links: [Link]
+
+        /// Makes an item of texts of the server, which cannot add a line or control the terminal.
+        init(title: String, name: String, links: [Link]) {
+            self.title = title.escapedForDisplay(limit: TextTable.cellLimit)
+            self.name = name.escapedForDisplay(limit: 200)
+            self.links = links
+        }
     }
+
+    /// A page is shown in tables of at most so many rows.
+    static let mostRows = 1_000
 
     private struct Column {
         var title: String
@@ -57,16 +73,23 @@ struct CatalogueTable {
         }
     }
 
-    /// The table of a response: a row for each item of a list, or for each member of a single object.
-    static func table(of response: CatalogueResponse) -> TextTable {
-        guard let key = response.listKey, let items = response.items else { return members(of: response.document) }
-        let columns = columns(of: key)
-        return TextTable(
-            columns: columns.map {
-                TextTable.Column(title: $0.title, isNumeric: $0.isNumeric, isFlexible: $0.isFlexible)
-            },
-            rows: rows(key, items).map { item in columns.map { $0.text(item) } }
-        )
+    /// The tables of a response: a row for each item of a list, or for each member of a single object.
+    ///
+    /// Each table is made when it is shown, so that the cells of a long page are never held at the same time.
+    static func tables(of response: CatalogueResponse) -> some Sequence<TextTable> {
+        let key = response.listKey
+        let items = key.flatMap { key in response.items.map { rows(key, $0) } }
+        let starts = stride(from: 0, to: max(1, items?.count ?? 1), by: mostRows)
+        return starts.lazy.map { start in
+            guard let key, let items else { return members(of: response.document) }
+            let columns = columns(of: key)
+            return TextTable(
+                columns: columns.map {
+                    TextTable.Column(title: $0.title, isNumeric: $0.isNumeric, isFlexible: $0.isFlexible)
+                },
+                rows: items[start..<min(start + mostRows, items.count)].map { item in columns.map { $0.text(item) } }
+            )
+        }
     }
 
     /// What keeps a response from being shown, as one sentence; nil when it can be shown.
@@ -114,11 +137,11 @@ struct CatalogueTable {
         items(of: response).compactMap { item in
             guard let object = item.object else { return nil }
             let links = ordered(object.names).compactMap { name -> Link? in
-                guard name.hasSuffix("mageUrl"), let address = object[name]?.string,
+                guard name.ends(with: "mageUrl"), let address = object[name]?.string,
                     let image = CatalogueImage(address), let url = catalogue.imageURL(for: image, width: width)
                 else { return nil }
-                let kind = name.dropLast("ImageUrl".count)
-                return Link(label: kind.isEmpty ? "image" : String(kind), address: url.absoluteString)
+                let kind = String(name.unicodeScalars.dropLast("ImageUrl".utf8.count))
+                return Link(label: kind.isEmpty ? "image" : kind, address: url.absoluteString)
             }
             return links.isEmpty ? nil : LinkedItem(title: text(item["title"]), name: name(of: item), links: links)
         }
@@ -221,10 +244,10 @@ struct CatalogueTable {
         return urn.isEmpty ? text(item["id"]) : urn
     }
 
-    /// The text of a scalar; empty for anything else.
+    /// The text of a scalar, which is not shown as it is; empty for anything else.
     static func text(_ value: JSONValue?) -> String {
         switch value {
-        case .string(let text): text.escapedForDisplay(limit: 1_000)
+        case .string(let text): text
         case .integer(let number): String(number)
         case .number(let number): number.text
         case .bool(let bool): bool ? "true" : "false"
@@ -235,9 +258,10 @@ struct CatalogueTable {
     /// The day and time of a date such as `2023-12-30T20:00:00+01:00`, in the zone that the service writes.
     static func time(_ value: JSONValue?) -> String {
         let text = text(value)
-        let parts = text.split(separator: "T", maxSplits: 1)
-        guard parts.count == 2, parts[0].count == 10, parts[1].count >= 5 else { return text }
-        return "\(parts[0]) \(parts[1].prefix(5))"
+        guard let (day, time) = text.cut(at: "T"), day.utf8.count == 10, time.utf8.count >= 5,
+            text.utf8.allSatisfy({ $0 < 0x80 })
+        else { return text }
+        return "\(day) \(time.prefix(5))"
     }
 
     /// A length in milliseconds as `30:00` or `1:05:00`.
@@ -266,9 +290,7 @@ extension CatalogueTable {
             ],
             rows: services.map { [$0.name, pages(of: $0), units(of: $0), arguments(of: $0)] }
         )
-        guard unit != nil else { return table }
-        table.columns.remove(at: 2)
-        for index in table.rows.indices { table.rows[index].remove(at: 2) }
+        if unit != nil { table.removeColumn(2) }
         return table
     }
 

@@ -48,11 +48,8 @@ extension CommandError {
         case .proxy(.authenticationRequired, _):
             (.authorisation, "Give the proxy's user and password: --proxy http://USER:PASSWORD@HOST:PORT.")
         case .proxy: (.network, "Check --proxy and the variables http_proxy, https_proxy and all_proxy.")
-        case .connectionLost(_, let isSafe, _):
-            (
-                .network,
-                isSafe ? "Nothing was done by the server; try again." : "Try again, if doing it twice does no harm."
-            )
+        case .connectionLost(_, true, _): (.network, "Nothing was done by the server; try again.")
+        case .connectionLost(_, _, let context): (.network, advice(onLost: context.method))
         case .malformedResponse(let fault, _):
             (
                 fault.rule == .contentCoding ? .decoding : .network,
@@ -75,14 +72,21 @@ extension CommandError {
         case .redirectRefused: (.redirects, "See where it leads with -i and without -L.")
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
         case .notStored: (.usage, "Allow a request to the server.")
-        case .unacceptableStatus(401, let context) where context.detail != nil:
-            (Status(401).exitCode, "Check the credentials, or get new ones.")
+        case .unacceptableStatus(401, let context) where context.detail != nil || context.hadAuthorization:
+            (Status(401).exitCode, "The credentials that were sent are refused: check them, or get new ones.")
         case .unacceptableStatus(let status, _):
             // A status of success is refused where it does not fit the request, such as a part that was not requested.
             (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
         case .decoding: (.decoding, "Print the answer with “lade get”.")
         case .transport: (.network, "Say --verbose to see the whole story.")
         }
+    }
+
+    /// A request that may have been carried out is not sent again by itself, unless its method allows that.
+    private static func advice(onLost method: HTTPMethod?) -> String {
+        guard let method, !method.isIdempotent else { return "Try again, if doing it twice does no harm." }
+        return
+            "A \(method) may have been carried out, so it is not repeated: --idempotency-key or --retry-unsafe allow it."
     }
 
     private static func advice(on cause: TrustFault.Cause) -> String {

@@ -106,7 +106,7 @@ struct TerminalSink: BodySink {
         var plain = TerminalText(.plain)
         var shown = plain.text(of: Data(response.head.utf8))
         if isColoured {
-            let lines = shown.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            let lines = shown.parts(at: "\n").map(String.init)
             let coloured = lines.dropFirst().map(HeadColour.field)
             shown = ([HeadColour.status(lines[0], response.status)] + coloured).joined(separator: "\n")
         }
@@ -117,7 +117,7 @@ struct TerminalSink: BodySink {
         // Text contains no NUL; a body that does is binary and would fill the screen with noise.
         if isFirst, !isText, chunk.contains(0) {
             isSated = true
-            talk.write("lade: The answer is no text; -o FILE or a pipe takes it as it is.\n")
+            talk.say("lade: The answer is no text; -o FILE or a pipe takes it as it is.")
         }
         isFirst = false
         guard !isSated else { return }

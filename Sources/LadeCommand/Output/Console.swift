@@ -55,18 +55,23 @@ struct Console: Sendable {
     }
 
     /// Writes a text to the standard output, on the calling thread.
-    func write(_ text: String) throws(CommandError) {
+    func write(_ text: String) throws(CommandError) { try write(Data(text.utf8)) }
+
+    /// Writes bytes to the standard output, on the calling thread.
+    func write(_ bytes: Data) throws(CommandError) {
         do {
-            try output.write(text.utf8)
+            try output.write(bytes)
         } catch {
             throw .output(error)
         }
     }
 
+    /// Writes a line for the user, in which texts of others control nothing.
+    func say(_ line: String) { talk.say(line) }
+
     /// The number of columns of the terminal that receives the data: its own, that of `COLUMNS`, or 80.
     var outputWidth: Int {
-        var size = winsize()
-        if ioctl(output.number, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+        if let columns = output.columns { return columns }
         return Self.environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
     }
 

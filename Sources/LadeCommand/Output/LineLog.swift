@@ -34,9 +34,33 @@ final class LineLog: Sendable {
         }
     }
 
+    /// Replaces the line of the cursor by one that fits the terminal, so that the next one replaces it in turn.
+    ///
+    /// - Parameters:
+    ///   - line: The text, in which texts of others control nothing; empty to remove the line.
+    ///   - columns: The width of the terminal; by default its own, if it has one.
+    func show(_ line: String, in columns: Int? = nil) {
+        // The last column stays free: some terminals go to the next line after it.
+        let most = max(0, (columns ?? descriptor.columns ?? 1_000) - 1)
+        write("\r\(line.escapedForDisplay(limit: 1_000).truncated(toColumns: most))\u{1B}[K")
+    }
+
+    /// Writes a line for the user.
+    ///
+    /// A text of others within the line cannot add a line or control the terminal.
+    func say(_ line: String) {
+        write(line.escapedForDisplay(limit: 4_000) + "\n")
+    }
+
     /// Waits until everything is written, and returns the error of the first line that could not be written.
-    func takeFailure() -> SystemError? {
-        flush()
+    ///
+    /// A cancelled task waits for one second at most.
+    func takeFailure() async -> SystemError? {
+        if descriptor.isRegularFile {
+            flush()
+        } else if await queue.run({}) == nil {
+            queue.drain(atMostSeconds: 1)
+        }
         return failure.withLock(\.self)
     }
 

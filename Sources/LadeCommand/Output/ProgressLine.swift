@@ -41,12 +41,12 @@ struct ProgressLine {
         guard lastShown.duration(to: now) >= Self.interval else { return }
         lastShown = now
         isShown = true
-        talk.write("\r\(text(at: now))\u{1B}[K")
+        talk.show(text(at: now))
     }
 
     /// Removes the line.
     mutating func end() {
-        if isShown { talk.write("\r\u{1B}[K") }
+        if isShown { talk.show("") }
         isShown = false
     }
 

@@ -23,8 +23,8 @@ enum ServerMessage {
         guard !bytes.isEmpty, charset.hasZeroBytes || !bytes.contains(0) else { return "" }
         var text = TerminalText(TerminalText.Kind(contentType: contentType, isColoured: false), charset)
         let all = text.text(of: bytes) + text.end()
-        let lines = all.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let lines = all.parts(at: "\n").dropLast()
         let rest = lines.count > lineLimit || bytes.count >= limit ? "...\n" : ""
-        return lines.prefix(lineLimit).map { $0.prefix(500) + "\n" }.joined() + rest
+        return lines.prefix(lineLimit).map { String($0.unicodeScalars.prefix(500)) + "\n" }.joined() + rest
     }
 }

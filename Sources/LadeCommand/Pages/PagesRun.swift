@@ -245,7 +245,7 @@ final class PagesLine: Sendable {
             state.isShown = true
             return true
         }
-        if isDue { talk.write("\r\(text(progress, at: now))\u{1B}[K") }
+        if isDue { talk.show(text(progress, at: now)) }
     }
 
     /// Removes the line.
@@ -254,7 +254,7 @@ final class PagesLine: Sendable {
             state.isEnded = true
             return state.isShown
         }
-        if wasShown { talk.write("\r\u{1B}[K") }
+        if wasShown { talk.show("") }
     }
 
     /// The text of the line.

@@ -16,10 +16,12 @@ final class EventLog: EventSink {
 
     /// Opens the file for appending, so that nothing is overwritten; a new file can be read by its owner only.
     ///
+    /// A pipe must have a reader.
+    ///
     /// - Throws: A local error when it cannot be opened.
     init(_ path: String, start: Instant, hiding secrets: SecretMask? = nil) throws(CommandError) {
         do throws(SystemError) {
-            let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
+            let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, mode: 0o600)
             // A line after a gap would hide that others are missing.
             log = LineLog(file, hiding: secrets, endsAtFailure: true)
         } catch {
@@ -35,7 +37,9 @@ final class EventLog: EventSink {
     }
 
     /// Waits until every line is in the file, and returns the error if one could not be written.
-    func failure() -> CommandError? {
-        log.takeFailure().map { CommandError.file(path, "written", $0) }
+    ///
+    /// When the task is cancelled, a pipe whose reader takes no more is waited for one second at most.
+    func failure() async -> CommandError? {
+        await log.takeFailure().map { CommandError.file(path, "written", $0) }
     }
 }

@@ -27,10 +27,12 @@ struct Witness: Sendable {
         do throws(CommandError) {
             value = try await body(witness)
         } catch {
-            if let failure = witness.log?.failure(), output.tellsErrors { context.console.talk.write(failure.lines) }
+            if let failure = await witness.log?.failure(), output.tellsErrors {
+                context.console.talk.write(failure.lines)
+            }
             throw error
         }
-        if let failure = witness.log?.failure() { throw failure }
+        if let failure = await witness.log?.failure() { throw failure }
         return value
     }
 

@@ -47,6 +47,13 @@ final class BlockingQueue: Sendable {
         queue.sync {}
     }
 
+    /// Waits for all work added before, but not longer than some seconds.
+    func drain(atMostSeconds limit: Int) {
+        let end = DispatchSemaphore(value: 0)
+        queue.async { end.signal() }
+        _ = end.wait(timeout: .now() + .seconds(limit))
+    }
+
     private enum Waiter<Value: Sendable> {
         case notYet
         case waiting(CheckedContinuation<Value?, Never>)

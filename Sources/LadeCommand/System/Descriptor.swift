@@ -46,6 +46,12 @@ struct Descriptor: Sendable, Equatable {
     /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(number) == 1 }
 
+    /// The number of columns of the terminal; nil for anything else, and for a terminal without a size.
+    var columns: Int? {
+        var size = winsize()
+        return ioctl(number, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
+    }
+
     /// Whether the descriptor is a file on a disk, where writing never blocks for long.
     var isRegularFile: Bool {
         var status = stat()

@@ -12,11 +12,20 @@ package enum JSONQuoting {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value): result += escaped(scalar)
+            case _ where controlsDisplay(scalar): result += escaped(scalar)
             default: result.unicodeScalars.append(scalar)
             }
         }
         return result + "\""
+    }
+
+    /// Whether a terminal, or a reader of lines, does more with a scalar than show it: C0, DEL, C1, the line and
+    /// paragraph separators, the bidirectional controls.
+    private static func controlsDisplay(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case ..<0x20, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 
     /// A scalar as one `\u` escape, or as two above the basic multilingual plane.

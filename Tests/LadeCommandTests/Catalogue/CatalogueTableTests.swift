@@ -10,7 +10,7 @@ import Testing
 @Suite("The tables of lade catalogue", .timeLimit(.minutes(5)))
 struct CatalogueTableTests {
     private func table(_ json: String) throws -> TextTable {
-        CatalogueTable.table(of: try CatalogueResponse(Data(json.utf8)))
+        try #require(Array(CatalogueTable.tables(of: try CatalogueResponse(Data(json.utf8)))).first)
     }
 
     @Test("shows the titles, dates, lengths, shows and URNs of medias")
@@ -185,7 +185,7 @@ struct CatalogueTableTests {
             for unit in units {
                 let endpoint = try catalogue.call(service, unit, values)
                 let page = try await loader.load(endpoint.firstPage(), of: endpoint)
-                let table = CatalogueTable.table(of: page.value)
+                let table = try #require(Array(CatalogueTable.tables(of: page.value)).first)
                 let place: Comment = "\(service.name) \(unit?.rawValue ?? "")"
                 #expect(!table.rows.isEmpty, place)
                 #expect(table.rows.allSatisfy { $0.count == table.columns.count && $0.contains { !$0.isEmpty } }, place)

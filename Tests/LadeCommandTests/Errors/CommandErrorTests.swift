@@ -96,4 +96,28 @@ struct CommandErrorTests {
         let cause = CommandError.file("x", "read", SystemError(number: 2))
         #expect(CommandError(.requestBodyFailed(cause, Self.context)) == cause)
     }
+
+    @Test("finding RF-9 a 401 for credentials that were sent says that they are refused, and does not ask for them")
+    func refusedCredentials() throws {
+        var request = try Request("https://h.example/")
+        let asked = CommandError(.unacceptableStatus(401, ErrorContext(request)))
+        request.headers["Authorization"] = "Basic x"
+        let refused = CommandError(.unacceptableStatus(401, ErrorContext(request)))
+
+        #expect(asked.advice == "Sign in: -u USER, or an Authorization header.")
+        #expect(refused.advice == "The credentials that were sent are refused: check them, or get new ones.")
+        #expect(asked.code == refused.code)
+    }
+
+    @Test(
+        "finding UF-9 a lost request that is not repeated says why, and how it would be",
+        arguments: [(.post, true), (.patch, true), (.get, false), (.put, false), (.delete, false)]
+            as [(HTTPMethod, Bool)]
+    )
+    func notRepeated(method: HTTPMethod, isNamed: Bool) throws {
+        let context = ErrorContext(Request(method, try #require(URL(string: "https://h.example/"))))
+        let error = CommandError(.connectionLost(.nothing, isSafeToRepeat: false, context))
+        #expect(error.advice.contains("--retry-unsafe") == isNamed)
+        #expect(error.advice.contains("\(method) may have been carried out, so it is not repeated") == isNamed)
+    }
 }

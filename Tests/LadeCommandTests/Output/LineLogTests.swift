@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct LineLogTests {
     @Test("writes nothing after a line that could not be written, where that hides a gap", arguments: [false, true])
-    func gap(endsAtFailure: Bool) throws {
+    func gap(endsAtFailure: Bool) async throws {
         signal(SIGPIPE, SIG_IGN)
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -30,7 +30,7 @@ struct LineLogTests {
         log.flush()
         let second = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
         log.write("2\n")
-        let failure = log.takeFailure()
+        let failure = await log.takeFailure()
         try sink.close()
 
         #expect(failure == SystemError(number: EPIPE))

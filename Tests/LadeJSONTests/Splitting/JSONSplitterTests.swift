@@ -406,4 +406,17 @@ struct JSONSplitterTests {
             #expect(crc.value == CRC64.checksum(bytes))
         }
     }
+
+    @Test(
+        "finding HF-18 a body of only a byte order mark is as an empty one: no JSON",
+        arguments: [[], [0xEF, 0xBB, 0xBF]]
+    )
+    func onlyAMark(bytes: [UInt8]) {
+        #expect(throws: (any Error).self) { try FastJSONDecoder().decode(Int.self, from: Data(bytes)) }
+        var splitter = JSONSplitter()
+        #expect(throws: JSONFault.self) {
+            try splitter.consume(Data(bytes))
+            try splitter.finish()
+        }
+    }
 }

@@ -33,6 +33,20 @@ struct JSONPrinterTests {
     }
 
     @Test(
+        "finding QF-5 ends the colour of a value that is the last one, or that is cut",
+        arguments: [
+            "12", "-", "true", "nul", "\"a", "\"a\\", "\"a\\u00", "[1", "[1, 2", "{\"a\": 1", "{\"a", "{\"a\": \"b",
+            "[null",
+        ]
+    )
+    func endsColour(text: String) throws {
+        let shown = printed(text, isColoured: true)
+
+        let last = try #require(shown.split(separator: "\u{1B}[").last)
+        #expect(last.hasPrefix("0m") && !last.dropFirst(2).contains { !$0.isNewline }, "\(shown.debugDescription)")
+    }
+
+    @Test(
         "prints all characters of a text that is not JSON",
         arguments: ["{\"a\":", "]]}", "nonsense here", "[1,]", "{1 2}", "\"abc", "a\"b\"c", "{\"a\" \"b\"}", "<html>"]
     )
