@@ -9,6 +9,9 @@ protocol CallSettings: CommandSettings {
     /// The connection.
     var connection: ConnectionSettings { get }
 
+    /// The output.
+    var output: OutputSettings { get }
+
     /// Checks the settings that only this command has.
     func validateRest() throws(CommandError)
 }

@@ -16,8 +16,12 @@ struct FetchList: Sendable {
     func run() async throws(CommandError) -> ExitCode {
         let others = settings.request.otherAddresses
         guard !others.isEmpty else { return try await Fetch(settings: settings, context: context).run() }
-        let jar =
-            settings.session.name == nil ? try await settings.session.makeJar(nil, now: context.time.date) : nil
+        var jar: CookieJar?
+        if settings.session.name == nil {
+            jar = try await settings.session.makeJar(nil, now: context.time.date) { line in
+                if !settings.output.isSilent { context.console.say(line) }
+            }
+        }
         var first: CommandError?
         for address in [settings.request.address].compactMap(\.self) + others {
             var settings = settings
@@ -148,14 +152,14 @@ struct Fetch: Sendable {
         } catch {
             line?.withLock { $0.end() }
             if !output.isSilent, let count = kept.withLock(\.self) {
-                console.talk.write("lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.\n")
+                console.say("lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.")
             }
             throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
                 ?? witness.failure(error)
         }
         (facts.response, facts.path) = (download.response, download.path)
         guard path == nil, !output.isSilent else { return }
-        console.talk.write("lade: Saved as \(download.path.escapedForDisplay()).\n")
+        console.say("lade: Saved as \(download.path.escapedForDisplay()).")
     }
 
     private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import Lade
 
 /// The configuration file, with options for every call and options of named profiles.
 ///
@@ -37,43 +38,50 @@ struct Configuration: Sendable {
     /// - Throws: A local error that names the file and the invalid line.
     init?(_ file: PrivateFile) throws(CommandError) {
         guard let data = try file.read() else { return nil }
-        guard let text = String(validating: data, as: UTF8.self) else { throw file.refused("is no text in UTF-8") }
-        try self.init(text, of: file)
+        try self.init(data, of: file)
     }
 
-    /// Parses the text of a file.
-    init(_ text: String, of file: PrivateFile) throws(CommandError) {
+    /// Parses the bytes of a file, whose lines end with LF or CR LF.
+    init(_ bytes: some Sequence<UInt8>, of file: PrivateFile) throws(CommandError) {
         self.file = file
         var number = 0
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in TextLines(bytes) {
             number += 1
-            let line = line.trimmed
-            if line.isEmpty || line.first == "#" { continue }
-            if line.first == "[" {
-                let name = line.dropFirst().dropLast().trimmed
-                guard line.last == "]", !name.isEmpty, !profiles.contains(where: { $0.name == name }) else {
+            guard let text = String(validating: line, as: UTF8.self) else { throw wrong(number, "no text in UTF-8") }
+            // A control character would end up in a header field or a path.
+            guard line.allSatisfy(\.isFieldContent) else { throw wrong(number, "a control character") }
+            let line = text.trimmedOfSpace
+            switch line.unicodeScalars.first {
+            case nil, "#": continue
+            case "[":
+                let name = Substring(line.unicodeScalars.dropFirst().dropLast()).trimmedOfSpace
+                guard line.ends(with: "]"), !name.isEmpty, !profiles.contains(where: { $0.name == name }) else {
                     throw wrong(number, "no new profile in brackets")
                 }
                 profiles.append((String(name), []))
-                continue
+            default:
+                let entry = try entry(line, number)
+                if profiles.isEmpty {
+                    defaults.append(entry)
+                } else {
+                    profiles[profiles.count - 1].entries.append(entry)
+                }
             }
-            let entry = try entry(line, number)
-            if profiles.isEmpty { defaults.append(entry) } else { profiles[profiles.count - 1].entries.append(entry) }
         }
     }
 
     private func entry(_ line: Substring, _ number: Int) throws(CommandError) -> Entry {
-        let name = line.prefix { $0 != "=" && !$0.isWhitespace }
-        let rest = line[name.endIndex...].trimmed
+        let (name, rest) = line.halves { $0 == "=" || $0.isSpace }
         var value: Substring?
-        if rest.first == "=" {
-            var text = rest.dropFirst().trimmed
-            if text.count > 1, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
+        if var text = rest.trimmedOfSpace.behind("=")?.trimmedOfSpace {
+            if text.utf8.count > 1, text.begins(with: "\""), text.ends(with: "\"") {
+                text = Substring(text.unicodeScalars.dropFirst().dropLast())
+            }
             value = text
-        } else if !rest.isEmpty {
+        } else if !rest.trimmedOfSpace.isEmpty {
             throw wrong(number, "neither an option nor “option = value”")
         }
-        let bare = name.drop { $0 == "-" }
+        let bare = Substring(name.unicodeScalars.drop { $0 == "-" })
         guard !bare.isEmpty else { throw wrong(number, "no option") }
         return Entry(name: String(bare), value: value.map(String.init), line: number)
     }
@@ -125,15 +133,5 @@ struct Configuration: Sendable {
             "has in line \(line) \(what)",
             "Write “option = value” or “option”, as “lade help get --all” lists them."
         )
-    }
-}
-
-extension StringProtocol where SubSequence == Substring {
-    /// The text without white space at both ends.
-    var trimmed: Substring {
-        var text = self[...]
-        while text.first?.isWhitespace == true { text.removeFirst() }
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return text
     }
 }

@@ -6,45 +6,82 @@
 import Lade
 
 /// Reads and writes cookies as lines of seven fields, the format of Netscape that curl and wget also use.
+///
+/// Names and values are octets, and stay as they are.
 enum CookieText {
-    private static let httpOnlyMark = "#HttpOnly_"
-
-    /// Parses the cookies in a text; nil when a line is malformed.
-    static func cookies(_ text: String) -> [Cookie]? {
+    /// The contents of a file.
+    struct Contents {
         var cookies: [Cookie] = []
-        for line in text.split(whereSeparator: \.isNewline) {
-            let isHTTPOnly = line.hasPrefix(httpOnlyMark)
-            if line.hasPrefix("#"), !isHTTPOnly { continue }
-            let content = isHTTPOnly ? line.dropFirst(httpOnlyMark.count) : line
-            let fields = content.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-            guard fields.count == 7, let end = Int64(fields[4]), !fields[0].isEmpty else { return nil }
-            var cookie = Cookie(
-                name: fields[5],
-                value: Secret(fields[6]),
-                domain: String(fields[0].drop { $0 == "." }),
-                isHostOnly: fields[1] != "TRUE",
-                path: fields[2],
-                expires: end == 0 ? nil : Date(timeIntervalSince1970: Double(end)),
-                isSecure: fields[3] == "TRUE"
-            )
-            cookie.isHTTPOnly = isHTTPOnly
-            cookies.append(cookie)
-        }
-        return cookies
+        /// The numbers of the lines that are neither cookies nor comments.
+        var oddLines: [Int] = []
+        /// Whether nothing in the file belongs to the format.
+        var isForeign = false
     }
 
-    /// The text of the cookies, without those that the format cannot represent.
-    static func text(_ cookies: [Cookie]) -> String {
-        var text = "# Netscape HTTP Cookie File\n# Written by lade; it holds secrets.\n\n"
+    private static let httpOnlyMark = Array("#HttpOnly_".utf8)
+
+    /// Parses the lines of a file; a line that is not a cookie is skipped.
+    static func contents(_ bytes: some Sequence<UInt8>) -> Contents {
+        var contents = Contents()
+        var hasComment = false
+        for (index, line) in TextLines(bytes).enumerated() {
+            let isHTTPOnly = line.starts(with: httpOnlyMark)
+            if line.first == UInt8(ascii: "#"), !isHTTPOnly {
+                hasComment = true
+            } else if let cookie = cookie(isHTTPOnly ? line.dropFirst(httpOnlyMark.count) : line, isHTTPOnly) {
+                contents.cookies.append(cookie)
+            } else if !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
+                contents.oddLines.append(index + 1)
+            }
+        }
+        contents.isForeign = contents.cookies.isEmpty && !hasComment && !contents.oddLines.isEmpty
+        return contents
+    }
+
+    private static func cookie(_ line: ArraySlice<UInt8>, _ isHTTPOnly: Bool) -> Cookie? {
+        var fields = line.split(separator: 0x09, omittingEmptySubsequences: false)
+        // A cookie without a value may end with its name.
+        if fields.count == 6 { fields.append([]) }
+        guard fields.count == 7, line.allSatisfy(\.isFieldContent),
+            let texts = fields[..<5].textsInUTF8, let end = Int64(texts[4])
+        else { return nil }
+        let domain = String(texts[0].utf8.drop { $0 == UInt8(ascii: ".") }) ?? ""
+        guard !domain.isEmpty else { return nil }
+        var cookie = Cookie(
+            name: "",
+            value: "",
+            domain: domain,
+            isHostOnly: !texts[1].equalsIgnoringASCIICase("TRUE"),
+            path: texts[2],
+            expires: end == 0 ? nil : Date(timeIntervalSince1970: Double(end)),
+            isSecure: texts[3].equalsIgnoringASCIICase("TRUE")
+        )
+        cookie.octets = (Array(fields[5]), Array(fields[6]))
+        cookie.isHTTPOnly = isHTTPOnly
+        return cookie
+    }
+
+    /// The lines of the cookies, without those that the format cannot represent.
+    static func text(_ cookies: [Cookie]) -> Data {
+        var text = Data("# Netscape HTTP Cookie File\n# Written by lade; it holds secrets.\n\n".utf8)
         for cookie in cookies {
             let end = cookie.expires.map { Int64($0.timeIntervalSince1970.rounded(.up)) } ?? 0
-            let fields = [
+            let texts = [
                 (cookie.isHostOnly ? "" : ".") + cookie.domain, cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path,
-                cookie.isSecure ? "TRUE" : "FALSE", String(max(0, end)), cookie.name, cookie.value.reveal(),
+                cookie.isSecure ? "TRUE" : "FALSE", String(max(0, end)),
             ]
-            guard fields.allSatisfy({ !$0.contains { $0 == "\t" || $0.isNewline } }) else { continue }
-            text += (cookie.isHTTPOnly ? httpOnlyMark : "") + fields.joined(separator: "\t") + "\n"
+            let fields = texts.map { Array($0.utf8) } + [cookie.octets.name, cookie.octets.value]
+            guard fields.allSatisfy({ $0.allSatisfy { $0 != 0x09 && $0.isFieldContent } }) else { continue }
+            text += (cookie.isHTTPOnly ? httpOnlyMark : []) + fields.joined(separator: [0x09]) + [0x0A]
         }
         return text
+    }
+}
+
+extension ArraySlice where Element == ArraySlice<UInt8> {
+    /// The texts of the fields; nil when one is no UTF-8.
+    fileprivate var textsInUTF8: [String]? {
+        let texts = compactMap { String(validating: $0, as: UTF8.self) }
+        return texts.count == count ? texts : nil
     }
 }

@@ -16,21 +16,27 @@ struct PreparedCall: Sendable {
     /// - Throws: A usage error for an invalid request, a local error for a file.
     init(_ settings: some CallSettings, _ context: CommandContext) async throws(CommandError) {
         var requestSettings = settings.request
-        let given = try await requestSettings.edits()
+        let given =
+            try await requestSettings.edits() + settings.session.cookieTexts.map { HeaderEdit.set("Cookie", $0) }
+        // The cookies that the session keeps come before those of this call, which replace those of the same name.
+        var cookies: [String] = []
         if let name = settings.session.name {
             let session = try SessionFile(name, for: try requestSettings.origin())
             let replacesUser = requestSettings.user != nil || settings.policy.authorisation != nil
-            let fields = session.fields.filter { field in
-                !(replacesUser && field.name.equalsIgnoringASCIICase("Authorization"))
+            for field in session.fields {
+                if field.name.equalsIgnoringASCIICase("Cookie") {
+                    cookies.append(field.value)
+                } else if !replacesUser || !field.name.equalsIgnoringASCIICase("Authorization") {
+                    requestSettings.defaultHeaders.append(.set(field.name, field.value))
+                }
             }
-            requestSettings.defaultHeaders += fields.map { HeaderEdit.set($0.name, $0.value) }
             self.session = session
         }
         if !given.contains(where: { $0.name.equalsIgnoringASCIICase("Authorization") }),
             settings.policy.authorisation == nil, let host = try? requestSettings.origin().host
         {
             let user = requestSettings.user ?? requestSettings.addressUser
-            if user?.contains(":") != true,
+            if user?.has(":") != true,
                 let found = try settings.session.netrcCredentials(for: host, user: user)
             {
                 requestSettings.user = found.reveal()
@@ -39,9 +45,18 @@ struct PreparedCall: Sendable {
         for text in settings.session.cookieTexts { requestSettings.headers.append(.set("Cookie", text)) }
         let prompt = PasswordPrompt(interruption: context.interruption)
         request = try await requestSettings.request(askingBy: prompt)
+        let removesCookies = given.contains { $0.name.equalsIgnoringASCIICase("Cookie") && $0 == .remove($0.name) }
+        if !cookies.isEmpty, !removesCookies {
+            let field = CookiePairs.merging(
+                cookies + request.headers.filter { $0.name.equalsIgnoringASCIICase("Cookie") }.map(\.value)
+            )
+            request.headers.set("Cookie", field)
+        }
         settings.connection.apply(to: &request)
         settings.policy.apply(to: &request)
-        jar = try await settings.session.makeJar(session, now: context.time.date)
+        jar = try await settings.session.makeJar(session, now: context.time.date) { line in
+            if !settings.output.isSilent { context.console.say(line) }
+        }
         // Credentials from .netrc are not copied into the session.
         let hasUser = settings.request.user != nil || settings.request.addressUser != nil
         session?.update(with: given, authorization: hasUser ? request.headers["Authorization"] : nil)
@@ -53,6 +68,6 @@ struct PreparedCall: Sendable {
     /// - Throws: A local error when a file cannot be written.
     func finish(_ settings: SessionSettings, _ console: Console) throws(CommandError) {
         try settings.write(jar, on: console)
-        if let jar { try session?.save(jar) }
+        if let jar { try session?.save(jar, console) }
     }
 }

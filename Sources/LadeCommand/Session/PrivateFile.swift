@@ -10,75 +10,70 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
+import Lade
 
-/// A file with secrets, or with options that act for the user; it is refused if other users can read or write it.
+/// A file with secrets, or with options that act for the user.
+///
+/// Everything that the command keeps goes through this type: it opens only files that ``FileTrust`` accepts, reads them
+/// within a limit, and replaces a file in one step, under a lock where programs share it.
 struct PrivateFile: Sendable {
     /// The path of the file.
     let path: String
     /// The name of the file in errors: “session file”.
     let kind: String
-
-    // A larger file is not one of these.
-    private static let limit = 4 << 20
+    /// What the file must be.
+    ///
+    /// By default it is the user's alone, and a link to such a file is followed.
+    var trust = FileTrust.secret.followingLinks
+    /// The most bytes that the file has.
+    ///
+    /// A larger file is not one of these.
+    var limit = 4 << 20
 
     /// The contents; nil when the file does not exist.
     ///
     /// - Throws: A local error that names the file, when it belongs to another user, when others can read or write it,
     ///   or when it is not a regular file of a plausible size.
     func read() throws(CommandError) -> Data? {
-        let file: Descriptor
-        do throws(SystemError) {
-            // Opening a pipe must not block.
-            file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+        do throws(FileDistrust) {
+            return try TrustedFile.contents(of: path, trust, limit: limit)
         } catch {
-            guard error.number == ENOENT || error.number == ENOTDIR else {
-                throw refused("cannot be read: \(error.reason)")
-            }
-            return nil
+            throw refused(error, "read")
         }
-        // Closing a file that was only read loses nothing.
-        defer { try? file.close() }
-        var status = stat()
-        guard fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw refused("is no regular file")
-        }
-        guard status.st_uid == geteuid() else {
-            throw refused("belongs to another user", "Remove it, or copy what you trust of it into one of your own.")
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            let verb = status.st_mode & 0o044 != 0 ? "read" : "changed or run"
-            throw refused("can be \(verb) by other users", "Make it yours alone: chmod 600 \(path)")
-        }
-        var all = Data()
-        do throws(SystemError) {
-            while all.count <= Self.limit {
-                let chunk = try file.read(upTo: 64 << 10)
-                if chunk.isEmpty { return all }
-                all.append(chunk)
-            }
-        } catch {
-            throw refused("cannot be read: \(error.reason)")
-        }
-        throw refused("is larger than 4 MB")
     }
 
     /// Replaces the file with a new one that only its owner can read; creates the folder if necessary.
     ///
+    /// A device or a pipe is written to and not replaced.
+    ///
     /// - Throws: A local error that names the file.
     func write(_ data: Data) throws(CommandError) {
-        if let slash = path.lastIndex(of: "/") { Self.makeFolder(String(path[..<slash])) }
-        let part = "\(path).\(getpid()).part"
-        do throws(SystemError) {
-            unlink(part)
-            let file = try Descriptor.open(part, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-            // Writing reports its errors; closing the file adds none.
-            defer { try? file.close() }
-            try file.write(data)
-            guard TrustedFile.synchronise(file.number) == 0, rename(part, path) == 0 else { throw SystemError.last }
+        makeFolder()
+        do throws(FileDistrust) {
+            try TrustedFile.replace(path, with: data, trust)
         } catch {
-            unlink(part)
-            throw refused("cannot be written: \(error.reason)")
+            throw refused(error, "written")
         }
+    }
+
+    /// Reads the file, changes its contents, and replaces it; other programs that do so wait.
+    ///
+    /// - Parameter change: Makes the new contents of the present ones, which are nil when there are none.
+    /// - Throws: A local error that names the file, and the errors of `change`.
+    func update(_ change: (Data?) throws(CommandError) -> Data) throws(CommandError) {
+        makeFolder()
+        let present: Data
+        let file: TrustedFile
+        do throws(FileDistrust) {
+            file = try TrustedFile.locking(path, trust, waits: true)
+            present = try file.contents(limit: limit)
+        } catch {
+            throw refused(error, "written")
+        }
+        // The lock is held until the file is replaced.
+        defer { withExtendedLifetime(file) {} }
+        // An empty file is what another program has just made in order to lock it.
+        try write(try change(present.isEmpty ? nil : present))
     }
 
     /// The error for this file.
@@ -89,9 +84,29 @@ struct PrivateFile: Sendable {
         CommandError(what: "The \(kind) \(path) \(what).", advice: advice, code: .localFile)
     }
 
+    private func refused(_ fault: FileDistrust, _ verb: String) -> CommandError {
+        switch fault {
+        case .notRegular: refused("is no regular file")
+        case .link: refused("is a symbolic link", "Name the file that it leads to, or remove it.")
+        case .foreignOwner:
+            refused("belongs to another user", "Remove it, or copy what you trust of it into one of your own.")
+        case .accessible(let access):
+            refused(
+                "can be \(access == .read ? "read" : "changed or run") by other users",
+                "Make it yours alone: chmod 600 \(path)"
+            )
+        case .tooLarge(let limit): refused("is larger than \(limit >> 20) MB")
+        case .severalNames, .busy, .system: refused("cannot be \(verb): \(fault.reason)")
+        }
+    }
+
+    private func makeFolder() {
+        if let (folder, _) = path.cut(atLast: "/") { Self.makeFolder(String(folder)) }
+    }
+
     private static func makeFolder(_ path: String) {
         guard !path.isEmpty, access(path, F_OK) != 0 else { return }
-        if let slash = path.lastIndex(of: "/") { makeFolder(String(path[..<slash])) }
+        if let (parent, _) = path.cut(atLast: "/") { makeFolder(String(parent)) }
         // A folder that cannot be created is reported when the file is written.
         mkdir(path, 0o700)
     }
@@ -99,7 +114,7 @@ struct PrivateFile: Sendable {
     /// The folder for lade's files: `$XDG_CONFIG_HOME/lade`, or `~/.config/lade`; nil without a home directory.
     static var folder: String? {
         // The XDG Base Directory Specification requires that relative paths are ignored.
-        if let base = Console.environment("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/lade" }
+        if let base = Console.environment("XDG_CONFIG_HOME"), base.begins(with: "/") { return base + "/lade" }
         return Console.environment("HOME").flatMap { $0.isEmpty ? nil : $0 + "/.config/lade" }
     }
 }

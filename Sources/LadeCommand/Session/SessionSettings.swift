@@ -24,14 +24,16 @@ struct SessionSettings: Sendable {
             "NAME=VALUE|FILE",
             .request,
             "Send cookies from text or file",
-            details: "A text with an equals sign is sent as it is; anything else is a file as --cookie-jar writes it.",
+            details:
+                "A text with an equals sign is sent as it is; anything else is a file as --cookie-jar writes it. A file "
+                + "that others can change is refused.",
             isCommon: false,
             completion: .files
         ) { settings, value throws(CommandError) in
             guard !value.isEmpty else {
                 throw .usage("--cookie: neither a cookie nor a file", advice: "Write NAME=VALUE or the path of a file.")
             }
-            if value.contains("=") { settings.cookieTexts.append(value) } else { settings.cookieFiles.append(value) }
+            if value.has("=") { settings.cookieTexts.append(value) } else { settings.cookieFiles.append(value) }
         },
         .value(
             "cookie-jar",
@@ -55,7 +57,8 @@ struct SessionSettings: Sendable {
             .request,
             "Keep headers and cookies for later",
             details: "They are kept for the origin of the address, in ~/.config/lade/sessions or in the file of a path "
-                + "with a slash. A call of the same session sends them again, and what it is given replaces them."
+                + "with a slash. A call of the same session sends them again, and what it is given replaces them. Calls may run at "
+                + "the same time."
         ) { settings, value throws(CommandError) in
             try SessionFile.check(value)
             settings.name = value
@@ -110,37 +113,70 @@ struct SessionSettings: Sendable {
     }
 
     /// The cookie jar for a call, filled from the files; nil when cookies are not kept.
-    func makeJar(_ session: SessionFile?, now: Date) async throws(CommandError) -> CookieJar? {
+    ///
+    /// - Parameters:
+    ///   - session: The session with further cookies.
+    ///   - now: The date that expiries are compared with.
+    ///   - warn: Receives a line for each file with lines that are skipped.
+    /// - Returns: The jar.
+    /// - Throws: A local error for a file that cannot be read, or that others can change.
+    func makeJar(
+        _ session: SessionFile?,
+        now: Date,
+        warn: (String) -> Void
+    ) async throws(CommandError) -> CookieJar? {
         guard keepsCookies else { return nil }
         let jar = CookieJar()
         var cookies = session?.cookies ?? []
         for path in cookieFiles {
-            let data = try await InputReader(path).all(atMost: Self.cookieFileLimit)
-            guard let data else {
-                throw CommandError(
-                    what: "The file \(path) is larger than 16 MB, so it is no list of cookies.",
-                    advice: "Name a file that --cookie-jar or curl has written, or write NAME=VALUE.",
-                    code: .localFile
-                )
-            }
-            guard let found = CookieText.cookies(String(decoding: data, as: UTF8.self)) else {
+            let found = CookieText.contents(try await bytes(of: path))
+            guard !found.isForeign else {
                 throw CommandError(
                     what: "The file \(path) has no cookies in lines of seven fields.",
                     advice: "Name a file that --cookie-jar or curl has written, or write NAME=VALUE.",
                     code: .localFile
                 )
             }
-            cookies += found
+            if !found.oddLines.isEmpty { warn(Self.warning(path, found.oddLines)) }
+            cookies += found.cookies
         }
         for cookie in cookies { jar.insert(cookie, at: now) }
         return jar
+    }
+
+    private func bytes(of path: String) async throws(CommandError) -> Data {
+        if path != "-", InputReader.isRegularFile(path) {
+            // Other tools write their files so that others can read them.
+            let trust = FileTrust.own.followingLinks
+            let file = PrivateFile(path: path, kind: "cookie file", trust: trust, limit: Self.cookieFileLimit)
+            if let data = try file.read() { return data }
+        }
+        guard let data = try await InputReader(path).all(atMost: Self.cookieFileLimit) else {
+            throw CommandError(
+                what: "The file \(path) is larger than 16 MB, so it is no list of cookies.",
+                advice: "Name a file that --cookie-jar or curl has written, or write NAME=VALUE.",
+                code: .localFile
+            )
+        }
+        return data
+    }
+
+    // More numbers would fill the screen.
+    private static let namedLines = 10
+
+    /// The warning that names the lines of a file that are skipped.
+    static func warning(_ path: String, _ lines: [Int]) -> String {
+        let names = lines.prefix(namedLines).map(String.init).joined(separator: ", ")
+        let more = lines.count > namedLines ? " and \(lines.count - namedLines) more" : ""
+        return "lade: The cookie file \(path) has no cookie in line\(lines.count == 1 ? "" : "s") \(names)\(more); "
+            + "\(lines.count == 1 ? "it is" : "they are") skipped."
     }
 
     /// Writes the cookie jar to its file.
     func write(_ jar: CookieJar?, on console: Console) throws(CommandError) {
         guard let jar, let path = cookieOutput else { return }
         let text = CookieText.text(jar.cookies)
-        guard path != "-" else { return try console.write(text) }
-        try PrivateFile(path: path, kind: "cookie file").write(Data(text.utf8))
+        if path == "-" { return try console.write(text) }
+        try PrivateFile(path: path, kind: "cookie file").write(text)
     }
 }

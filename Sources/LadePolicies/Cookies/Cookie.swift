@@ -73,6 +73,12 @@ public struct Cookie: Sendable, Hashable {
         lastAccess = .distantPast
     }
 
+    /// The octets of name and value, as they are received and sent.
+    package var octets: (name: [UInt8], value: [UInt8]) {
+        get { (pair.nameOctets, pair.valueOctets) }
+        set { pair = CookiePair(name: newValue.name, value: newValue.value) }
+    }
+
     /// Whether it has expired.
     func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
 

@@ -152,7 +152,7 @@ struct CurlTests {
             )
             jar.insert(cookie, at: Date(timeIntervalSince1970: 1_000_000_000))
         }
-        try SessionFile(path, for: Origin("https://h/")).save(jar)
+        try SessionFile(path, for: Origin("https://h/")).save(jar, Console())
         let arguments = ["https://h/", "--session", path, "--raw"]
 
         #expect(try await line(arguments) == "curl https://h/ -b 'a=<redacted>; b=<redacted>'")

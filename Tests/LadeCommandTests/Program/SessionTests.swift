@@ -103,6 +103,101 @@ struct SessionTests: GetSuite {
         }
     }
 
+    @Test("finding CF-29 finding HF-11 six calls of one session at the same time keep what each was given and received")
+    func parallelCalls() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { request in
+            let name = request.path.dropFirst()
+            return .text("\(request["Cookie"] ?? "-")", [ServerField("Set-Cookie", "c\(name)=1; Path=/")])
+        }
+        let all = try (1...6).map { number in
+            try LadeProcess(
+                ["get", server.address("/\(number)"), "--session", "s", "X-\(number):\(number)", "-b", "b\(number)=1"],
+                in: folder.path
+            )
+        }
+        for process in all { #expect(try await process.outcome().status == 0) }
+
+        let last = try await LadeProcess.run(server.address("/0"), "--session", "s", "--curl", in: folder.path)
+
+        for number in 1...6 {
+            #expect(last.output.contains("X-\(number): \(number)"), "\(last.output)")
+            #expect(last.output.contains("b\(number)=") || last.output.contains("redacted"))
+        }
+        let sent = try await LadeProcess.run(server.address("/0"), "--session", "s", in: folder.path).output
+        let pairs = Set(sent.split(separator: ";").map { $0.drop { $0 == " " } })
+        #expect(pairs == Set((1...6).flatMap { ["b\($0)=1", "c\($0)=1"] }), "\(sent)")
+    }
+
+    @Test("finding CF-27 a jar that others can change is refused, and one that they can read is used")
+    func foreignJar() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { .text($0["Cookie"] ?? "none") }
+        let jar = try folder.file("jar", "127.0.0.1\tFALSE\t/\tFALSE\t0\tn\tv\nodd\n")
+        for mode in [0o600, 0o644, 0o640] as [mode_t] {
+            chmod(jar, mode)
+            let outcome = try await LadeProcess.run(server.address(), "-b", "jar", in: folder.path)
+            #expect(outcome.output == "n=v")
+            #expect(outcome.talk == "lade: The cookie file jar has no cookie in line 2; it is skipped.\n")
+        }
+        #expect(try await LadeProcess.run(server.address(), "-s", "-b", "jar", in: folder.path).talk == "")
+        for mode in [0o666, 0o620, 0o602, 0o622] as [mode_t] {
+            chmod(jar, mode)
+            let outcome = try await LadeProcess.run(server.address(), "-b", "jar", in: folder.path)
+            #expect(outcome.status == 14 && outcome.talkLines.count == 2)
+            #expect(outcome.talk.contains("jar can be changed or run by other users"))
+        }
+        #expect(server.requestCount == 4)
+    }
+
+    @Test("finding HF-5 a jar is written to a device or a pipe, and replaces neither")
+    func deviceJar() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try cookieServer()
+        try #require(mkfifo(folder.path + "/pipe", 0o600) == 0)
+
+        let line = "cat pipe > copy & lade get '\(server.address())' -c pipe; status=$?; wait; exit $status"
+        let outcome = try await LadeProcess.run("-c", line, program: "/bin/bash", in: folder.path)
+
+        #expect(outcome.status == 0, "\(outcome.talk)")
+        #expect(folder.text(of: "copy")?.contains("s3cret1") == true)
+        var status = stat()
+        #expect(lstat(folder.path + "/pipe", &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+        let unread = try await LadeProcess.run(server.address(), "-c", "pipe", in: folder.path)
+        #expect(unread.status == 14 && unread.talkLines.count == 2)
+    }
+
+    @Test(
+        "finding HF-18 --events onto a pipe without a reader is refused, and a reader that stops ends with the signal"
+    )
+    func eventsPipe() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try server { _ in
+            .text("x", (0..<40).map { ServerField("X-\($0)", String(repeating: "y", count: 900)) })
+        }
+        try #require(mkfifo(folder.path + "/pipe", 0o600) == 0)
+        let unread = try await LadeProcess.run(server.address(), "--events", "pipe", in: folder.path)
+        #expect(unread.status == 14 && unread.talkLines.count == 2)
+        #expect(server.requestCount == 0)
+
+        // The pipe takes less than one event, and its reader none of it.
+        let reader = open(folder.path + "/pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        #if os(Linux)
+            // F_SETPIPE_SZ, which is hidden from Swift.
+            _ = fcntl(reader, 1_031, Int32(4_096))
+        #endif
+        let process = try LadeProcess(["get", server.address(), "--events", "pipe"], in: folder.path)
+        try await process.output(atLeast: 1)
+        process.send(SIGINT)
+        let outcome = try await process.outcome()
+        #expect([0, 130].contains(outcome.status) && outcome.output == "x")
+    }
+
     @Test("refuses by name a session file that is damaged, of another host or open to others")
     func sessionDamage() async throws {
         let folder = try TemporaryFolder()

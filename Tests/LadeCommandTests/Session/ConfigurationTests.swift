@@ -9,7 +9,7 @@ struct ConfigurationTests {
 
     private func arguments(_ text: String, profile: String? = nil) throws(CommandError) -> [String] {
         let known = CommandTable.standard.commands.flatMap(\.options)
-        return try Configuration(text, of: file).arguments(
+        return try Configuration(text.utf8, of: file).arguments(
             for: GetSettings.rows.map(\.info),
             profile: profile,
             known: known

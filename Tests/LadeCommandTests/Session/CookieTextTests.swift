@@ -1,3 +1,4 @@
+import Foundation
 import Lade
 import Testing
 
@@ -15,24 +16,63 @@ struct CookieTextTests {
             #HttpOnly_.b.example\tTRUE\t/p\tFALSE\t0\tm\t
 
             """
-        let cookies = try #require(CookieText.cookies(text))
+        let contents = CookieText.contents(text.utf8)
+        let cookies = contents.cookies
+        #expect(contents.oddLines.isEmpty && !contents.isForeign)
         #expect(cookies.map(\.name) == ["n", "m"])
         #expect(cookies.map(\.isHostOnly) == [true, false])
         #expect(cookies.map(\.isHTTPOnly) == [false, true])
         #expect(cookies.map { $0.expires == nil } == [false, true])
-        #expect(CookieText.text(cookies) == text)
+        #expect(CookieText.text(cookies) == Data(text.utf8))
     }
 
     @Test("leaves out a cookie that would change the lines of the file")
     func separators() {
-        let values = ["plain", "a\tb", "a\nb", "a\rb", "a\u{2028}b"]
+        let values = ["plain", "a\tb", "a\nb", "a\rb", "a\0b"]
         let cookies = values.map { Cookie(name: "n", value: Secret($0), domain: "a.example") }
-        let lines = CookieText.text(cookies).split(separator: "\n").filter { !$0.hasPrefix("# ") }
+        let text = String(decoding: CookieText.text(cookies), as: UTF8.self)
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("# ") }
         #expect(lines == ["#HttpOnly_a.example\tFALSE\t/\tTRUE\t0\tn\tplain"])
     }
 
-    @Test("refuses what is no cookie", arguments: ["a=b", "a\tb", "h\tFALSE\t/\tFALSE\tx\tn\tv", "\t\t\t\t0\t\t"])
-    func damage(text: String) {
-        #expect(CookieText.cookies(text) == nil)
+    @Test(
+        "finding CF-27 skips a line that is no cookie, and names it",
+        arguments: [
+            "a=b", "a\tb", "h\tFALSE\t/\tFALSE\tx\tn\tv", "\t\t\t\t0\t\t", "Set-Cookie: a=b",
+            "h\tFALSE\t/\tFALSE\t0\tn\tv\tw",
+            "h\tFALSE\t/\tFALSE\t1.5\tn\tv", "h\tFALSE\t/\tFALSE\t0\tn\tv\rw", "h\tFALSE\t/\tFALSE\t0\tn\tv\0",
+            "h\tFALSE\t/\tFALSE\t99999999999999999999\tn\tv", "h\t\u{301}FALSE",
+        ]
+    )
+    func oddLines(line: String) {
+        let good = "a.example\tFALSE\t/\tTRUE\t0\tn\tv\n"
+        let contents = CookieText.contents((good + line + "\n" + good).utf8)
+        #expect(contents.cookies.count == 2 && contents.oddLines == [2] && !contents.isForeign)
+        #expect(CookieText.contents("\(line)\n".utf8).isForeign)
+    }
+
+    @Test(
+        "finding CF-27 a warning has the numbers of the first lines",
+        arguments: [
+            ([3], "has no cookie in line 3; it is skipped."),
+            ([1, 2], "has no cookie in lines 1, 2; they are skipped."),
+            (Array(1...12), "has no cookie in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more; they are skipped."),
+        ] as [([Int], String)]
+    )
+    func warning(lines: [Int], text: String) {
+        #expect(SessionSettings.warning("jar", lines) == "lade: The cookie file jar \(text)")
+    }
+
+    @Test("finding CF-17 keeps the octets of names and values, whatever they are")
+    func octets() throws {
+        var cookie = Cookie(name: "", value: "", domain: "a.example")
+        let all = (0x21...0xFF).filter { $0 != 0x7F }.map { UInt8($0) }
+        cookie.octets = ([0x6E, 0xFF], all)
+
+        let read = CookieText.contents(CookieText.text([cookie]))
+
+        #expect(read.oddLines.isEmpty && read.cookies.count == 1)
+        let octets = try #require(read.cookies.first?.octets)
+        #expect(octets.name == [0x6E, 0xFF] && octets.value == all)
     }
 }
