@@ -59,6 +59,7 @@ final class CatalogueDesk: Sendable {
         {
             return .status(405, fields)
         }
+        if service == .connection, request.method != "POST" { return .status(405, fields) }
         let fault = fault(for: request)
         if fault == .expired || (options.requiresToken && !isAuthorised(request)) { return unauthorised(fields) }
         var response = answer(service, request)
@@ -248,6 +249,7 @@ final class CatalogueDesk: Sendable {
     private func answer(_ service: Service, _ request: ServerRequest) -> ServerResponse {
         switch service {
         case .plain: plainPage(request)
+        case .connection: connectionPage(request)
         case .image: answers.image(request)
         case .token: answers.token(request)
         case .catalogue(let path): answers.answer(path, request)
@@ -277,11 +279,38 @@ final class CatalogueDesk: Sendable {
         body.appendArray(start..<end) { stock.json(CatalogueItem(.video, $0), "rts") }
         return .bytes(body, fields)
     }
+
+    /// A connection of GraphQL (Relay's cursor connections), whatever the query asks for.
+    private func connectionPage(_ request: ServerRequest) -> ServerResponse {
+        // A body without variables asks for the first page.
+        let variables = (try? JSONDecoder().decode(ConnectionRequest.self, from: Data(request.body)))?.variables
+        let count = stock.count(.video)
+        let size = min(max(variables?.first ?? 10, 1), options.maximumPageSize)
+        let start = min(max(variables?.after.flatMap { Int($0) } ?? 0, 0), count)
+        let end = min(start + size, count)
+        var body = Data(#"{"data":{"medias":{"nodes":"#.utf8)
+        body.appendArray(start..<end) { stock.json(CatalogueItem(.video, $0), "rts") }
+        body += Data(
+            #","pageInfo":{"endCursor":"\#(end)","hasNextPage":\#(end < count)},"totalCount":\#(count)}}}"#.utf8
+        )
+        return .bytes(body, [ServerField("Content-Type", "application/json")])
+    }
+}
+
+/// The body of a request for a connection.
+private struct ConnectionRequest: Decodable {
+    struct Variables: Decodable {
+        var after: String?
+        var first: Int?
+    }
+
+    var variables: Variables?
 }
 
 /// The service for a path.
 private enum Service: Equatable {
     case plain
+    case connection
     case image
     case token
     case catalogue(ArraySlice<Substring>)
@@ -290,6 +319,7 @@ private enum Service: Equatable {
         let parts = path.split(separator: "/")
         switch parts.first {
         case "medias" where parts.count == 1: self = .plain
+        case "graphql" where parts.count == 1: self = .connection
         case "images" where parts.count == 1: self = .image
         case "akahd" where parts.count == 2 && parts[1] == "token": self = .token
         case "integrationlayer": self = .catalogue(parts[1...])

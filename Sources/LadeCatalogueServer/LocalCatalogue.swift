@@ -22,6 +22,7 @@ public import LadeTesting
 /// | `/akahd/token?acl=…` | a token for a stream |
 /// | `/medias?page=N&per_page=M` | medias as a plain array, `Link` and `X-Total-Count` |
 /// | `/medias?offset=N&limit=M` | the same by offset |
+/// | `/graphql` | POST: medias as a connection in `/data/medias`, from `variables.after`, whatever the query |
 /// | `/oauth2/token` | POST: `client_credentials` and `refresh_token` grants (RFC 6749 §4.4, §6) |
 ///
 /// A list has at most ``Options/maximumPageSize`` items on a page, 10 without `pageSize`, and the address of the next

@@ -43,6 +43,14 @@ public struct Harvest: Sendable {
         }
     }
 
+    /// What a page is.
+    public enum PageFormat: String, Sendable, Hashable {
+        /// One JSON document that contains the list.
+        case document
+        /// Lines of JSON, each an item; ``Harvest/items`` is not used.
+        case lines
+    }
+
     /// What happens to items whose identity occurred before.
     public enum Duplicates: String, Sendable, Hashable {
         /// They are counted and written.
@@ -55,21 +63,32 @@ public struct Harvest: Sendable {
     public var request: Request
     /// The location of the list in each page; the document itself by default.
     public var items: JSONPointer = []
+    /// What a page is; a document by default.
+    public var format = PageFormat.document
     /// How the next page is found; the first rule that names a page counts.
     ///
-    /// `Link` and `/next` by default.
-    public var rules: [PageRule] = [.link(relation: "next"), .body(["next"])]
+    /// The places where common APIs name it by default.
+    public var rules = PageRule.common
+    /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the rules
+    /// say so.
+    public var more: PagePlace?
+    /// The statuses that mean the end of the list for a page after the first one; none by default.
+    public var endStatuses: Set<Int> = []
+    /// The number of pages without items in a row that are followed; 100 by default.
+    public var emptyPageLimit = 100
     /// How a size is requested; nil when the service has no such parameter.
     public var sizer: Sizer?
     /// The number of items per page; 0 leaves it to the service.
     public var size = 0
-    /// Where an answer contains the total number of items; nil when none does.
+    /// Where a response contains the total number of items; nil, the default, for the usual places.
+    ///
+    /// Only a place that is given here ends a list that is counted. Elsewhere the total shows whether the list is whole.
     public var total: PageTotal?
     /// What happens when a next page has another origin; by default it is loaded without credentials.
     public var otherOrigins = OtherOrigins.withoutCredentials
     /// What happens to a page with the same items as the first page or the page before it; it is refused by default.
     ///
-    /// Pages are compared where a rule counts them (`pageNumber`, `offset`). Elsewhere the server names the next page
+    /// Pages are compared where a rule counts them or carries a cursor. Elsewhere the server names the next page
     /// itself.
     public var repeatedPages = RepeatedPages.refused
     /// The location of each item's identity, a string or a number; nil to count no duplicates.
@@ -78,6 +97,10 @@ public struct Harvest: Sendable {
     public var identity: JSONPointer?
     /// What happens to duplicates; they are kept by default.
     public var duplicates = Duplicates.kept
+    /// What else decides what the server returns, by name: the user of the loader's account, its client, its audience.
+    ///
+    /// A journal keeps keyed digests of the values, and is refused when one of them differs.
+    public var circumstances: [String: String] = [:]
     /// How many pages are loaded ahead; none by default, 64 at most.
     ///
     /// See `Loader.pages(of:size:prefetch:pageLimit:from:meter:)` of `Lade`.
@@ -135,6 +158,11 @@ public struct Harvest: Sendable {
         ///
         /// Without an identity, items that came twice count twice.
         public var missing: Int?
+        /// Why the list may lack items although its last page was written, certain reasons first.
+        public var doubts: [Doubt] = []
+
+        /// Whether the list certainly lacks items.
+        public var isCut: Bool { doubts.contains(where: \.isCertain) }
     }
 
     /// Makes a harvest finish its current page, save and end.
@@ -175,6 +203,8 @@ public struct Harvest: Sendable {
         try await run(to: destination, restart: restart, stop: stop, meter: meter) {
             (request) async throws(LoadingError) in
             try await loader.load(request)
+        } note: { event in
+            loader.note(event)
         }
     }
 
@@ -184,20 +214,23 @@ public struct Harvest: Sendable {
         restart: Bool = false,
         stop: Stop? = nil,
         meter: PageMeter? = nil,
-        fetch: @escaping @Sendable (Request) async throws(LoadingError) -> Response
+        fetch: @escaping @Sendable (Request) async throws(LoadingError) -> Response,
+        note: @escaping @Sendable (Event) -> Void = { _ in }
     ) async throws(HarvestError) -> Summary {
         let walk = PageWalk(
             original: request,
             size: size,
             sizer: sizer,
             rules: rules,
+            more: more,
             total: total,
-            otherOrigins: otherOrigins
+            findsTotal: true,
+            otherOrigins: otherOrigins,
+            emptyPageLimit: emptyPageLimit
         )
-        let arguments = arguments(walk)
         let ledger = try HarvestLedger(
             self,
-            arguments,
+            HarvestArguments(self, walk),
             destination,
             restart: restart,
             isNumbered: walk.isAddressable
@@ -214,6 +247,9 @@ public struct Harvest: Sendable {
         )
         source.prefetch = prefetch
         source.repeatedPages = repeatedPages
+        source.endStatuses = endStatuses
+        source.refusesCut = false
+        source.note = note
         source.meter = meter
         source.visited = ledger.visited
         source.pageLimit = pageLimit.map { max(0, max(0, $0) - ledger.journal.pages) }
@@ -249,29 +285,6 @@ public struct Harvest: Sendable {
         }
     }
 
-    /// The arguments that must not change for a journal to be resumed: all that determine the bytes of the output.
-    private func arguments(_ walk: PageWalk) -> [String: String] {
-        var arguments = [
-            "url": walk.first.request.url.redacted(secretQueryNames: request.secretQueryNames),
-            "method": request.method.rawValue,
-            "items": items.description,
-            "next": rules.map(\.description).joined(separator: ", "),
-            "size": String(size),
-            "duplicates": duplicates.rawValue,
-        ]
-        if let identity { arguments["identity"] = identity.description }
-        if let total { arguments["total"] = total.description }
-        for name in ["Accept", "Accept-Language"] {
-            if let value = request.headers[name] { arguments[name.lowercased()] = value }
-        }
-        switch request.body?.content {
-        case .bytes(let bytes): arguments["body"] = String(CRC64.checksum(Array(bytes)), radix: 16)
-        case .file(let path, let offset): arguments["body"] = "\(path) from \(offset)"
-        default: break
-        }
-        return arguments
-    }
-
     private func split(
         _ answer: Response,
         _ page: Page,
@@ -281,6 +294,18 @@ public struct Harvest: Sendable {
             throw .invalidRequest(.unsupportedFeature("harvesting of streamed answers"), ErrorContext(answer.request))
         }
         guard !answer.isUnrequestedPart else { throw .unacceptableStatus(answer.status, ErrorContext(answer)) }
+        // A response without content is a page without items.
+        guard answer.status != 204 else { return piece(answer, page, walk, SplitPage(), bytes) }
+        return try format == .lines
+            ? splitLines(answer, page, walk, bytes) : splitDocument(answer, page, walk, bytes)
+    }
+
+    private func splitDocument(
+        _ answer: Response,
+        _ page: Page,
+        _ walk: PageWalk,
+        _ bytes: Data
+    ) throws(LoadingError) -> PagePiece<SplitPage> {
         var settings = JSONSplitter.Settings(list: items, values: walk.pointers, identity: identity)
         settings.itemLimit = itemByteLimit
         settings.nestingLimit = nestingLimit
@@ -294,29 +319,121 @@ public struct Harvest: Sendable {
         // Later pages may omit an empty list; if the first page has none, its location is wrong.
         let isAbsent = splitter.listState == .missing || splitter.listState == .null
         guard splitter.listState == .array || (isAbsent && page.number > 0) else {
-            throw .decoding(MissingListFault(pointer: items, found: splitter.listState), ErrorContext(answer))
+            throw .decoding(
+                MissingListFault(pointer: items, found: splitter.listState, lists: MissingListFault.lists(in: bytes)),
+                ErrorContext(answer)
+            )
         }
+        let content = SplitPage(
+            lines: splitter.takeLines(),
+            identities: splitter.takeIdentities(),
+            itemCount: splitter.itemCount
+        )
+        return piece(answer, page, walk, content, bytes) { facts in facts.take(splitter, walk, bytes) }
+    }
+
+    private func splitLines(
+        _ answer: Response,
+        _ page: Page,
+        _ walk: PageWalk,
+        _ bytes: Data
+    ) throws(LoadingError) -> PagePiece<SplitPage> {
+        var content = SplitPage()
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes
+        for line in text.split(separator: 0x0A) where !line.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) {
+            var settings = JSONSplitter.Settings(list: [], identity: identity)
+            settings.itemLimit = itemByteLimit
+            settings.nestingLimit = nestingLimit
+            var whole = JSONSplitter(.init(list: nil))
+            var splitter = JSONSplitter(settings)
+            do throws(JSONFault) {
+                // Alone first: as the element of an array, a line could be two items.
+                try whole.consume(Data(line))
+                try whole.finish()
+                try splitter.consume(Data([0x5B] + line + [0x5D]))
+                try splitter.finish()
+            } catch {
+                throw .decoding(LineFault(line: content.itemCount + 1, fault: error), ErrorContext(answer))
+            }
+            content.lines += splitter.takeLines()
+            content.identities += splitter.takeIdentities()
+            content.itemCount += 1
+        }
+        return piece(answer, page, walk, content, bytes)
+    }
+
+    /// Puts together what is known of a page.
+    private func piece(
+        _ answer: Response,
+        _ page: Page,
+        _ walk: PageWalk,
+        _ content: SplitPage,
+        _ bytes: Data,
+        _ complete: (inout PageWalk.Facts) -> Void = { _ in }
+    ) -> PagePiece<SplitPage> {
         // Only the lines are kept; the body would take the same space again.
         var response = answer
         response.body = ResponseBody()
-        let facts = PageWalk.Facts(
-            response: response,
-            scalars: walk.pointers.indices.map { splitter.value(at: $0) },
-            itemCount: splitter.itemCount
-        )
-        let content = SplitPage(lines: splitter.takeLines(), identities: splitter.takeIdentities())
-        let isCompared = walk.countsPages && repeatedPages != .kept
+        var facts = PageWalk.Facts(response: response, itemCount: content.itemCount)
+        complete(&facts)
+        var content = content
+        // What cannot be followed is an error, which is found again when the successor is determined.
+        if let step = try? walk.step(after: page, facts), step.page == nil {
+            content.doubts = doubts(page, step, facts, walk, bytes)
+        }
         return PagePiece(
             content: content,
             facts: facts,
             byteCount: bytes.count,
-            checksum: isCompared ? PageContents.checksum(content.lines) : nil
+            checksum: repeatedPages != .kept && content.itemCount > 0 ? PageContents.checksum(content.lines) : nil
         )
+    }
+
+    /// The signs that more follows a page after which no rule names one.
+    private func doubts(
+        _ page: Page,
+        _ step: PageWalk.Step,
+        _ facts: PageWalk.Facts,
+        _ walk: PageWalk,
+        _ bytes: Data
+    ) -> [Doubt] {
+        var doubts: [Doubt] = []
+        if step.isCut, let more { doubts.append(Doubt(certain: true, "\(more) says that there is more.")) }
+        // Lists that are counted end at an empty page, whatever it says.
+        guard !walk.countsPages else { return doubts }
+        let items = (page.itemsBefore ?? 0) + (facts.itemCount ?? 0)
+        let signs = PageSigns(
+            document: format == .document ? try? JSONValue(parsing: bytes) : nil,
+            headers: facts.response.headers,
+            items: self.items,
+            itemCount: facts.itemCount ?? 0,
+            size: size,
+            url: request.url,
+            isFirst: page.number == 0,
+            rules: rules == PageRule.common ? [] : rules,
+            isTotalReached: walk.total(facts).map { items >= $0 } ?? false
+        )
+        doubts += signs.doubts()
+        if doubts.isEmpty, rules.count > 1, case .invalidTarget(let text)? = step.skipped.first?.cause {
+            doubts.append(Doubt(certain: false, "A link cannot be read: \(Redaction(request).unparsable(text))."))
+        }
+        return doubts
     }
 }
 
 /// The items of a page as lines.
 struct SplitPage: Sendable {
-    var lines: Data
-    var identities: [UInt64?]
+    var lines = Data()
+    var identities: [UInt64?] = []
+    var itemCount = 0
+    /// Why more may follow the page, if it is the last.
+    var doubts: [Harvest.Doubt] = []
+}
+
+/// A line of a page that is no JSON.
+struct LineFault: Error, CustomStringConvertible {
+    let line: Int
+    let fault: JSONFault
+
+    var description: String { "Line \(line) is not one JSON value: \(fault)" }
 }

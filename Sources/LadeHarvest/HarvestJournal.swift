@@ -12,8 +12,13 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var format = HarvestJournal.currentFormat
     /// The arguments of the harvest, without secrets in addresses.
     var arguments: [String: String]
+    /// The digests of what may be secret and decides what the server returns, and their key.
+    var digests: [String: String]
+    var key: String
     /// The address of the next page; nil when there is none, or when it is the first.
     var nextURL: String?
+    /// The cursor of the next page, where its address is not all that it takes.
+    var cursor: PageCursor?
     var nextNumber = 0
     var itemsBefore: Int? = 0
     /// The number of items of the next page that are in the output already.
@@ -26,14 +31,25 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var bodyBytes: Int64 = 0
     var duplicates = 0
     var total: Int?
+    /// The total that was announced first.
+    var firstTotal: Int?
+    /// Whether the total became smaller while pages were requested by their position.
+    var hasShrunk: Bool?
+    /// Why more may follow the last page.
+    var doubts: [Harvest.Doubt]?
     /// The marks of the pages in the output; nil where pages are numbered, and in journals of older versions.
     var marks: PageMarks?
     /// The contents that the next page must not repeat; nil where pages are not compared.
     var contents: PageContents?
     var isComplete = false
 
-    init(arguments: [String: String]) {
-        self.arguments = arguments
+    init(_ arguments: HarvestArguments) {
+        var random = SystemRandomNumberGenerator()
+        key =
+            String(UInt64.random(in: .min ... .max, using: &random), radix: 16)
+            + String(UInt64.random(in: .min ... .max, using: &random), radix: 16)
+        self.arguments = arguments.shown
+        digests = arguments.digests(key: key)
     }
 
     /// Whether the numbers can come from a run.
@@ -47,10 +63,25 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     /// Whether nothing was received yet, so that nothing is lost when the harvest begins with other arguments.
     var isUntouched: Bool { pages == 0 && bytes == 0 }
 
-    func differences(from now: [String: String]) -> [HarvestError.Difference] {
-        Set(arguments.keys).union(now.keys).sorted().compactMap { name in
-            arguments[name] == now[name]
-                ? nil : HarvestError.Difference(argument: name, before: arguments[name], now: now[name])
+    func differences(from now: HarvestArguments) -> [HarvestError.Difference] {
+        let shown = Self.differences(arguments, now.shown) { $0 }
+        let hidden = Self.differences(digests, now.digests(key: key)) { $0 == nil ? nil : "one value" }.map {
+            HarvestError.Difference(argument: $0.argument, before: $0.before, now: $0.now.map { _ in "another value" })
+        }
+        // The address is shown already, if the difference is not in a secret of it.
+        let isShown = shown.contains { $0.argument == "url" }
+        return (shown + hidden.filter { $0.argument != HarvestArguments.wholeAddress || !isShown })
+            .sorted { $0.argument < $1.argument }
+    }
+
+    private static func differences(
+        _ before: [String: String],
+        _ now: [String: String],
+        _ text: (String?) -> String?
+    ) -> [HarvestError.Difference] {
+        Set(before.keys).union(now.keys).sorted().compactMap { name in
+            before[name] == now[name]
+                ? nil : HarvestError.Difference(argument: name, before: text(before[name]), now: text(now[name]))
         }
     }
 }
@@ -75,7 +106,7 @@ struct JournalFile {
         do {
             journal = try JSONDecoder().decode(HarvestJournal.self, from: bytes)
         } catch {
-            throw .invalidJournal(path: path, reason: "it is no journal of a harvest")
+            throw .invalidJournal(path: path, reason: "it is no journal of a harvest, or one of another version")
         }
         guard journal.format == HarvestJournal.currentFormat else {
             throw .invalidJournal(path: path, reason: "its format is \(journal.format)")

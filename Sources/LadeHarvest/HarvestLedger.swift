@@ -35,14 +35,14 @@ final class HarvestLedger {
 
     init(
         _ harvest: Harvest,
-        _ arguments: [String: String],
+        _ arguments: HarvestArguments,
         _ destination: Harvest.Destination,
         restart: Bool,
         isNumbered: Bool
     ) throws(HarvestError) {
         self.harvest = harvest
         lastSaved = harvest.time.now
-        journal = HarvestJournal(arguments: arguments)
+        journal = HarvestJournal(arguments)
         switch destination {
         case .descriptor(let descriptor):
             sink = .descriptor(Disk(descriptor: descriptor, harvest.calls))
@@ -138,6 +138,10 @@ final class HarvestLedger {
                 itemsBefore: journal.itemsBefore
             )
             page.contents = journal.contents
+            if let cursor = journal.cursor {
+                page.cursor = cursor
+                page.request = try walk.request(with: cursor)
+            }
             return page
         } catch {
             throw .page(PageFailure(page: walk.first, cause: error))
@@ -179,24 +183,35 @@ final class HarvestLedger {
         after.items += written
         after.bodyBytes += Int64(delivery.piece.byteCount)
         after.checksum = String(checksum.value, radix: 16)
-        after.total = delivery.total ?? after.total
+        note(delivery, &after)
         // The next page cannot be determined now: the next run loads this page again, and writes none of its items
         // twice.
         if delivery.next == nil, !delivery.isLast { after.skippedItems = count }
         // Of a page written in part, the rest comes next, so the next page remains the same.
         if after.skippedItems == 0 {
-            after.marks?.add(PageMarks.key(of: delivery.page.request), at: journal.pages)
+            after.marks?.add(PageMarks.key(of: delivery.page), at: journal.pages)
             after.pages += 1
             after.nextURL = delivery.next?.request.url.absoluteString
+            after.cursor = delivery.next?.cursor
             after.nextNumber = delivery.page.number + 1
             after.itemsBefore = delivery.next?.itemsBefore
             after.contents = delivery.next?.contents
             // Recorded together with the page: a run that is killed here has nothing left to load.
             after.isComplete = delivery.isLast
+            if delivery.isLast { after.doubts = delivery.piece.content.doubts }
         }
         journal = after
         hasUnsaved = true
         if lastSaved.duration(to: harvest.time.now) >= harvest.saveInterval { try save() }
+    }
+
+    /// Compares the announced total with the one before.
+    private func note(_ delivery: PageFeed<SplitPage>.Delivery, _ after: inout HarvestJournal) {
+        guard let total = delivery.total else { return }
+        after.firstTotal = after.firstTotal ?? total
+        let isByPosition = harvest.rules.contains { $0.isAddressable } || delivery.page.request.url.hasPosition
+        if let before = journal.total, total < before, isByPosition { after.hasShrunk = true }
+        after.total = total
     }
 
     /// Leaves out items that were written before, items above the limit, and duplicates if they are to be dropped.
@@ -301,7 +316,8 @@ final class HarvestLedger {
 
     func summary(_ ending: Harvest.Summary.Ending) -> Harvest.Summary {
         let unique = harvest.duplicates == .kept ? journal.items - journal.duplicates : journal.items
-        return Harvest.Summary(
+        let missing = ending == .complete ? journal.total.map { max(0, $0 - unique) } : nil
+        var summary = Harvest.Summary(
             ending: ending,
             pages: journal.pages,
             items: journal.items,
@@ -309,8 +325,58 @@ final class HarvestLedger {
             resumedPages: resumedPages,
             duplicates: journal.duplicates,
             total: journal.total,
-            missing: ending == .complete ? journal.total.map { max(0, $0 - unique) } : nil
+            missing: missing
         )
+        summary.doubts = changeDoubts
+        guard ending == .complete else { return summary }
+        summary.doubts += journal.doubts ?? []
+        if let missing, missing > 0, let total = journal.total {
+            let text = "\(missing) of the \(total) announced items never came."
+            // A list that is begun in its middle lacks those before.
+            summary.doubts.append(Harvest.Doubt(certain: !harvest.request.url.isInside, text))
+        }
+        summary.doubts = summary.doubts.filter(\.isCertain) + summary.doubts.filter { !$0.isCertain }
+        return summary
+    }
+
+    /// The change of the announced total.
+    private var changeDoubts: [Harvest.Doubt] {
+        guard let first = journal.firstTotal, let last = journal.total, first != last || journal.hasShrunk == true
+        else {
+            return []
+        }
+        let text = "The announced number of items went from \(first) to \(last) while the list was read"
+        guard journal.hasShrunk == true else { return [Harvest.Doubt(certain: false, text + ".")] }
+        return [Harvest.Doubt(certain: true, text + ", so that items have moved to pages that were read before.")]
+    }
+}
+
+extension URL {
+    private static let positionNames: Set<String> = [
+        "page", "pagenumber", "pageindex", "pageno", "paged", "offset", "skip", "start", "startindex", "startat",
+        "pageoffset", "from", "first", "begin",
+    ]
+    private static let cursorNames: Set<String> = [
+        "cursor", "after", "startingafter", "pagetoken", "nexttoken", "continuationtoken", "marker", "next", "sinceid",
+        "pagecursor", "pageafter",
+    ]
+
+    /// The numbers in the query that say which part of a list is meant.
+    private var positions: [(name: String, number: Int)] {
+        queryItems.compactMap { item in
+            let name = PageNames.normal(item.name)
+            guard Self.positionNames.contains(name), let number = Int(wholeNumber: item.value) else { return nil }
+            return (name, number)
+        }
+    }
+
+    /// Whether the address means a part of a list by its position, so that removed items move others to other parts.
+    fileprivate var hasPosition: Bool { !positions.isEmpty }
+
+    /// Whether the address means a part of a list behind its beginning.
+    fileprivate var isInside: Bool {
+        positions.contains { $0.number > ($0.name.hasPrefix("page") && $0.name != "pageoffset" ? 1 : 0) }
+            || queryItems.contains { Self.cursorNames.contains(PageNames.normal($0.name)) && !$0.value.isEmpty }
     }
 }
 

@@ -11,6 +11,15 @@ private func harvest(loader: Loader) async throws {
     print(summary.items)
 }
 
+private func harvestByLastItem(loader: Loader) async throws {
+    var harvest = Harvest(try Request("https://api.example.com/charges"))
+    harvest.items = ["data"]
+    harvest.rules = [.cursor(.body(["data", "-", "id"]), to: .query("starting_after"))]
+    harvest.more = .body(["has_more"])
+    let summary = try await harvest.run(with: loader, to: .file("charges.ndjson"))
+    if summary.isCut { print(summary.doubts) }
+}
+
 private func harvestInOneRun() async throws {
     var harvest = Harvest(try Request("https://api.example.com/items"))
     harvest.items = ["items"]

@@ -476,7 +476,7 @@ struct HarvestDiskTests {
         #expect(differences == [.init(argument: "url", before: url + "?limit=3", now: url + "?per_page=3")])
     }
 
-    @Test("finding FQ-9 continues with another value of a query item that is a secret")
+    @Test("finding FQ-9 finding CF-13 refuses another value of a query item that is a secret, and does not show it")
     func changedSecret() async throws {
         let folder = try HarvestSample.Folder()
         var harvest = try HarvestSample.harvest()
@@ -488,9 +488,19 @@ struct HarvestDiskTests {
         harvest.request.url = try #require(URL(string: "https://api.example.com/list?channel-of-mine=second"))
         harvest.pageLimit = nil
 
-        let summary = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
 
-        #expect(summary.resumedPages == 1 && folder.text("out") == HarvestSample.lines(0..<15))
+        guard case .argumentsDiffer(_, let differences) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(
+            differences == [
+                .init(argument: "a secret in the url", before: "one value", now: "another value")
+            ]
+        )
     }
 
     @Test("finding FQ-9 refuses another offset in the file of the body")

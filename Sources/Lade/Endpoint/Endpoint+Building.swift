@@ -133,6 +133,24 @@ extension URL {
     }
 }
 
+extension URL {
+    /// The value of a query item, decoded; nil when there is none.
+    package func queryValue(_ name: String) -> String? { queryItems.first { $0.name == name }?.value }
+
+    /// The items of the query, decoded, in their order.
+    package var queryItems: [(name: String, value: String)] {
+        let text = absoluteString.utf8.prefix { $0 != UInt8(ascii: "#") }
+        guard let mark = text.firstIndex(of: UInt8(ascii: "?")) else { return [] }
+        return text[text.index(after: mark)...].split(separator: UInt8(ascii: "&")).map { item in
+            let name = item.prefix { $0 != UInt8(ascii: "=") }
+            return (
+                Substring(name).removingPlusAndPercentCoding,
+                Substring(item.dropFirst(name.count + 1)).removingPlusAndPercentCoding
+            )
+        }
+    }
+}
+
 extension StringProtocol {
     /// The text as a name or value of a query: every character that is not unreserved is percent-encoded (RFC 3986
     /// §2.3).

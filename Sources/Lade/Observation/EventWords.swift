@@ -35,6 +35,7 @@ enum EventWords {
         case .refreshFinished(let authoriser, _): "\(authoriser) has credentials"
         case .refreshFailed(let authoriser, let error): "\(authoriser) could not get credentials: \(error)"
         case .requestReplayed(let authoriser): "refused; sent again with other credentials of \(authoriser)"
+        case .pageRuleSkipped(let rule, let reason): "the paging rule “\(rule)” is skipped: \(reason)"
         case .callFinished(let status): "the caller has the answer: \(status)"
         case .callFailed(let error): error.isCancellation ? "cancelled" : "the caller has the error: \(error)"
         }

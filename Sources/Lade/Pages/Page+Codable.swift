@@ -13,7 +13,7 @@ import LadeCore
 /// ``PagedEndpoint/otherOrigins``. The address is stored whole, so a page is as confidential as its address.
 extension Page: Codable {
     private enum CodingKeys: String, CodingKey {
-        case size, number, itemsBefore, method, url, body, trail, contents
+        case size, number, itemsBefore, method, url, body, trail, contents, cursor, emptyBefore
     }
 
     /// Reads a page.
@@ -48,6 +48,8 @@ extension Page: Codable {
         )
         trail = try container.decodeIfPresent(PageMarks.self, forKey: .trail) ?? PageMarks()
         contents = try container.decodeIfPresent(PageContents.self, forKey: .contents)
+        cursor = try container.decodeIfPresent(PageCursor.self, forKey: .cursor)
+        emptyBefore = try container.contains(.emptyBefore) ? count(.emptyBefore) : 0
         isDetached = true
     }
 
@@ -62,5 +64,7 @@ extension Page: Codable {
         if case .bytes(let bytes) = request.body?.content { try container.encode(bytes, forKey: .body) }
         if !trail.keys.isEmpty { try container.encode(trail, forKey: .trail) }
         try container.encodeIfPresent(contents, forKey: .contents)
+        try container.encodeIfPresent(cursor, forKey: .cursor)
+        if emptyBefore > 0 { try container.encode(emptyBefore, forKey: .emptyBefore) }
     }
 }

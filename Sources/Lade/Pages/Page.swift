@@ -9,7 +9,7 @@ import LadeCore
 /// A page of a list: its number, its size, and the request that loads it.
 ///
 /// Pages are never made by callers: they come from a ``PagedEndpoint``, a ``LoadedPage``, a ``PageFailure``, or from a
-/// decoder that reads what an encoder wrote. Two pages are equal when size, number and address are. Source: SRG Network,
+/// decoder that reads what an encoder wrote. Two pages are equal when size, number, address and cursor are. Source: SRG Network,
 /// `SRGPage`.
 public struct Page: Sendable {
     /// The number of items that were requested.
@@ -19,13 +19,17 @@ public struct Page: Sendable {
     /// The number of the page, from 0.
     public let number: Int
     /// The request that loads the page.
-    package let request: Request
+    package var request: Request
     /// The number of items on all earlier pages, if known.
     package let itemsBefore: Int?
     /// Marks of the pages before this one, which reveal a loop; empty where pages are counted.
     var trail = PageMarks()
     /// The contents of pages before this one that it must not repeat; nil for a first page, and where none are compared.
     package var contents: PageContents?
+    /// The cursor in the request; nil where the address is all that distinguishes it from others.
+    package var cursor: PageCursor?
+    /// The number of pages without items directly before this one.
+    package var emptyBefore = 0
     /// Whether it was read by a decoder: everything but method, address and body is its endpoint's.
     var isDetached = false
 
@@ -38,9 +42,10 @@ public struct Page: Sendable {
 }
 
 extension Page: Hashable {
-    /// Whether size, number and address are the same.
+    /// Whether size, number, address and cursor are the same.
     public static func == (lhs: Page, rhs: Page) -> Bool {
         lhs.size == rhs.size && lhs.number == rhs.number && lhs.request.url == rhs.request.url
+            && lhs.cursor == rhs.cursor
     }
 
     /// Hashes size, number and address.

@@ -1,5 +1,11 @@
 public import LadeCore
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// Why the pages ended before the last one, and the page to resume at.
 ///
 /// ```swift
@@ -21,29 +27,49 @@ public struct PageFailure: Error, Sendable {
         /// The page has the same content as the first page or the page before it; see ``RepeatedPages``.
         case repeated
         /// The page has another origin, and the settings do not allow that.
-        case otherOrigin
+        case otherOrigin(URL)
         /// The page has another origin, and the request has a body, which would be sent there.
-        case bodyToOtherOrigin
+        case bodyToOtherOrigin(URL)
         /// The page has an http address, while the first page has an https address.
-        case insecure
+        case insecure(URL)
         /// The answer names a next page that cannot be loaded; the text is truncated and escaped.
         case invalidTarget(String)
+        /// A place that a rule reads has something that names no page; the text says what, truncated and escaped.
+        case unusable(place: PagePlace, found: String)
+        /// The response says that there is more, and no rule names the next page.
+        case cut(more: PagePlace)
+        /// More pages in a row than allowed had no items, and another one follows.
+        case emptyPages(limit: Int)
         /// The paginator threw an error.
         case paginator(any Error)
     }
 
     /// The page that could not be loaded.
     ///
-    /// ``Cause/invalidTarget(_:)`` and ``Cause/paginator(_:)`` have no such page; for them it is the page before.
+    /// Causes that lie in the page before have no such page; for them it is the page before.
     public let page: Page
     /// The cause.
     public let cause: Cause
+    /// Whether the list is counted, so that a status may mean its end.
+    package let isCounted: Bool
 
     /// Makes a failure.
-    package init(page: Page, cause: Cause) {
+    package init(page: Page, cause: Cause, isCounted: Bool = false) {
         self.page = page
         self.cause = cause
+        self.isCounted = isCounted
     }
+
+    /// Whether the same list, continued at ``page``, may get further: the cause is not what the server has sent.
+    package var canContinue: Bool {
+        switch cause {
+        case .loading, .paginator, .otherOrigin, .bodyToOtherOrigin, .insecure, .emptyPages: true
+        case .loop, .repeated, .invalidTarget, .unusable, .cut: false
+        }
+    }
+
+    /// The number of the page in texts, which count from 1.
+    private var number: Int { page.number.addingSaturated(1) }
 
     /// Whether the call was cancelled, which is an outcome and not a failure.
     public var isCancellation: Bool {
@@ -55,19 +81,59 @@ extension PageFailure: CustomStringConvertible {
     /// One plain sentence with the number of the page.
     public var description: String {
         switch cause {
-        case .loading(let error): "Page \(page.number): \(error)"
-        case .loop: "Page \(page.number) was fetched before, so the pages never end: \(page.request)."
+        case .loading(let error): "Page \(number): \(error)\(endStatusHint)"
+        case .loop: "Page \(number) was fetched before, so the pages never end: \(page.request)."
         case .repeated:
-            "Page \(page.number) has the content of an earlier page, so the server ignores the page's number or has "
-                + "no further pages: \(page.request)."
-        case .otherOrigin: "Page \(page.number) has another origin, which is not followed: \(page.request)."
-        case .bodyToOtherOrigin:
-            "After page \(page.number) comes one on another origin, which the body is not sent to: \(page.request)."
-        case .insecure: "After page \(page.number) comes one that leaves https: \(page.request)."
+            "Page \(number) has the content of an earlier page, so the server ignores the page's number or cursor, or "
+                + "has no further pages: \(page.request)."
+        case .otherOrigin(let url):
+            "After page \(number) of \(origin) comes one on another origin, which is not followed: \(shown(url))."
+        case .bodyToOtherOrigin(let url):
+            "After page \(number) of \(origin) comes one on another origin, which the body of the request is not sent "
+                + "to: \(shown(url))."
+        case .insecure(let url): "After page \(number) of \(origin) comes one that leaves https: \(shown(url))."
         case .invalidTarget(let target):
-            "After page \(page.number) comes “\(Redaction(page.request).unparsable(target))”, which cannot be followed."
+            "After page \(number) comes “\(Redaction(page.request).unparsable(target))”, which cannot be followed."
+        case .unusable(let place, let found):
+            "Page \(number) names its next page in \(place), where it has \(Redaction(page.request).unparsable(found)), "
+                + "which names no page."
+        case .cut(let more): "Page \(number) says in \(more) that there is more, and no rule names the next page."
+        case .emptyPages(let limit):
+            "Page \(number) is the last of more than \(limit) pages without items in a row, and names another one."
         case .paginator(let error):
-            "What comes after page \(page.number) could not be determined: \(error)".endedByFullStop
+            "What comes after page \(number) could not be determined: \(error)".endedByFullStop
+        }
+    }
+
+    private var origin: String { Origin(page.request.url)?.description ?? "the list" }
+
+    private func shown(_ url: URL) -> String {
+        Redaction(page.request).address(url.absoluteString).escapedForDisplay(limit: 200)
+    }
+
+    /// What to set when a list that is counted ends with a status.
+    private var endStatusHint: String {
+        guard let status = endStatus else { return "" }
+        return " If the list ends there, endStatuses should have \(status)."
+    }
+
+    /// The status after the first page that ends many lists which are counted; nil for any other failure.
+    package var endStatus: Int? {
+        guard isCounted, page.number > 0, case .loading(.unacceptableStatus(let status, _)) = cause,
+            [400, 404, 410, 416, 422].contains(status.code)
+        else { return nil }
+        return status.code
+    }
+}
+
+extension PageFailure.Cause {
+    /// The cause as a clause, for an event.
+    func description(in request: Request) -> String {
+        switch self {
+        case .unusable(let place, let found): "\(place) has \(Redaction(request).unparsable(found))"
+        case .invalidTarget(let target): Redaction(request).unparsable(target)
+        default:
+            PageFailure(page: Page(size: 0, number: 0, request: request, itemsBefore: nil), cause: self).description
         }
     }
 }

@@ -33,6 +33,14 @@ package struct PageSource<Content: Sendable>: Sendable {
     package var meter: PageMeter?
     /// What happens to a page with the content of an earlier one, where pieces have checksums.
     package var repeatedPages = RepeatedPages.refused
+    /// Whether such a page is none of its own; nil where the walk's rules decide.
+    var comparesContents: Bool?
+    /// Statuses that mean the end of the list, for a page after the first.
+    package var endStatuses: Set<Int> = []
+    /// Whether a list that says that there is more, although no rule names a page, is an error.
+    package var refusesCut = true
+    /// Receives events about the pages, outside any call.
+    package var note: @Sendable (Event) -> Void = { _ in }
     /// Pages before the start; returning to one of them is a loop.
     package var visited: Set<UInt64> = []
     /// Why the start cannot be loaded; nil when it can.
@@ -77,6 +85,8 @@ package final class PageFeed<Content: Sendable>: Sendable {
 
     private enum Outcome {
         case piece(Piece)
+        /// There is no such page: the list has ended before it.
+        case end
         case failure(PageFailure.Cause)
     }
 
@@ -145,6 +155,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
             switch slots[position]?.outcome {
             case .piece: position < frontier
             case .failure: position <= frontier
+            case .end: false
             case nil: false
             }
         }
@@ -170,7 +181,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         if let fault = source.startFault {
             state.upcoming = nil
             state.slots[0] = Slot(id: 0, page: source.start, outcome: .failure(fault))
-        } else if !state.visited.insert(PageMarks.key(of: source.start.request)).inserted {
+        } else if !state.visited.insert(PageMarks.key(of: source.start)).inserted {
             state.upcoming = nil
             state.slots[0] = Slot(id: 0, page: source.start, outcome: .failure(.loop))
         }
@@ -224,7 +235,13 @@ package final class PageFeed<Content: Sendable>: Sendable {
         do throws(LoadingError) {
             outcome = .piece(try await source.load(page))
         } catch {
-            outcome = .failure(.loading(error))
+            if case .unacceptableStatus(let status, _) = error, page.number > 0,
+                source.endStatuses.contains(status.code)
+            {
+                outcome = .end
+            } else {
+                outcome = .failure(.loading(error))
+            }
         }
         finish(outcome, id, position)
     }
@@ -267,7 +284,8 @@ package final class PageFeed<Content: Sendable>: Sendable {
     /// successors.
     private func followAll() {
         while let (position, page, piece) = takeFollowing() {
-            if repeatsContent(page, piece) {
+            // Where the server names the pages, equal content alone is no fault; see `settle`.
+            if repeatsContent(page, piece), comparesContents {
                 let dropped = state.withLock { state in
                     state.isFollowing = false
                     return endRepeated(position, &state)
@@ -290,19 +308,38 @@ package final class PageFeed<Content: Sendable>: Sendable {
     }
 
     private func takeFollowing() -> (position: Int, page: Page, piece: Piece)? {
-        state.withLock { state in
-            guard !state.isFollowing, let slot = state.slots[state.frontier] else { return nil }
-            guard case .piece(let piece) = slot.outcome else { return nil }
-            state.isFollowing = true
-            return (state.frontier, slot.page, piece)
+        let (following, dropped) = state.withLock {
+            state -> ((position: Int, page: Page, piece: Piece)?, [Task<Void, Never>]) in
+            guard !state.isFollowing, let slot = state.slots[state.frontier] else { return (nil, []) }
+            switch slot.outcome {
+            case .piece(let piece):
+                state.isFollowing = true
+                return ((state.frontier, slot.page, piece), [])
+            case .end:
+                state.end = min(state.end, state.frontier)
+                return (nil, state.drop(from: state.frontier))
+            case .failure, nil: return (nil, [])
+            }
         }
+        for task in dropped { task.cancel() }
+        return following
     }
 
     private func successor(of page: Page, _ piece: Piece) throws(PageFailure.Cause) -> Page? {
         guard let facts = piece.facts else { return nil }
         if let next = source.next { return try next(page, piece) }
-        return try source.walk.next(after: page, facts)
+        let step = try source.walk.step(after: page, facts)
+        if !source.walk.isCommon {
+            for (rule, cause) in step.skipped {
+                source.note(.pageRuleSkipped(rule: rule.description, reason: cause.description(in: page.request)))
+            }
+        }
+        if step.isCut, source.refusesCut, let more = source.walk.more { throw .cut(more: more) }
+        return step.page
     }
+
+    /// Whether a page with the content of an earlier one is no page of its own.
+    private var comparesContents: Bool { source.comparesContents ?? source.walk.composesPages }
 
     private func repeatsContent(_ page: Page, _ piece: Piece) -> Bool {
         // Pages that are kept in any case have none.
@@ -347,10 +384,17 @@ package final class PageFeed<Content: Sendable>: Sendable {
             // Counted pages cannot form a loop.
             if !source.walk.isAddressable {
                 next.trail = page.trail
-                next.trail.add(PageMarks.key(of: page.request), at: page.number)
+                next.trail.add(PageMarks.key(of: page), at: page.number)
             }
             state.following[position] = next
-            if !source.walk.isAddressable, !state.visited.insert(PageMarks.key(of: next.request)).inserted {
+            if !source.walk.isAddressable, !state.visited.insert(PageMarks.key(of: next)).inserted {
+                // A page with the items of an earlier one, which leads in a circle, has been delivered already.
+                if repeatsContent(page, piece), source.repeatedPages != .kept {
+                    state.following[position] = nil
+                    state.frontier = position
+                    state.slots[position]?.outcome = .failure(.loop)
+                    return state.drop(from: position + 1)
+                }
                 let dropped = state.drop(from: state.frontier)
                 fail(next, .loop, &state)
                 return dropped
@@ -414,18 +458,18 @@ package final class PageFeed<Content: Sendable>: Sendable {
             state.slots[position] = nil
             switch slot.outcome {
             case .piece: state.delivered = position + 1
-            default: state.end = position
+            case .failure, .end, nil: state.end = position
             }
             let next = state.following.removeValue(forKey: position)
             let broken = state.broken.flatMap { $0.position == position + 1 ? $0.failure : nil }
             return (slot, next, broken, nil)
         }
         switch slot?.outcome {
-        case nil:
+        case .end, nil:
             guard let lost else { return nil }
             throw PageFailure(page: lost, cause: .loading(.cancelled(ErrorContext(lost.request))))
         case .failure(let cause):
-            throw PageFailure(page: slot?.page ?? source.start, cause: cause)
+            throw PageFailure(page: slot?.page ?? source.start, cause: cause, isCounted: source.walk.countsPages)
         case .piece(let piece):
             let page = slot?.page ?? source.start
             let total = piece.facts.flatMap { source.walk.total($0) }

@@ -33,8 +33,14 @@ package struct PageMarks: Equatable, Sendable {
         keys.append(key)
     }
 
-    /// A key that identifies a page in this run and in later ones: from method, address and body of its request.
-    package static func key(of request: Request) -> UInt64 {
+    /// A key that identifies a page in this run and in later ones: that of its request, and of a cursor in a header
+    /// field.
+    package static func key(of page: Page) -> UInt64 { key(of: page.request, page.cursor) }
+
+    /// A key that identifies a request: from its method, address and body.
+    package static func key(of request: Request) -> UInt64 { key(of: request, nil) }
+
+    private static func key(of request: Request, _ cursor: PageCursor?) -> UInt64 {
         var crc = CRC64()
         func add(_ text: String) {
             var text = text + "\n"
@@ -43,6 +49,7 @@ package struct PageMarks: Equatable, Sendable {
         add(request.method.rawValue)
         // The fragment is not sent.
         add(String(request.url.absoluteString.prefix { $0 != "#" }))
+        if let cursor, case .header(let name) = cursor.target { add("\(name): \(cursor.json)") }
         if case .bytes(let bytes) = request.body?.content { bytes.withUnsafeBytes { crc.update($0) } }
         return crc.value
     }

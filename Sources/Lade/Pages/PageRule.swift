@@ -1,40 +1,89 @@
-/// How the next page is found: from the answer, or by counting.
+/// How the next page is found: from the response, or by counting.
+///
+/// Null, `false`, an empty string and a missing value name no page. What names none and is none of these, such as a
+/// number where an address is expected, is an error.
 public enum PageRule: Sendable, Hashable {
     /// The target of a `Link` field with this relation (RFC 8288); `next` is the usual one.
     case link(relation: String)
-    /// An address in the body, absolute or relative to the address of the answer.
+    /// An address in the body, absolute or relative to the address of the response.
+    ///
+    /// Also a link object with `href` or `url`, or an array of such objects, of which the one with the relation `next`
+    /// counts.
     case body(JSONPointer)
-    /// A cursor in the body, set as a query item of the first page's request.
-    case bodyCursor(JSONPointer, query: String)
-    /// A cursor in a header field, set as a query item of the first page's request.
-    case headerCursor(String, query: String)
-    /// A page number, set as a query item of the first page's request; `first` is the number of the first page.
-    case pageNumber(query: String, first: Int)
+    /// An address in a header field, such as `Next-Page`; or JSON in the field with an address in a member.
+    case header(String)
+    /// A cursor that is copied from a response into the next request, which is otherwise that of the first page.
+    ///
+    /// ```swift
+    /// .cursor(.body(["meta", "next"]), to: .query("cursor"))
+    /// .cursor(.body(["data", "-", "id"]), to: .query("starting_after"))                 // of the last item
+    /// .cursor(.body(["LastEvaluatedKey"]), to: .body(["ExclusiveStartKey"]))            // an object
+    /// ```
+    case cursor(PagePlace, to: CursorTarget)
+    /// A page number, set as a query item of the first page's request.
+    ///
+    /// `first` is the number of the first page; nil stands for the number in the first page's address, or 1.
+    case pageNumber(query: String, first: Int? = nil)
     /// The number of items before the page, as a query item of the first page's request.
+    ///
+    /// A number in the first page's address is the one to begin with.
     case offset(query: String)
 
-    /// The pointer into the body, if the rule has one.
-    var pointer: JSONPointer? {
-        switch self {
-        case .body(let pointer), .bodyCursor(let pointer, _): pointer
-        case .link, .headerCursor, .pageNumber, .offset: nil
-        }
+    /// A cursor in the body, set as a query item of the first page's request.
+    public static func bodyCursor(_ pointer: JSONPointer, query: String) -> PageRule {
+        .cursor(.body(pointer), to: .query(query))
     }
 
-    /// The query item that the rule sets, if any.
-    var query: String? {
-        switch self {
-        case .bodyCursor(_, let query), .headerCursor(_, let query), .pageNumber(let query, _), .offset(let query):
-            query
-        case .link, .body: nil
-        }
+    /// A cursor in a header field, set as a query item of the first page's request.
+    public static func headerCursor(_ name: String, query: String) -> PageRule {
+        .cursor(.header(name), to: .query(query))
     }
+
+    /// The places where common APIs name the next page: `Link`, `Next-Page`, `next`, `links.next`, `_links.next.href`,
+    /// `@odata.nextLink`, `next_page_url` and their relatives, and JSON in `X-Pagination`.
+    ///
+    /// Only what is clearly an address is followed there.
+    public static let common: [PageRule] =
+        [.link(relation: "next"), .header("Next-Page")]
+        + commonPointers.map { .body($0) } + [
+            .header("X-Pagination"), .cursor(.header("X-Pagination", ["next_page"]), to: .query("page")),
+            .body(["links"]), .body(["link"]),
+        ]
+
+    private static let commonPointers: [JSONPointer] = [
+        ["next"], ["links", "next", "href"], ["links", "next"], ["_links", "next", "href"], ["_links", "next"],
+        ["@odata.nextLink"], ["odata.nextLink"], ["nextLink"], ["next_link"], ["d", "__next"], ["next_page_url"],
+        ["nextPageUrl"], ["next_url"], ["nextUrl"], ["next_page"], ["nextPage"], ["next_href"], ["nextRecordsUrl"],
+        ["nextPageLink"], ["next_page_link"], ["next", "href"], ["meta", "next"], ["meta", "next_url"],
+        ["meta", "next_page_url"], ["meta", "links", "next"], ["meta", "pagination", "links", "next"],
+        ["pagination", "next"], ["pagination", "next_url"], ["pagination", "next_page_url"],
+        ["pagination", "links", "next"], ["paging", "next"], ["paging", "next", "link"], ["page", "next"],
+        ["view", "next"], ["hydra:view", "hydra:next"],
+    ]
 
     /// Whether the pages can be requested in any order.
-    var isAddressable: Bool {
+    package var isAddressable: Bool {
         switch self {
         case .pageNumber, .offset: true
-        case .link, .body, .bodyCursor, .headerCursor: false
+        case .link, .body, .header, .cursor: false
+        }
+    }
+
+    /// Whether the request of the next page is composed here and not by the server, which may not understand it.
+    var isComposed: Bool {
+        switch self {
+        case .pageNumber, .offset, .cursor: true
+        case .link, .body, .header: false
+        }
+    }
+
+    /// Where a response has what the rule reads; nil for a rule that counts, and for links.
+    var place: PagePlace? {
+        switch self {
+        case .body(let pointer): .body(pointer)
+        case .header(let name): .header(name)
+        case .cursor(let place, _): place
+        case .link, .pageNumber, .offset: nil
         }
     }
 }
@@ -45,28 +94,84 @@ extension PageRule: CustomStringConvertible {
         switch self {
         case .link(let relation): "link \(relation)"
         case .body(let pointer): "body \(pointer)"
-        case .bodyCursor(let pointer, let query): "cursor \(pointer) in \(query)"
-        case .headerCursor(let name, let query): "cursor \(name) in \(query)"
-        case .pageNumber(let query, let first): "page from \(first) in \(query)"
+        case .header(let name): "header \(name)"
+        case .cursor(.body(let pointer), .query(let query)): "cursor \(pointer) in \(query)"
+        case .cursor(.header(let name, let pointer), .query(let query)): "cursor \(name)\(pointer) in \(query)"
+        case .cursor(let place, let target): "cursor \(place) to \(target)"
+        case .pageNumber(let query, let first?): "page from \(first) in \(query)"
+        case .pageNumber(let query, nil): "page in \(query)"
         case .offset(let query): "offset in \(query)"
+        }
+    }
+
+    /// Some rules in a few words.
+    package static func description(of rules: [PageRule]) -> String {
+        rules == common ? "the common places" : rules.map(\.description).joined(separator: ", ")
+    }
+}
+
+/// A place in a response: a cursor, a number of items, or whether there is more.
+public enum PagePlace: Sendable, Hashable {
+    /// A value in the body. The token `-` stands for the last element of an array.
+    case body(JSONPointer)
+    /// A header field, such as `X-Total-Count`; with a pointer, a value in the JSON that the field contains.
+    case header(String, JSONPointer = [])
+
+    /// The pointer into the body, if that is where the place is.
+    var bodyPointer: JSONPointer? {
+        if case .body(let pointer) = self { pointer } else { nil }
+    }
+
+    /// The usual places of the number of all items.
+    static let commonTotals: [PagePlace] =
+        ["X-Total-Count", "X-Total", "X-WP-Total", "Total-Count", "Total-Records", "Total-Objects"].map { .header($0) }
+        + [.header("X-Pagination"), .header("Content-Range")]
+        + ([
+            ["total"], ["total_count"], ["totalCount"], ["totalItems"], ["total_items"], ["totalResults"],
+            ["total_results"], ["totalElements"], ["total_elements"], ["totalRecords"], ["total_records"],
+            ["totalHits"], ["hydra:totalItems"], ["@odata.count"], ["numFound"], ["total_rows"], ["meta", "total"],
+            ["meta", "total_count"], ["meta", "totalCount"], ["meta", "page", "total"],
+            ["meta", "pagination", "count"], ["meta", "pagination", "total"], ["_meta", "total"],
+            ["pagination", "total"], ["pagination", "total_count"], ["pagination", "totalCount"], ["paging", "total"],
+            ["page", "totalElements"], ["response", "numFound"], ["hits", "total", "value"], ["meta", "count"],
+            ["count"],
+        ] as [JSONPointer]).map { .body($0) }
+}
+
+extension PagePlace: CustomStringConvertible {
+    /// The location in a few words.
+    public var description: String {
+        switch self {
+        case .body(let pointer): "body \(pointer)"
+        case .header(let name, let pointer): "header \(name)\(pointer)"
         }
     }
 }
 
 /// Where an answer contains the number of items on all pages.
-public enum PageTotal: Sendable, Hashable {
-    /// A number in the body.
-    case body(JSONPointer)
-    /// A number in a header field, such as `X-Total-Count`.
+///
+/// It is a number; in a header field also JSON with a total, or a `Content-Range` with one.
+public typealias PageTotal = PagePlace
+
+/// Where a cursor is written in the request of the next page.
+public enum CursorTarget: Sendable, Hashable {
+    /// A query item; the cursor is a string or a number.
+    case query(String)
+    /// A header field; the cursor is a string or a number.
     case header(String)
+    /// A value in the JSON of the request's body; the cursor keeps its type, and may be an object or an array.
+    ///
+    /// Objects on the way to the value are made where they are missing.
+    case body(JSONPointer)
 }
 
-extension PageTotal: CustomStringConvertible {
-    /// The location in a few words.
+extension CursorTarget: CustomStringConvertible {
+    /// The target in a few words.
     public var description: String {
         switch self {
-        case .body(let pointer): "body \(pointer)"
+        case .query(let name): "query \(name)"
         case .header(let name): "header \(name)"
+        case .body(let pointer): "body \(pointer)"
         }
     }
 }

@@ -155,7 +155,14 @@ extension Loader {
         from start: Page? = nil,
         meter: PageMeter? = nil
     ) -> PageSequence<Value> {
-        endpoint.pages(size: size, prefetch: prefetch, pageLimit: pageLimit, from: start, meter: meter) {
+        endpoint.pages(
+            size: size,
+            prefetch: prefetch,
+            pageLimit: pageLimit,
+            from: start,
+            meter: meter,
+            note: { event in self.note(event) }
+        ) {
             (endpoint) async throws(LoadingError) in
             try await self.loadValue(of: endpoint)
         }
@@ -186,4 +193,7 @@ extension Loader {
             try await self.loadValue(of: endpoint)
         }
     }
+
+    /// Sends an event about pages, which is part of no call, to the observers.
+    package func note(_ event: Event) { core.makeCall().record(event) }
 }

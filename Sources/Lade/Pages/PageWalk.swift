@@ -13,6 +13,10 @@ package struct PageWalk: Sendable {
         package var response: Response
         /// The scalars at ``PageWalk/pointers``.
         package var scalars: [JSONScalar?]
+        /// Which of the pointers lead to an array or object.
+        package var containers: Set<Int>
+        /// The body, if there are such arrays and objects.
+        package var document: Data?
         /// The number of items on the page; nil when unknown.
         package var itemCount: Int?
 
@@ -20,7 +24,28 @@ package struct PageWalk: Sendable {
             self.response = response
             self.scalars = scalars
             self.itemCount = itemCount
+            containers = []
         }
+
+        /// Takes what a splitter has found at the pointers of a walk.
+        package mutating func take(_ splitter: borrowing JSONSplitter, _ walk: PageWalk, _ body: Data) {
+            scalars = []
+            for index in walk.pointers.indices {
+                scalars.append(splitter.value(at: index))
+                if splitter.isContainer(at: index) { containers.insert(index) }
+            }
+            if !containers.isEmpty { document = body }
+        }
+    }
+
+    /// What follows a page.
+    package struct Step: Sendable {
+        /// The next page; nil after the last.
+        package var page: Page?
+        /// The rules whose places have something that names no page.
+        package var skipped: [(rule: PageRule, cause: PageFailure.Cause)] = []
+        /// Whether the response says that there is more, although no rule names a page.
+        package var isCut = false
     }
 
     /// The first page's request, without a size.
@@ -28,32 +53,64 @@ package struct PageWalk: Sendable {
     /// The first page, with its size.
     package let first: Page
     let rules: [PageRule]
-    let total: PageTotal?
+    /// Whether the rules are the usual places, in which anything may stand.
+    let isCommon: Bool
+    /// Where a response says whether there is a next page; nil where only the rules say so.
+    let more: PagePlace?
+    private let totals: [PagePlace]
+    /// Whether the announced number of items ends a list that is counted.
+    private let endsAtTotal: Bool
     let otherOrigins: OtherOrigins
-    /// The locations to look up in each body: one for each rule with a pointer, then the total.
+    let emptyPageLimit: Int
+    /// The number that the first page's address has: of the page, or of the items before it.
+    private let base: Int
+    /// The locations to look up in each body: one for each rule with a pointer, then the condition, then the totals.
     package let pointers: [JSONPointer]
+    /// The pointer of each rule, by its index.
+    private let rulePointers: [Int?]
+    private let morePointer: Int?
+    private let totalPointers: [Int?]
 
+    /// Makes a walk; `findsTotal` says whether the total is looked up in the usual places when none is given.
     package init(
         original: Request,
         size: Int,
         standardSize: Int = 0,
         sizer: Sizer?,
         rules: [PageRule],
-        total: PageTotal?,
-        otherOrigins: OtherOrigins
+        more: PagePlace? = nil,
+        total: PagePlace?,
+        findsTotal: Bool = false,
+        otherOrigins: OtherOrigins,
+        emptyPageLimit: Int = 100
     ) {
         self.original = original
         self.rules = rules
-        self.total = total
+        isCommon = rules == PageRule.common
+        self.more = more
+        totals = total.map { [$0] } ?? (findsTotal ? PagePlace.commonTotals : [])
+        endsAtTotal = total != nil
         self.otherOrigins = otherOrigins
+        self.emptyPageLimit = max(0, emptyPageLimit)
         var sized = size > 0 ? sizer?.apply(original, size) ?? original : original
-        // The first page states its number too, because servers count from different numbers by default.
-        if rules.count == 1, case .pageNumber(let query, let first) = rules[0] {
-            sized.url = sized.url.settingQuery(query, String(first))
+        switch rules.last {
+        case .pageNumber(let query, let first):
+            base = first ?? original.url.queryNumber(query) ?? 1
+            // The first page states its number too, because servers count from different numbers by default.
+            if rules.count == 1 { sized.url = sized.url.settingQuery(query, String(base)) }
+        case .offset(let query): base = max(0, original.url.queryNumber(query) ?? 0)
+        default: base = 0
         }
         first = Page(size: size > 0 ? size : standardSize, number: 0, request: sized, itemsBefore: 0)
-        var pointers = rules.compactMap(\.pointer)
-        if case .body(let pointer) = total { pointers.append(pointer) }
+        var pointers: [JSONPointer] = []
+        func index(_ place: PagePlace?) -> Int? {
+            guard let pointer = place?.bodyPointer else { return nil }
+            pointers.append(pointer)
+            return pointers.count - 1
+        }
+        rulePointers = rules.map { index($0.place) }
+        morePointer = index(more)
+        totalPointers = totals.map { index($0) }
         self.pointers = pointers
     }
 
@@ -63,15 +120,15 @@ package struct PageWalk: Sendable {
     /// Whether pages are requested by counting, which a server may ignore.
     package var countsPages: Bool { rules.contains(where: \.isAddressable) }
 
+    /// Whether requests of pages are composed here, which a server may not understand.
+    package var composesPages: Bool { !isCommon && rules.contains(where: \.isComposed) }
+
     /// The number of items on all pages, according to an answer; nil unless it is a number from 0.
-    func total(_ facts: Facts) -> Int? {
-        let total: Int? =
-            switch total {
-            case .body: facts.scalars.last.flatMap { $0?.count }
-            case .header(let name): facts.response.headers[name].flatMap { Int($0) }
-            case nil: nil
-            }
-        return total.flatMap { $0 < 0 ? nil : $0 }
+    package func total(_ facts: Facts) -> Int? {
+        for (place, index) in zip(totals, totalPointers) {
+            if let total = PageValue(place, index, facts).total { return total }
+        }
+        return nil
     }
 
     /// The successor of a page that was not loaded yet, for addressable pages, assuming that the page has `stride`
@@ -80,61 +137,190 @@ package struct PageWalk: Sendable {
     /// It may be wrong; ``next(after:_:)`` is right once the page is loaded. Nil where the numbers do not suffice.
     func guess(after page: Page, stride: Int) -> Page? {
         let itemsBefore = page.itemsBefore.flatMap { $0.adding(stride) }
-        let value: Int?
+        guard isAddressable, let number = page.number.adding(1) else { return nil }
+        let request: Request
         switch rules.first {
-        case .pageNumber(_, let first): value = page.number.adding(1).flatMap(first.adding)
-        case .offset: value = itemsBefore
-        case .link, .body, .bodyCursor, .headerCursor, nil: value = nil
+        case .pageNumber(let query, _):
+            guard let value = base.adding(number) else { return nil }
+            request = changed(query, String(value))
+        case .offset(let query):
+            guard let value = itemsBefore.flatMap(base.adding) else { return nil }
+            request = changed(query, String(value))
+        default: return nil
         }
-        guard let value, let number = page.number.adding(1), let query = rules.first?.query else { return nil }
-        return Page(size: page.size, number: number, request: changed(query, String(value)), itemsBefore: itemsBefore)
+        return Page(size: page.size, number: number, request: request, itemsBefore: itemsBefore)
     }
 
     /// The page after a loaded one; nil after the last.
-    func next(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Page? {
-        // An empty page is the end, even if it names a next page.
-        guard facts.itemCount != 0 else { return nil }
+    package func next(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Page? {
+        try step(after: page, facts).page
+    }
+
+    /// What comes after a loaded page.
+    package func step(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Step {
+        var step = Step()
+        let claim = try hasMore(facts)
+        if claim == false { return step }
         let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
-        if let total = total(facts), let itemsBefore, itemsBefore >= total { return nil }
-        guard let request = try request(after: page, facts, itemsBefore) else { return nil }
-        return Page(size: page.size, number: page.number.addingSaturated(1), request: request, itemsBefore: itemsBefore)
+        if let (request, cursor) = try request(after: page, facts, itemsBefore, &step) {
+            var next = Page(
+                size: page.size,
+                number: page.number.addingSaturated(1),
+                request: request,
+                itemsBefore: itemsBefore
+            )
+            next.cursor = cursor
+            next.emptyBefore = try emptyPages(page, facts)
+            step.page = next
+        }
+        step.isCut = step.page == nil && claim == true
+        return step
+    }
+
+    /// The number of pages without items that end with this one.
+    ///
+    /// - Throws: ``PageFailure/Cause/emptyPages(limit:)`` when there are too many.
+    func emptyPages(_ page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Int {
+        guard facts.itemCount == 0 else { return 0 }
+        guard page.emptyBefore < emptyPageLimit else { throw .emptyPages(limit: emptyPageLimit) }
+        return page.emptyBefore + 1
+    }
+
+    /// Whether the response says that there is a next page; nil when it does not say.
+    private func hasMore(_ facts: Facts) throws(PageFailure.Cause) -> Bool? {
+        guard let more else { return nil }
+        let value = PageValue(more, morePointer, facts)
+        switch value {
+        case .missing: return nil
+        case .none: return false
+        case .isTrue: return true
+        case .number(let text): return !text.utf8.allSatisfy { [0x30, 0x2E].contains($0) }
+        case .text(let text) where ["true", "yes", "1"].contains(text.lowercased()): return true
+        case .text(let text) where ["false", "no", "0"].contains(text.lowercased()): return false
+        case .text, .json: throw .unusable(place: more, found: value.description)
+        }
+    }
+
+    /// What a rule finds on a page.
+    private enum Reading {
+        case request(Request, PageCursor?)
+        /// The list is over, whatever other rules say.
+        case end
+        /// The place says that there is no next page.
+        case none
+        case missing
+        case unusable(PageFailure.Cause)
     }
 
     private func request(
         after page: Page,
         _ facts: Facts,
-        _ itemsBefore: Int?
-    ) throws(PageFailure.Cause) -> Request? {
-        var scalars = facts.scalars[...]
-        for rule in rules {
-            let scalar = rule.pointer == nil ? nil : scalars.popFirst() ?? nil
-            switch rule {
-            case .link(let relation):
-                guard let url = try Self.linked(relation, facts.response) else { continue }
-                return try moved(to: url, from: facts.response.request)
-            case .body:
-                guard case .string(let target) = scalar, !target.isEmpty else { continue }
-                guard let url = URL(reference: target, against: facts.response.request.url) else {
-                    throw .invalidTarget(target.escapedForDisplay(limit: 120))
-                }
-                return try moved(to: url, from: facts.response.request)
-            case .bodyCursor(_, let query):
-                guard let cursor = scalar?.text else { continue }
-                return changed(query, cursor)
-            case .headerCursor(let name, let query):
-                guard let cursor = facts.response.headers[name], !cursor.isEmpty else { continue }
-                return changed(query, cursor)
-            case .pageNumber(let query, let first):
-                guard facts.itemCount != nil else { throw Self.uncounted }
-                guard let value = page.number.adding(1).flatMap(first.adding) else { throw Self.tooLarge(query) }
-                return changed(query, String(value))
-            case .offset(let query):
-                guard facts.itemCount != nil, page.itemsBefore != nil else { throw Self.uncounted }
-                guard let itemsBefore else { throw Self.tooLarge(query) }
-                return changed(query, String(itemsBefore))
+        _ itemsBefore: Int?,
+        _ step: inout Step
+    ) throws(PageFailure.Cause) -> (Request, PageCursor?)? {
+        var saysEnd = false
+        for (index, rule) in rules.enumerated() {
+            switch try reading(rule, rulePointers[index], after: page, facts, itemsBefore) {
+            case .request(let request, let cursor): return (request, cursor)
+            case .end: return nil
+            case .none: saysEnd = true
+            case .missing: break
+            case .unusable(let cause):
+                guard isCommon || index < rules.count - 1 else { throw cause }
+                step.skipped.append((rule, cause))
             }
         }
+        // A cursor that cannot be read must not look like the end of the list.
+        let unread = step.skipped.first { if case .link = $0.rule { false } else { true } }
+        if !isCommon, !saysEnd, let unread { throw unread.cause }
         return nil
+    }
+
+    private func reading(
+        _ rule: PageRule,
+        _ pointer: Int?,
+        after page: Page,
+        _ facts: Facts,
+        _ itemsBefore: Int?
+    ) throws(PageFailure.Cause) -> Reading {
+        switch rule {
+        case .link(let relation): return try linked(relation, facts.response)
+        case .body, .header:
+            guard let place = rule.place else { return .missing }
+            return try addressed(PageValue(place, pointer, facts), at: place, facts)
+        case .cursor(let place, let target):
+            return try carried(PageValue(place, pointer, facts), at: place, to: target)
+        case .pageNumber(let query, _):
+            guard let count = facts.itemCount else { throw Self.uncounted }
+            guard count > 0, !isTotalReached(itemsBefore, facts) else { return .end }
+            guard let value = page.number.adding(1).flatMap(base.adding) else { throw Self.tooLarge(query) }
+            return .request(changed(query, String(value)), nil)
+        case .offset(let query):
+            guard let count = facts.itemCount, page.itemsBefore != nil else { throw Self.uncounted }
+            guard count > 0, !isTotalReached(itemsBefore.flatMap(base.adding), facts) else { return .end }
+            guard let value = itemsBefore.flatMap(base.adding) else { throw Self.tooLarge(query) }
+            return .request(changed(query, String(value)), nil)
+        }
+    }
+
+    private func isTotalReached(_ items: Int?, _ facts: Facts) -> Bool {
+        guard endsAtTotal, let total = total(facts), let items else { return false }
+        return items >= total
+    }
+
+    /// Reads an address in the body or in a header field.
+    private func addressed(
+        _ value: PageValue,
+        at place: PagePlace,
+        _ facts: Facts
+    ) throws(PageFailure.Cause) -> Reading {
+        let target: String
+        switch value {
+        case .missing: return .missing
+        case .none: return .none
+        case .text(let text): target = text
+        case .json(let json):
+            switch PageLinks(json).next {
+            case .missing: return .unusable(.unusable(place: place, found: value.description))
+            case .none: return .none
+            case .target(let text): target = text
+            }
+        case .number, .isTrue: return .unusable(.unusable(place: place, found: value.description))
+        }
+        guard !isCommon || PageNames.isAddress(target) else {
+            return .unusable(.unusable(place: place, found: value.description))
+        }
+        guard let url = URL(reference: target, against: facts.response.request.url) else {
+            return .unusable(.invalidTarget(target.escapedForDisplay(limit: 120)))
+        }
+        return .request(try moved(to: url, from: facts.response.request), nil)
+    }
+
+    /// Reads a cursor and writes it into the request.
+    private func carried(
+        _ value: PageValue,
+        at place: PagePlace,
+        to target: CursorTarget
+    ) throws(PageFailure.Cause) -> Reading {
+        switch value {
+        case .missing: return .missing
+        case .none: return .none
+        case .text, .number, .json:
+            let cursor = PageCursor(target: target, json: value.json)
+            guard value.text != nil || target.keepsTypes else { break }
+            // In the usual places, a number of a page is what is understood.
+            if isCommon, case .text = value { break }
+            return .request(try request(with: cursor), cursor)
+        case .isTrue: break
+        }
+        return .unusable(.unusable(place: place, found: value.description))
+    }
+
+    /// The first page's request with a cursor.
+    package func request(with cursor: PageCursor) throws(PageFailure.Cause) -> Request {
+        var request = first.request
+        try cursor.write(into: &request)
+        return request
     }
 
     private static var uncounted: PageFailure.Cause {
@@ -152,21 +338,21 @@ package struct PageWalk: Sendable {
         return request
     }
 
-    private static func linked(_ relation: String, _ response: Response) throws(PageFailure.Cause) -> URL? {
+    private func linked(_ relation: String, _ response: Response) throws(PageFailure.Cause) -> Reading {
         let lines = response.headers.all("Link")
-        guard !lines.isEmpty else { return nil }
+        guard !lines.isEmpty else { return .missing }
         let links: [WebLink]
         do {
             links = try WebLink.parse(lines)
         } catch {
-            throw .invalidTarget(error.description)
+            return .unusable(.invalidTarget(error.description))
         }
         // A link with an anchor is about another resource (RFC 8288 §3.2).
-        guard let link = links.first(where: { $0.hasRelation(relation) && $0.anchor == nil }) else { return nil }
+        guard let link = links.first(where: { $0.hasRelation(relation) && $0.anchor == nil }) else { return .missing }
         guard let url = link.resolved(against: response.request.url) else {
-            throw .invalidTarget(link.target.escapedForDisplay(limit: 120))
+            return .unusable(.invalidTarget(link.target.escapedForDisplay(limit: 120)))
         }
-        return url
+        return .request(try moved(to: url, from: response.request), nil)
     }
 
     /// The first page's request for another address, which the server named in its answer to `request`.
@@ -194,6 +380,11 @@ package struct PageWalk: Sendable {
         )
         attached.trail = page.trail
         attached.contents = page.contents
+        attached.emptyBefore = page.emptyBefore
+        if let cursor = page.cursor {
+            attached.cursor = cursor
+            try cursor.write(into: &attached.request)
+        }
         return attached
     }
 
@@ -223,13 +414,13 @@ package struct PageWalk: Sendable {
         let home = Origin(original.url)
         guard origin != home else { return request }
         if otherOrigins == .replacedByFirst {
-            guard let url = request.url.placed(atOriginOf: original.url) else { throw .otherOrigin }
+            guard let url = request.url.placed(atOriginOf: original.url) else { throw .otherOrigin(request.url) }
             request.url = url
             return request
         }
-        guard otherOrigins != .refused else { throw .otherOrigin }
-        guard origin.isSecure || home?.isSecure != true else { throw .insecure }
-        guard !request.hasBody || otherOrigins == .withBody else { throw .bodyToOtherOrigin }
+        guard otherOrigins != .refused else { throw .otherOrigin(request.url) }
+        guard origin.isSecure || home?.isSecure != true else { throw .insecure(request.url) }
+        guard !request.hasBody || otherOrigins == .withBody else { throw .bodyToOtherOrigin(request.url) }
         request.keepSecrets(of: original)
         request.headers.removeCredentials()
         request.headers.remove("Host")
@@ -255,7 +446,18 @@ extension URL {
     }
 }
 
+extension URL {
+    /// The whole number in a query item; nil when there is none.
+    package func queryNumber(_ name: String) -> Int? { queryValue(name).flatMap { Int(wholeNumber: $0) } }
+}
+
 extension Int {
+    /// The number that a text is, in digits alone; nil for any other text.
+    package init?(wholeNumber text: some StringProtocol) {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text) else { return nil }
+        self = number
+    }
+
     /// The sum; nil where it cannot be represented.
     func adding(_ other: Int) -> Int? {
         let (sum, overflow) = addingReportingOverflow(other)

@@ -8,12 +8,14 @@ extension PagedEndpoint {
         pageLimit: Int? = nil,
         from start: Page? = nil,
         meter: PageMeter? = nil,
+        note: @escaping @Sendable (Event) -> Void = { _ in },
         _ load: @escaping @Sendable (Endpoint<Value>) async throws(LoadingError) -> LoadedValue<Value>
     ) -> PageSequence<Value> {
         var source = source(size: size, from: start, { $0 }, load)
         source.prefetch = prefetch
         source.pageLimit = pageLimit
         source.meter = meter
+        source.note = note
         return PageSequence(source)
     }
 
@@ -34,6 +36,7 @@ extension PagedEndpoint {
         var source = source(size: page.size, from: page, value, load)
         // There is no list here that could end before the page.
         if repeatedPages == .end { source.repeatedPages = .refused }
+        source.endStatuses = []
         guard let delivery = try await PageFeed(source).next() else {
             throw PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
         }
@@ -63,6 +66,8 @@ extension PagedEndpoint {
             }
         )
         source.repeatedPages = repeatedPages
+        source.comparesContents = comparesContents
+        source.endStatuses = endStatuses
         do throws(PageFailure.Cause) {
             source.start = try walk.attached(source.start)
         } catch {

@@ -29,17 +29,31 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
     public var paginator: Paginator<Value>
     /// The number of items on a page; nil when it cannot be determined.
     ///
-    /// A page without items is the last one. Pages found by number or offset need this closure.
+    /// Pages found by number or offset end with a page without items, and need this closure. Elsewhere a page without
+    /// items is followed as any other; see ``emptyPageLimit``.
     public var itemCount: (@Sendable (Value) -> Int)?
     /// Where an answer contains the number of items on all pages; nil when none does.
     public var total: PageTotal?
+    /// Where a response says whether there is a next page, such as `has_more`; nil, the default, where only the
+    /// paginator's rules say so.
+    ///
+    /// `true` and a number other than 0 mean that there is one. Then it is an error when no rule names it.
+    public var more: PagePlace?
+    /// The statuses that mean the end of the list for a page after the first one; none by default.
+    ///
+    /// Some services answer with 404, 400 or 416 behind the last page of a list that is counted.
+    public var endStatuses: Set<Int> = []
+    /// The number of pages without items in a row that are followed; 100 by default.
+    ///
+    /// One more that names a next page is ``PageFailure/Cause/emptyPages(limit:)``.
+    public var emptyPageLimit = 100
     /// What happens when a next page has another origin; by default it is loaded without credentials.
     public var otherOrigins = OtherOrigins.withoutCredentials
 
     /// What happens to a page with the same content as the first page or the page before it; it is refused by default.
     ///
-    /// Contents are the bytes of the bodies. They are compared where pages are found by counting or by a closure, and
-    /// ``itemCount`` says that the page has items. Elsewhere the server names the next page itself.
+    /// Contents are the bytes of the bodies. They are compared where pages are found by counting, by a cursor or by a
+    /// closure, and ``itemCount`` says that the page has items. Elsewhere the server names the next page itself.
     public var repeatedPages = RepeatedPages.refused
 
     /// Makes a paged endpoint.
@@ -83,7 +97,8 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         let walk = walk(size: page.size)
         let facts = facts(value, response, walk)
         let checksum = checksum(of: response, facts)
-        if let checksum, page.contents?.contains(checksum) == true {
+        let isRepeated = checksum.map { page.contents?.contains($0) == true } ?? false
+        if isRepeated, comparesContents {
             guard repeatedPages == .refused else { return nil }
             throw PageFailure(page: page, cause: .repeated)
         }
@@ -96,9 +111,11 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         guard var next = found else { return nil }
         next.contents = .following(checksum, after: page.contents)
         guard !walk.isAddressable else { return next }
-        let key = PageMarks.key(of: page.request)
-        let nextKey = PageMarks.key(of: next.request)
-        guard nextKey != key, !page.trail.keys.contains(nextKey) else { throw PageFailure(page: next, cause: .loop) }
+        let key = PageMarks.key(of: page)
+        let nextKey = PageMarks.key(of: next)
+        guard nextKey != key, !page.trail.keys.contains(nextKey) else {
+            throw PageFailure(page: isRepeated ? page : next, cause: .loop)
+        }
         next.trail = page.trail
         next.trail.add(key, at: page.number)
         return next
@@ -116,8 +133,10 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
             standardSize: sizes?.standard ?? 0,
             sizer: sizer,
             rules: paginator.rules,
+            more: more,
             total: total,
-            otherOrigins: otherOrigins
+            otherOrigins: otherOrigins,
+            emptyPageLimit: emptyPageLimit
         )
     }
 
@@ -128,20 +147,23 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         var splitter = JSONSplitter(.init(list: nil, values: walk.pointers))
         // A body that is not JSON names no next page; the endpoint's processors decide whether that is an error.
         guard (try? splitter.consume(bytes)) != nil else { return facts }
-        facts.scalars = walk.pointers.indices.map { splitter.value(at: $0) }
+        facts.take(splitter, walk, bytes)
         return facts
     }
 
     /// The checksum of a page's content; nil where it is not compared with earlier pages.
     func checksum(of response: Response, _ facts: PageWalk.Facts) -> UInt64? {
-        let mayRepeat =
-            switch paginator.kind {
-            case .rules(let rules): rules.contains(where: \.isAddressable)
-            case .closure: true
-            case .target: false
-            }
-        guard mayRepeat, repeatedPages != .kept, facts.itemCount ?? 0 > 0 else { return nil }
+        guard repeatedPages != .kept, facts.itemCount ?? 0 > 0 else { return nil }
         return response.body.bytes.map(PageContents.checksum)
+    }
+
+    /// Whether a page with the content of an earlier one is no page of its own.
+    var comparesContents: Bool {
+        switch paginator.kind {
+        case .rules(let rules): rules != PageRule.common && rules.contains(where: \.isComposed)
+        case .closure: true
+        case .target: false
+        }
     }
 
     func next(
@@ -153,9 +175,11 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
         let request: Request
         switch paginator.kind {
         case .rules:
-            return try walk.next(after: page, facts)
+            let step = try walk.step(after: page, facts)
+            if step.isCut, let more { throw .cut(more: more) }
+            return step.page
         case .target(let target):
-            guard facts.itemCount != 0, let text = target(value), !text.isEmpty else { return nil }
+            guard let text = target(value), !text.isEmpty else { return nil }
             guard let url = URL(reference: text, against: facts.response.request.url) else {
                 throw .invalidTarget(text.escapedForDisplay(limit: 120))
             }
@@ -173,6 +197,8 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
             guard let made else { return nil }
             request = try walk.vetted(made)
         }
-        return Page(size: page.size, number: page.number.addingSaturated(1), request: request, itemsBefore: nil)
+        var next = Page(size: page.size, number: page.number.addingSaturated(1), request: request, itemsBefore: nil)
+        next.emptyBefore = try walk.emptyPages(page, facts)
+        return next
     }
 }

@@ -15,6 +15,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case partial = 12
     case decoding = 13
     case localFile = 14
+    case incomplete = 15
     case interrupted = 130
 
     /// The meaning of the code in a few words.
@@ -35,6 +36,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
         case .partial: "a part was fetched; the same command resumes"
         case .decoding: "the answer could not be decoded, or is larger than allowed"
         case .localFile: "a local file could not be read or written"
+        case .incomplete: "a list certainly has items that were not fetched"
         case .interrupted: "interrupted (143 and 129 when terminated or hung up)"
         }
     }

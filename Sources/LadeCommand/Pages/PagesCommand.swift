@@ -32,9 +32,14 @@ extension Command {
         operandCompletions: [.nothing, .files],
         description: "Each item becomes one line, byte for byte what the server sent but for white space. With --out a "
             + "journal beside the file says what is certain: the same command continues from there after an error, an "
-            + "interrupt or a crash. An interrupt finishes the present page; a second one ends immediately. A page that fails is "
-            + "tried twice more, after the delay that the server requests, unless --retry and --max-wait say "
-            + "otherwise. Items of the request are written as for lade get.",
+            + "interrupt or a crash. An interrupt finishes the present page if that takes at most a second; a second one "
+            + "ends immediately. A page that fails is tried twice more, after the delay that the server requests, unless "
+            + "--retry and --max-wait say otherwise. Items of the request are written as for lade get. Success means that "
+            + "the list is whole: where something shows that it is not, the exit code is 15, and where something hints at "
+            + "more, a warning names it. A journal belongs to its arguments, to all fields and cookies that are given, and "
+            + "to the user: of these, only User-Agent, fields of tracing and of caching, a renewed token of the same sign-in, "
+            + "cookies that the server set, limits, retries and --verbose may change; --restart begins anew.",
+        chapters: [PagingSettings.chapter],
         options: PagesSettings.rows,
         examples: [
             Example(line: "lade pages https://api.example.com/shows --size 50", purpose: "To the pipe"),
@@ -45,6 +50,12 @@ extension Command {
             Example(
                 line: "lade pages https://api.example.com/shows --next cursor:/after=after",
                 purpose: "By cursor"
+            ),
+            Example(
+                line: "lade pages https://api.example.com/graphql query=@list.graphql variables:='{\"after\":null}' "
+                    + "--items /data/shows/nodes --next cursor:/data/shows/pageInfo/endCursor=body:/variables/after "
+                    + "--more /data/shows/pageInfo/hasNextPage",
+                purpose: "By GraphQL"
             ),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in

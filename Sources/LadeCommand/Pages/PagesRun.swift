@@ -25,7 +25,9 @@ struct PagesRun: Sendable {
     }
 
     private func run(_ call: PreparedCall, _ witness: Witness) async throws(CommandError) -> ExitCode {
-        let harvest = settings.paging.harvest(call.request)
+        var harvest = settings.paging.harvest(call.request)
+        harvest.circumstances = circumstances
+        try checkPositions(call.request)
         let line = PagesLine(console, time: context.time, isShown: showsProgress)
         let firstPage = Locked(Int?.none)
         let meter = PageMeter { progress in
@@ -38,28 +40,14 @@ struct PagesRun: Sendable {
             for: .list,
             call,
             witness: witness,
-            observers: [meter]
+            observers: [meter],
+            receiving: { [authorisation = settings.policy.authorisation] secret in
+                // A token that is given is the sign-in itself; passwords and secrets of clients may be renewed.
+                if authorisation == .bearer { harvest.circumstances["token"] = secret }
+            }
         )
         let stop = Harvest.Stop()
-        // The first interrupt completes the page and saves the progress; the second ends the program.
-        context.interruption.onSignal { [console] in
-            stop.request()
-            console.talk.write("lade: Finishing the page; interrupt again to end immediately.\n")
-        }
-        let outcome: Result<Harvest.Summary, HarvestError>
-        do throws(HarvestError) {
-            outcome = .success(
-                try await harvest.run(
-                    with: account.makeLoader(),
-                    to: destination,
-                    restart: settings.paging.restarts,
-                    stop: stop,
-                    meter: meter
-                )
-            )
-        } catch {
-            outcome = .failure(error)
-        }
+        let outcome = await result(of: harvest, account, stop, meter)
         line.end()
         await account.service.shutDown()
         try call.finish(settings.session, console)
@@ -76,7 +64,96 @@ struct PagesRun: Sendable {
         }
         switch outcome {
         case .success(let summary): return try finish(summary)
-        case .failure(let error): throw failure(error, witness, hasPages: meter.progress.pages > 0)
+        case .failure(.page(let failure)) where failure.isCancellation && stop.isRequested:
+            throw stopped(pages: meter.progress.pages, items: meter.progress.items)
+        case .failure(let error): throw failure(error, witness, call.request, hasPages: meter.progress.pages > 0)
+        }
+    }
+
+    /// How long the present page may take after the first interrupt.
+    private static let grace = Duration.seconds(1)
+
+    /// Runs the harvest until its end or the first interrupt.
+    private func result(
+        of harvest: Harvest,
+        _ account: Account,
+        _ stop: Harvest.Stop,
+        _ meter: PageMeter
+    ) async -> Result<Harvest.Summary, HarvestError> {
+        let (loader, destination, restarts) = (account.makeLoader(), destination, settings.paging.restarts)
+        // Awaited below; cancelled when the page takes too long after an interrupt.
+        let run = Task { () async -> Result<Harvest.Summary, HarvestError> in
+            do throws(HarvestError) {
+                return .success(
+                    try await harvest.run(
+                        with: loader,
+                        to: destination,
+                        restart: restarts,
+                        stop: stop,
+                        meter: meter
+                    )
+                )
+            } catch {
+                return .failure(error)
+            }
+        }
+        let timer = Locked(Task<Void, Never>?.none)
+        // The first interrupt completes the page and saves the progress; the second ends the program.
+        context.interruption.onSignal { [console, time = context.time] in
+            stop.request()
+            console.talk.write("lade: Finishing the page; interrupt again to end immediately.\n")
+            let ending = Task {
+                // Cancelled when the page is complete.
+                guard (try? await time.sleep(for: Self.grace)) != nil else { return }
+                run.cancel()
+            }
+            timer.withLock { $0 = ending }
+        }
+        let outcome = await run.value
+        timer.withLock(\.self)?.cancel()
+        return outcome
+    }
+
+    /// What decides what the server returns, besides the request itself.
+    private var circumstances: [String: String] {
+        var found: [String: String] = [:]
+        if let user = settings.request.user {
+            found["user"] = String(Substring(user.utf8.prefix { $0 != UInt8(ascii: ":") }))
+        }
+        switch settings.policy.authorisation {
+        case .basic(let user): found["user"] = user
+        case .oauth2(let endpoint, let client):
+            found["client"] = client
+            found["token endpoint"] = endpoint
+        case .bearer, nil: break
+        }
+        if !settings.policy.scopes.isEmpty { found["scope"] = settings.policy.scopes.joined(separator: " ") }
+        let parameters = settings.policy.oauth2.parameters
+        if !parameters.isEmpty {
+            found["token parameters"] = parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+        }
+        let session = settings.session
+        if let name = session.name { found["session"] = name }
+        if !session.cookieTexts.isEmpty { found["cookies"] = session.cookieTexts.joined(separator: "; ") }
+        if !session.cookieFiles.isEmpty { found["cookie file"] = session.cookieFiles.joined(separator: ", ") }
+        if let certificate = settings.connection.certificateFile { found["certificate"] = certificate }
+        return found
+    }
+
+    /// Checks that a list which is counted begins at a number.
+    private func checkPositions(_ request: Request) throws(CommandError) {
+        for rule in settings.paging.rules {
+            let query: String
+            switch rule {
+            case .pageNumber(let name, nil): query = name
+            case .offset(let name): query = name
+            default: continue
+            }
+            guard let value = request.url.queryValue(query), Int(wholeNumber: value) == nil else { continue }
+            throw .usage(
+                "“\(query.asArgument)” in the address is no number to count from",
+                advice: "Write a number there, or the first number: --next page:\(query.asArgument)=1."
+            )
         }
     }
 
@@ -123,15 +200,49 @@ struct PagesRun: Sendable {
     // MARK: - Ending
 
     private func finish(_ summary: Harvest.Summary) throws(CommandError) -> ExitCode {
-        if !settings.output.isSilent, console.isTalkTerminal || summary.duplicates > 0 || (summary.missing ?? 0) > 0 {
+        if !settings.output.isSilent, console.isTalkTerminal || summary.duplicates > 0 {
             console.talk.write("lade: \(Self.text(summary)).\n")
         }
+        let isWhole = summary.ending != .complete || !summary.isCut
+        if !settings.output.isSilent {
+            for doubt in isWhole ? summary.doubts[...] : summary.doubts.dropFirst() {
+                console.talk.write(warning(doubt).lines)
+            }
+        }
+        if !isWhole, let doubt = summary.doubts.first {
+            throw CommandError(
+                what: "The list is not whole: \(doubt.description)",
+                advice: advice(on: doubt.place != nil ? doubt : summary.doubts.first { $0.place != nil } ?? doubt),
+                code: .incomplete
+            )
+        }
         guard summary.ending == .stopped else { return .success }
-        throw CommandError(
-            what: "Stopped after \(Self.pages(summary.pages)), \(Self.items(summary.items)).",
+        throw stopped(pages: summary.pages, items: summary.items)
+    }
+
+    private func stopped(pages: Int, items: Int) -> CommandError {
+        CommandError(
+            what: "Stopped after \(Self.pages(pages)), \(Self.items(items)).",
             advice: settings.paging.path == nil ? "Name a file with --out to be able to continue." : Self.resuming,
             code: .partial
         )
+    }
+
+    private func warning(_ doubt: Harvest.Doubt) -> CommandError {
+        CommandError(what: doubt.description, advice: advice(on: doubt), code: .incomplete)
+    }
+
+    /// What to write when a list may lack items.
+    private func advice(on doubt: Harvest.Doubt) -> String {
+        let anew = settings.paging.path == nil ? "" : ", with --restart"
+        if let rule = PagingSettings.spelling(of: doubt) {
+            let query =
+                rule.hasSuffix("=QUERY")
+                ? "; QUERY is the query item that takes it" : ""
+            return "Write --next \(rule)\(query)\(anew)."
+        }
+        if doubt.description.hasPrefix("The announced") { return "Fetch it anew\(anew)." }
+        return "Say where the next page is, such as --next page:page\(anew); “lade help pages” lists the rules."
     }
 
     private static let resuming = "The same command continues from there."
@@ -150,8 +261,11 @@ struct PagesRun: Sendable {
     /// - Returns: The notice.
     static func sizeNotice(_ size: Int?, _ query: String, first: Int?, pages: Int) -> String? {
         guard let size, let first, first > size || (first < size && pages > 1) else { return nil }
-        return
-            "lade: The server ignores \(query)=\(size): its pages have \(items(first)). --size-query names its query.\n"
+        let fact =
+            first > size
+            ? "The server ignores \(query)=\(size): its pages have \(items(first))."
+            : "The server gives \(items(first)) a page at most, or does not know \(query)=\(size)."
+        return "lade: \(fact) --size-query names its query.\n"
     }
 
     /// The summary of what was written, and of anything unusual.
@@ -165,28 +279,15 @@ struct PagesRun: Sendable {
         return text
     }
 
-    private func failure(_ error: HarvestError, _ witness: Witness, hasPages: Bool) -> CommandError {
+    private func failure(
+        _ error: HarvestError,
+        _ witness: Witness,
+        _ request: Request,
+        hasPages: Bool
+    ) -> CommandError {
         let restart = "--restart begins anew and overwrites it."
         switch error {
-        case .page(let failure):
-            var reported: CommandError
-            if case .loading(let cause) = failure.cause {
-                reported = witness.failure(cause)
-            } else {
-                reported = CommandError(
-                    what: failure.description,
-                    advice: "Print the page with “lade get”.",
-                    code: .decoding
-                )
-            }
-            if case .repeated = failure.cause {
-                reported.advice = "Check --next; --repeated end stops before such a page, --repeated keep writes it."
-            }
-            guard hasPages, settings.paging.path != nil, !reported.isQuiet else { return reported }
-            reported.code = .partial
-            if case .repeated = failure.cause { return reported }
-            reported.advice = reported.advice.isEmpty ? Self.resuming : "\(reported.advice) \(Self.resuming)"
-            return reported
+        case .page(let failure): return pageFailure(failure, witness, request, hasPages: hasPages)
         case .argumentsDiffer:
             return .usage(error.description, advice: "Use the arguments of before; \(restart)")
         case .outputClosed: return .brokenPipe
@@ -203,6 +304,110 @@ struct PagesRun: Sendable {
         case .file:
             let advice = "Check the path, its permissions and the space left."
             return CommandError(what: error.description, advice: advice, code: .localFile)
+        }
+    }
+
+    private func pageFailure(
+        _ failure: PageFailure,
+        _ witness: Witness,
+        _ request: Request,
+        hasPages: Bool
+    ) -> CommandError {
+        var reported: CommandError
+        if case .loading(let cause) = failure.cause {
+            reported = witness.failure(cause)
+            // Page 1 is the address that was given.
+            if failure.page.number > 0 { reported.what = "Page \(failure.page.number + 1): \(reported.what)" }
+            say(cause.context, of: cause)
+            if let advice = advice(on: cause, failure, request) { reported.advice = advice }
+        } else {
+            reported = CommandError(
+                what: failure.description,
+                advice: advice(on: failure.cause),
+                code: .decoding
+            )
+        }
+        guard hasPages, settings.paging.path != nil, !reported.isQuiet else { return reported }
+        if case .repeated = failure.cause {
+            // Another choice for --repeated continues from there.
+            reported.code = .partial
+        } else if failure.canContinue, mayContinue(failure) {
+            reported.code = .partial
+            reported.advice = reported.advice.isEmpty ? Self.resuming : "\(reported.advice) \(Self.resuming)"
+        }
+        return reported
+    }
+
+    /// Whether the same page may be loaded later.
+    private func mayContinue(_ failure: PageFailure) -> Bool {
+        guard case .loading(let cause) = failure.cause else { return true }
+        switch cause {
+        case .unacceptableStatus(let status, _):
+            return !(400..<500).contains(status.code) || [401, 403, 408, 425, 429].contains(status.code)
+        case .decoding, .invalidRequest, .invalidSetting, .bodyTooLarge, .headTooLarge: return false
+        default: return true
+        }
+    }
+
+    /// Prints what the server says about a request that it refused.
+    private func say(_ context: ErrorContext, of cause: LoadingError) {
+        let isRefusal: Bool
+        switch cause {
+        case .unacceptableStatus: isRefusal = true
+        case .decoding(let fault, _): isRefusal = (fault as? MissingListFault)?.lists.isEmpty == true
+        default: isRefusal = false
+        }
+        guard isRefusal, !settings.output.isSilent, let body = context.body else { return }
+        let text = ServerMessage.text(of: body, contentType: context.headers["Content-Type"])
+        if !text.isEmpty { console.talk.write(text) }
+    }
+
+    private func advice(on cause: LoadingError, _ failure: PageFailure, _ request: Request) -> String? {
+        if let status = failure.endStatus { return "--end-status \(status) ends the list there." }
+        switch cause {
+        case .decoding(let fault, let context): return advice(on: fault, context)
+        case .unacceptableStatus(let status, _) where [401, 403].contains(status.code):
+            if let home = Origin(request.url), let origin = Origin(failure.page.request.url), home != origin {
+                return "Page \(failure.page.number + 1) is on \(origin), and not on \(home): credentials, cookies and "
+                    + "fields of the request were not sent there. --next-here fetches it from \(home)."
+            }
+            guard status == 401, request.headers.contains("Authorization") || settings.policy.authorisation != nil
+            else { return nil }
+            return "The server refused the credentials that were sent; check them, or get new ones."
+        default: return nil
+        }
+    }
+
+    /// How to read a page that has no list where it is expected.
+    private func advice(on fault: any Error, _ context: ErrorContext) -> String? {
+        let type = context.headers["Content-Type"]?.asciiLowercased ?? ""
+        if type.hasPrefix("text/csv") {
+            return "Pages of CSV are not read; ask for JSON, such as with Accept:application/json."
+        }
+        if let missing = fault as? MissingListFault {
+            guard let list = missing.lists.first else { return "Check the address; this is what the server sent." }
+            let items = "\(list.pointer)".escapedForDisplay(limit: 100)
+            return "Say where the list is: --items \(items) has \(Self.items(list.count))."
+        }
+        guard settings.paging.format == .document,
+            ["ndjson", "jsonl", "json-lines", "jsonlines", "json-seq", "stream+json"].contains(where: type.contains)
+        else { return nil }
+        return "Lines of JSON are read with --items lines."
+    }
+
+    private func advice(on cause: PageFailure.Cause) -> String {
+        switch cause {
+        case .repeated: "Check --next; --repeated end stops before such a page, --repeated keep writes it."
+        case .otherOrigin: "Leave out --same-origin, or fetch it from the list's origin with --next-here."
+        case .bodyToOtherOrigin:
+            "Send it with --cross-origin-body, or fetch the page from the list's origin with --next-here."
+        case .insecure: "Fetch it from the list's origin with --next-here."
+        case .loop: "Check --next: the server may ignore the query item that takes the cursor."
+        case .unusable: "Check --next; “lade help pages” lists the rules."
+        case .emptyPages: "Allow more with --empty-pages."
+        case .cut: "Check --next and --more."
+        case .loading, .invalidTarget, .paginator: "Print the page with “lade get”."
+        @unknown default: "Print the page with “lade get”."
         }
     }
 }

@@ -7,7 +7,11 @@ struct PagingSettings: Sendable {
     var size: Int?
     var sizeQuery = "size"
     var items: JSONPointer = []
-    var total: PageTotal?
+    var format = Harvest.PageFormat.document
+    var more: PagePlace?
+    var total: PagePlace?
+    var endStatuses: Set<Int> = []
+    var emptyPageLimit = 100
     var identity: JSONPointer?
     var dropsDuplicates = false
     var repeatedPages = RepeatedPages.refused
@@ -19,6 +23,23 @@ struct PagingSettings: Sendable {
     var restarts = false
     var staysOnOrigin = false
     var sendsBodyElsewhere = false
+    var staysHere = false
+
+    /// The rules of `--next` with an example each, for the help.
+    static let chapter = Command.Chapter(
+        title: "Rules of --next (repeated, the first that names a page counts)",
+        rows: [
+            ("link:RELATION", "a Link field: link, or link:older"),
+            ("body:/POINTER", "an address in the page: body:/paging/next"),
+            ("header:NAME", "an address in a field: header:Next-Page"),
+            ("cursor:/POINTER=TARGET", "a cursor in the page: cursor:/meta/next_cursor=cursor"),
+            ("cursor:/LIST/-/NAME=TARGET", "of the last item: cursor:/data/-/id=starting_after --more /has_more"),
+            ("header:NAME=TARGET", "a cursor in a field: header:X-Next-Page=page"),
+            ("page:QUERY", "page numbers from 1: page:page; from 0: page:page=0"),
+            ("offset:QUERY", "the number of items before: offset:offset"),
+            ("TARGET", "a query item; or header:NAME, or body:/POINTER in the JSON that is sent"),
+        ]
+    )
 
     /// The options that set these values.
     static let rows: [OptionRow<PagingSettings>] = [
@@ -26,25 +47,59 @@ struct PagingSettings: Sendable {
             "next",
             "RULE",
             .paging,
-            "Where the next page is (link, then body:/next)",
-            details: "link or link:RELATION, body:/POINTER, cursor:/POINTER=QUERY, header:NAME=QUERY, page:QUERY, "
-                + "page:QUERY=FIRST, offset:QUERY. Repeated, the first that names a page counts."
+            "Where the next page is (the usual places)",
+            details: "The usual places are Link and Next-Page fields, next, links.next, _links.next.href, "
+                + "@odata.nextLink, next_page_url and the like, and JSON in X-Pagination. Pages are numbered from the "
+                + "number in the address, else from 1. Null, false, an empty text and nothing end the list; any other "
+                + "value that names no page is an error."
         ) { settings, value throws(CommandError) in
             settings.rules.append(try PagingSettings.rule(value))
         },
-        .value("items", "/POINTER", .paging, "Where in a page the list is (the document itself)") {
+        .value("more", "/POINTER", .paging, "Where a page says whether there is more; or header:NAME") {
             settings,
             value throws(CommandError) in
+            settings.more = try PagingSettings.place(value, of: "--more")
+        },
+        .value(
+            "end-status",
+            "N",
+            .paging,
+            "A status after the first page that ends the list",
+            details:
+                "Some servers answer with 404, 400 or 416 behind the last page. Repeated, or with commas, each counts."
+        ) { settings, value throws(CommandError) in
+            for part in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                guard let status = Int(wholeNumber: Substring(part)), (300...599).contains(status) else {
+                    throw .usage(
+                        "--end-status: “\(value.asArgument)” is no status",
+                        advice: "Write it as 404 or 400,404."
+                    )
+                }
+                settings.endStatuses.insert(status)
+            }
+        },
+        .value("items", "/POINTER", .paging, "Where in a page the list is (the document itself); lines for NDJSON") {
+            settings,
+            value throws(CommandError) in
+            if value == "lines" {
+                settings.format = .lines
+                return
+            }
             settings.items = try PagingSettings.pointer(value, of: "--items")
         },
         .count("size", .paging, "How many items a page is to have") { $0.size = $1 },
         .value("size-query", "NAME", .paging, "The query item that says so (size)") { $0.sizeQuery = $1 },
-        .value("total", "/POINTER", .paging, "Where the number of all items is; or header:NAME") {
+        .value(
+            "total",
+            "/POINTER",
+            .paging,
+            "Where the number of all items is; or header:NAME",
+            details: "The usual places are looked up in any case. A list by number or offset ends at a total that is "
+                + "given here. A total that is not reached is an error, with exit code 15."
+        ) {
             settings,
             value throws(CommandError) in
-            settings.total =
-                value.hasPrefix("header:")
-                ? .header(String(value.dropFirst(7))) : .body(try PagingSettings.pointer(value, of: "--total"))
+            settings.total = try PagingSettings.place(value, of: "--total")
         },
         .count("max-pages", .paging, "Stop after so many pages") { $0.pageLimit = $1 },
         .count("max-items", .paging, "Stop after so many items") { $0.itemLimit = $1 },
@@ -73,6 +128,22 @@ struct PagingSettings: Sendable {
                 throw .usage("--repeated: “\(value)” is no choice", advice: "Write refuse, end or keep.")
             }
         },
+        .count(
+            "empty-pages",
+            .paging,
+            "How many pages without items in a row to follow (100)",
+            isCommon: false,
+            from: 0
+        ) {
+            $0.emptyPageLimit = $1
+        },
+        .flag(
+            "next-here",
+            .paging,
+            "Fetch next pages from the list's own origin",
+            details: "For a server behind a proxy that names its own address in links: path and query of the link are "
+                + "fetched from the origin of the first page, with credentials and fields."
+        ) { $0.staysHere = true },
         .flag("same-origin", .paging, "Refuse a next page on another origin") { $0.staysOnOrigin = true },
         .flag("cross-origin-body", .paging, "Send the body to a next page on another origin, too") {
             $0.sendsBodyElsewhere = true
@@ -109,6 +180,13 @@ struct PagingSettings: Sendable {
         if staysOnOrigin, sendsBodyElsewhere {
             throw .usage("--cross-origin-body with --same-origin", advice: "Choose one of them.")
         }
+        if staysHere, staysOnOrigin || sendsBodyElsewhere {
+            let other = staysOnOrigin ? "--same-origin" : "--cross-origin-body"
+            throw .usage("--next-here with \(other)", advice: "Choose one of them.")
+        }
+        if format == .lines, rules.contains(where: \.readsBody) || more?.isInBody == true || total?.isInBody == true {
+            throw .usage("--items lines with a place in the body", advice: "Lines have none: name a header field.")
+        }
         if dropsDuplicates, identity == nil {
             throw .usage("--unique without --identity", advice: "Say what makes an item the same: --identity /id.")
         }
@@ -119,6 +197,10 @@ struct PagingSettings: Sendable {
         var harvest = Harvest(request)
         if !rules.isEmpty { harvest.rules = rules }
         harvest.items = items
+        harvest.format = format
+        harvest.more = more
+        harvest.endStatuses = endStatuses
+        harvest.emptyPageLimit = emptyPageLimit
         harvest.sizer = .query(sizeQuery)
         harvest.size = size ?? 0
         harvest.total = total
@@ -128,25 +210,32 @@ struct PagingSettings: Sendable {
         harvest.itemLimit = itemLimit
         harvest.prefetch = prefetch
         harvest.repeatedPages = repeatedPages
-        harvest.otherOrigins = staysOnOrigin ? .refused : sendsBodyElsewhere ? .withBody : .withoutCredentials
+        harvest.otherOrigins =
+            staysHere
+            ? .replacedByFirst : staysOnOrigin ? .refused : sendsBodyElsewhere ? .withBody : .withoutCredentials
         return harvest
     }
 
     // MARK: - Reading
 
     static func rule(_ text: String) throws(CommandError) -> PageRule {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let rest = parts.count > 1 ? parts[1] : ""
-        switch parts[0] {
+        let (kind, rest) = halves(text, at: text.utf8.firstIndex(of: UInt8(ascii: ":")))
+        switch kind {
         case "link": return .link(relation: rest.isEmpty ? "next" : rest)
         case "body": return .body(try pointer(rest, of: "--next"))
         case "cursor":
-            if let (place, query) = pair(rest) { return .bodyCursor(try pointer(place, of: "--next"), query: query) }
+            if let (place, target) = pair(rest) {
+                return .cursor(try Self.place(place, of: "--next"), to: try self.target(target))
+            }
         case "header":
-            if let (name, query) = pair(rest) { return .headerCursor(name, query: query) }
+            guard let (name, target) = pair(rest) else {
+                if !rest.isEmpty, !rest.utf8.contains(UInt8(ascii: "=")) { return .header(rest) }
+                break
+            }
+            return .cursor(try place("header:" + name, of: "--next"), to: try self.target(target))
         case "page":
             guard let (query, first) = pair(rest) else {
-                if !rest.isEmpty, !rest.contains("=") { return .pageNumber(query: rest, first: 1) }
+                if !rest.isEmpty, !rest.utf8.contains(UInt8(ascii: "=")) { return .pageNumber(query: rest) }
                 break
             }
             return .pageNumber(query: query, first: try Quantity.count(first, of: "--next", from: 0))
@@ -155,22 +244,82 @@ struct PagingSettings: Sendable {
         default: break
         }
         throw .usage(
-            "--next: “\(text)” is no rule",
-            advice: "Write link, body:/next, cursor:/cursor=after, header:X-Cursor=after, page:page or offset:offset."
+            "--next: “\(text.asArgument)” is no rule",
+            advice: "Write link, body:/next, cursor:/cursor=after, header:X-Cursor=after, page:page or offset:offset; "
+                + "“lade help pages” lists them."
         )
     }
 
+    /// The rule as it is written for `--next`, with a name to be replaced where it is not known.
+    static func spelling(of doubt: Harvest.Doubt) -> String? {
+        switch doubt.place {
+        case .body(let pointer): doubt.isAddress ? "body:\(pointer)" : "cursor:\(pointer)=QUERY"
+        case .header(let name, let pointer):
+            doubt.isAddress && pointer.tokens.isEmpty ? "header:\(name)" : "header:\(name)\(pointer)=QUERY"
+        case nil: nil
+        }
+    }
+
+    /// The text before and behind a delimiter; all is before it when there is none.
+    private static func halves(_ text: String, at delimiter: String.Index?) -> (String, String) {
+        guard let delimiter else { return (text, "") }
+        let utf8 = text.utf8
+        return (String(Substring(utf8[..<delimiter])), String(Substring(utf8[utf8.index(after: delimiter)...])))
+    }
+
     private static func pair(_ text: String) -> (String, String)? {
-        guard let equals = text.lastIndex(of: "=") else { return nil }
-        let pair = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+        guard let equals = text.utf8.lastIndex(of: UInt8(ascii: "=")) else { return nil }
+        let pair = halves(text, at: equals)
         return pair.0.isEmpty || pair.1.isEmpty ? nil : pair
+    }
+
+    /// Where a cursor is written: a query item, `header:NAME`, or `body:/POINTER`.
+    private static func target(_ text: String) throws(CommandError) -> CursorTarget {
+        let (kind, rest) = halves(text, at: text.utf8.firstIndex(of: UInt8(ascii: ":")))
+        switch kind {
+        case "header" where !rest.isEmpty: return .header(rest)
+        case "query" where !rest.isEmpty: return .query(rest)
+        case "body": return .body(try pointer(rest, of: "--next"))
+        default: return .query(text)
+        }
+    }
+
+    /// A place in a response: `/POINTER`, `header:NAME`, or `header:NAME/POINTER` for JSON in a field.
+    static func place(_ text: String, of option: String) throws(CommandError) -> PagePlace {
+        guard text.utf8.starts(with: "header:".utf8) else { return .body(try pointer(text, of: option)) }
+        let rest = String(Substring(text.utf8.dropFirst("header:".utf8.count)))
+        let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/"))
+        let (name, path) = halves(rest, at: slash)
+        guard !name.isEmpty else {
+            throw .usage("\(option): “\(text.asArgument)” names no field", advice: "Write header:X-Total-Count.")
+        }
+        return .header(name, slash == nil ? [] : try pointer("/" + path, of: option))
     }
 
     static func pointer(_ text: String, of option: String) throws(CommandError) -> JSONPointer {
         do throws(JSONPointer.Fault) {
             return try JSONPointer(text)
         } catch {
-            throw .usage("\(option): “\(text)” is no JSON Pointer", advice: "Write it as /items or /data/0/list.")
+            throw .usage(
+                "\(option): “\(text.asArgument)” is no JSON Pointer",
+                advice: "Write it as /items or /data/0/list."
+            )
         }
+    }
+}
+
+extension PageRule {
+    /// Whether the rule reads the body of a page.
+    fileprivate var readsBody: Bool {
+        switch self {
+        case .body, .cursor(.body, _): true
+        case .link, .header, .cursor, .pageNumber, .offset: false
+        }
+    }
+}
+
+extension PagePlace {
+    fileprivate var isInBody: Bool {
+        if case .body = self { true } else { false }
     }
 }

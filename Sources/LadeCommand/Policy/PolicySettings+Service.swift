@@ -41,34 +41,41 @@ extension PolicySettings {
     func authorisers(
         for request: Request,
         askingBy prompt: PasswordPrompt,
-        hiding secrets: SecretMask? = nil
+        hiding secrets: SecretMask? = nil,
+        receiving receive: (String) -> Void = { _ in }
     ) async throws(CommandError) -> [any Authoriser] {
         guard let authorisation else { return [] }
         guard !request.headers.contains("Authorization") else {
             throw .usage("--auth and an Authorization field", advice: "Choose one of them.")
         }
         let question = Self.question(for: authorisation, request).escapedForDisplay()
-        let secret = try await SecretReader(source: secretSource, prompt: prompt).secret(asking: question)
-        secrets?.add([secret])
-        let scopes = scopes
+        var oauth2Settings: OAuth2Settings?
+        if case .oauth2(let endpoint, let client) = authorisation, let url = URL(string: endpoint) {
+            oauth2Settings = OAuth2Settings(tokenEndpoint: url, grant: .clientCredentials, clientID: client)
+        }
+        let isPublic = oauth2.authentication == OAuth2Options.ClientAuthentication.none
+        let secret =
+            isPublic
+            ? Secret("") : try await SecretReader(source: secretSource, prompt: prompt).secret(asking: question)
+        if !isPublic { secrets?.add([secret]) }
+        if var settings = oauth2Settings {
+            try oauth2.apply(to: &settings, isPublic ? nil : secret, hiding: secrets)
+            oauth2Settings = settings
+        }
+        receive(secret.reveal())
+        let (scopes, tokens) = (scopes, oauth2Settings)
         return try CommandError.translating { () throws(LoadingError) in
             var scope = CredentialScope(origins: [Origin(request.url)].compactMap(\.self))
             scope.allowsInsecure = request.url.isOnThisMachine
             switch authorisation {
             case .basic(let user): return [try BasicAuthoriser(user: user, password: secret, scope: scope)]
             case .bearer: return [BearerAuthoriser(token: secret, scope: scope)]
-            case .oauth2(let endpoint, let client):
-                guard let url = URL(string: endpoint) else {
+            case .oauth2:
+                guard var settings = tokens else {
                     throw .invalidSetting(name: "auth", reason: "the token endpoint is no address", ErrorContext())
                 }
-                var settings = OAuth2Settings(
-                    tokenEndpoint: url,
-                    grant: .clientCredentials,
-                    clientID: client,
-                    clientProof: .basic(secret)
-                )
                 settings.scopes = scopes
-                settings.allowsInsecureEndpoint = url.isOnThisMachine
+                settings.allowsInsecureEndpoint = settings.tokenEndpoint.isOnThisMachine
                 return [OAuth2Authoriser(settings, scope: scope)]
             }
         }
@@ -102,7 +109,8 @@ extension CommandContext {
         for work: PolicySettings.Work,
         _ call: PreparedCall,
         witness: Witness,
-        observers: [any EventSink] = []
+        observers: [any EventSink] = [],
+        receiving receive: (String) -> Void = { _ in }
     ) async throws(CommandError) -> Account {
         let request = call.request
         let prompt = PasswordPrompt(interruption: interruption)
@@ -111,7 +119,8 @@ extension CommandContext {
         accountSettings.authorisers = try await policy.authorisers(
             for: request,
             askingBy: prompt,
-            hiding: console.secrets
+            hiding: console.secrets,
+            receiving: receive
         )
         accountSettings.cookies = call.jar.map { .jar($0) } ?? .off
         var settings = Service.Settings()

@@ -36,6 +36,7 @@ struct PolicySettings: Sendable {
     var authorisation: Authorisation?
     var secretSource: SecretSource?
     var scopes: [String] = []
+    var oauth2 = OAuth2Options()
     var hosts: [String: [HostAddress]] = [:]
 
     /// The options that set these values.
@@ -123,7 +124,7 @@ struct PolicySettings: Sendable {
             "basic:USER, bearer or oauth2:TOKENURL",
             details:
                 "The secret (password, token, client secret) comes from --secret-env, --secret-fd or a question on "
-                + "the terminal. OAuth 2 is by client credentials; the client stands before the host of the token "
+                + "the terminal. OAuth 2 is by client credentials, or by --refresh-token-env; the client stands before the host of the token "
                 + "endpoint: oauth2:https://CLIENT@auth.example.com/token. Credentials go to the origin of the address "
                 + "alone, and without TLS only on this machine."
         ) { settings, value throws(CommandError) in settings.authorisation = try Authorisation(argument: value) },
@@ -152,6 +153,50 @@ struct PolicySettings: Sendable {
             "What the token of oauth2 is to allow",
             isCommon: false
         ) { $0.scopes += $1.parts(at: " ", omitsEmpty: true).map(String.init) },
+        .value(
+            "client-auth",
+            "WAY",
+            .policy,
+            "How oauth2 sends the client's secret: basic or post",
+            details: "By Basic authentication, or with client_secret_post in the form. A public client with a refresh "
+                + "token has no secret: none.",
+            isCommon: false,
+            completion: .words(["basic", "post", "none"])
+        ) { settings, value throws(CommandError) in
+            guard let way = OAuth2Options.ClientAuthentication(rawValue: value) else {
+                throw .usage("--client-auth: “\(value.asArgument)” is no way", advice: "Write basic, post or none.")
+            }
+            settings.oauth2.authentication = way
+        },
+        .value(
+            "refresh-token-env",
+            "NAME",
+            .policy,
+            "The variable that has the refresh token of oauth2",
+            details: "The grant is refresh_token instead of client_credentials. A token that the server puts in its "
+                + "place is used until the command ends, and not stored.",
+            isCommon: false
+        ) { $0.oauth2.refreshTokenVariable = $1 },
+        .value("audience", "URI", .policy, "What the token of oauth2 is for", isCommon: false) { settings, value in
+            settings.oauth2.parameters.append((name: "audience", value: value))
+        },
+        .value(
+            "token-param",
+            "NAME=VALUE",
+            .policy,
+            "A further parameter of the token request",
+            isCommon: false
+        ) { settings, value throws(CommandError) in
+            let name = value.utf8.prefix { $0 != UInt8(ascii: "=") }
+            guard !name.isEmpty, name.count < value.utf8.count else {
+                throw .usage(
+                    "--token-param: no name and value",
+                    advice: "Write it as resource=https://api.example.com."
+                )
+            }
+            let rest = value.utf8.dropFirst(name.count + 1)
+            settings.oauth2.parameters.append((name: String(Substring(name)), value: String(Substring(rest))))
+        },
     ]
 
     private static let hostRows: [OptionRow<PolicySettings>] = [
@@ -183,6 +228,19 @@ struct PolicySettings: Sendable {
                 throw .usage("--scope without --auth oauth2:…", advice: "Other credentials have no scope.")
             }
         }
+        if let option = oauth2.option {
+            guard case .oauth2 = authorisation else {
+                throw .usage("\(option) without --auth oauth2:…", advice: "Other credentials are not requested.")
+            }
+        }
+        if oauth2.authentication == OAuth2Options.ClientAuthentication.none {
+            guard oauth2.refreshTokenVariable != nil else {
+                throw .usage("--client-auth none without --refresh-token-env", advice: "A client needs one of the two.")
+            }
+            guard secretSource == nil else {
+                throw .usage("a secret with --client-auth none", advice: "Leave out one of them.")
+            }
+        }
         if !hosts.isEmpty, connection.destination != nil {
             throw .usage("--host with another destination", advice: "Leave out --connect-to or --unix-socket.")
         }
@@ -205,6 +263,46 @@ struct PolicySettings: Sendable {
             addresses.append(HostAddress(host, port: port))
         }
         hosts[name.lowercased(), default: []] += addresses
+    }
+}
+
+/// Further settings of `--auth oauth2`.
+struct OAuth2Options: Sendable {
+    /// How the client proves its identity.
+    enum ClientAuthentication: String, Sendable {
+        case basic
+        case post
+        case none
+    }
+
+    var authentication: ClientAuthentication?
+    var refreshTokenVariable: String?
+    var parameters: [(name: String, value: String)] = []
+
+    /// An option that was given.
+    var option: String? {
+        if authentication != nil { return "--client-auth" }
+        if refreshTokenVariable != nil { return "--refresh-token-env" }
+        return parameters.isEmpty ? nil : parameters[0].name == "audience" ? "--audience" : "--token-param"
+    }
+
+    /// Copies what was given into the settings of an authoriser.
+    func apply(to settings: inout OAuth2Settings, _ secret: Secret?, hiding mask: SecretMask?) throws(CommandError) {
+        switch authentication {
+        case .post: settings.clientProof = secret.map { .form($0) } ?? .none
+        case .basic, nil: settings.clientProof = secret.map { .basic($0) } ?? .none
+        case ClientAuthentication.none?: settings.clientProof = .none
+        }
+        settings.parameters = parameters.map { (name: $0.name, value: Secret($0.value)) }
+        guard let refreshTokenVariable else { return }
+        guard let token = Console.environment(refreshTokenVariable), !token.isEmpty else {
+            throw .usage(
+                "--refresh-token-env: the variable \(refreshTokenVariable.asArgument) is not set",
+                advice: "Set and export it."
+            )
+        }
+        mask?.add([Secret(token)])
+        settings.grant = .refreshToken(Secret(token))
     }
 }
 

@@ -73,8 +73,8 @@ extension Command {
         "serve",
         "Serve a media catalogue on this machine, to try things on",
         description: "Prints its address and serves until it is interrupted: the services of a media catalogue below "
-            + "/integrationlayer with invented data, images at /images/, a plain list at /medias, and an OAuth 2 token "
-            + "endpoint at /oauth2/token. Business units are srf, rts, rsi, rtr, swi and ssatr.",
+            + "/integrationlayer with invented data, images at /images/, a plain list at /medias, the same as a "
+            + "connection of GraphQL at /graphql, and an OAuth 2 token endpoint at /oauth2/token. Business units are srf, rts, rsi, rtr, swi and ssatr.",
         options: ServeSettings.rows,
         examples: [
             Example(line: "lade serve --for 10m", purpose: "For a while"),
@@ -108,6 +108,7 @@ enum ServeWords {
         let pages = "lade pages \(wantsToken ? token : "")'\(address)medias?per_page=50' --max-pages 2"
         return """
               /medias                                                      a plain list, by page and per_page
+              /graphql                                                     the same by cursor, as GraphQL does (POST)
               /integrationlayer/2.0/rts/mediaList/video/latestEpisodes     medias in pages that name the next one
               /integrationlayer/2.0/rts/showList/tv/alphabetical           shows in pages
               /oauth2/token                                                tokens for the client lade, demo-secret

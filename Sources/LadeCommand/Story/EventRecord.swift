@@ -82,6 +82,11 @@ struct EventRecord {
             self.init("refreshFailed", [("authoriser", JSONQuoting.string(authoriser)), Self.error(error)])
         case .requestReplayed(let authoriser):
             self.init("requestReplayed", [("authoriser", JSONQuoting.string(authoriser))])
+        case .pageRuleSkipped(let rule, let reason):
+            self.init(
+                "pageRuleSkipped",
+                [("rule", JSONQuoting.string(rule)), ("reason", JSONQuoting.string(reason))]
+            )
         case .callFinished(let status):
             self.init("callFinished", [("status", String(status.code))])
         case .callFailed(let error):

@@ -72,6 +72,7 @@ struct Story: EventSink {
             show(["*", "\(authoriser) has new credentials after \(Self.words(duration))"])
         case .refreshFailed(let authoriser, let error): show(["*", "\(authoriser) has no new credentials: \(error)"])
         case .requestReplayed(let authoriser): show(["*", "sent again with other credentials of \(authoriser)"])
+        case .pageRuleSkipped(let rule, let reason): show(["*", "the paging rule “\(rule)” is skipped: \(reason)"])
         }
     }
 

@@ -52,6 +52,8 @@ public enum Event: Sendable {
     case refreshFailed(authoriser: String, LoadingError)
     /// A refused request is sent again with other credentials.
     case requestReplayed(authoriser: String)
+    /// What a paging rule found on a page names no next page, and another rule was tried; see `PageRule` of `Lade`.
+    case pageRuleSkipped(rule: String, reason: String)
     /// The call ended with an answer.
     case callFinished(status: Status)
     /// The call ended with an error.

@@ -31,7 +31,7 @@ extension StringProtocol {
     var isQuotable: Bool { utf8.allSatisfy(\.isFieldContent) }
 
     /// The text with `A`…`Z` in lower case and everything else unchanged, independently of the locale.
-    var asciiLowercased: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
+    package var asciiLowercased: String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
 
     /// The value as a token if it is one, otherwise as a quoted string (RFC 9110 §5.6.4).
     var tokenOrQuoted: String { isToken ? String(self) : quoted }

@@ -17,7 +17,13 @@ extension JSONSplitter {
     ) throws(JSONFault) {
         if depth > 0, isArray[depth], depth <= watchDepth {
             for index in watches.indices where watches[index].matched == depth && depth > watches[index].base {
-                watches[index].isHit = watches[index].indices[depth - 1 - watches[index].base] == elements[depth]
+                let wanted = watches[index].indices[depth - 1 - watches[index].base]
+                watches[index].isHit = wanted == elements[depth]
+                if wanted == Watch.everyElement {
+                    watches[index].isHit = true
+                    // What an earlier element has says nothing about the last one.
+                    if case .value(let number) = watches[index].role { forget(number) }
+                }
             }
             elements[depth] += 1
         }
@@ -46,7 +52,8 @@ extension JSONSplitter {
             case .list:
                 try beginList(byte, position, piece)
             case .value(let number):
-                values[number] = nil
+                forget(number)
+                containers[number] = isContainer
                 fallthrough
             case .identity:
                 guard !isContainer else { continue }
@@ -57,6 +64,11 @@ extension JSONSplitter {
                 }
             }
         }
+    }
+
+    private mutating func forget(_ number: Int) {
+        values[number] = nil
+        containers[number] = false
     }
 
     private mutating func beginList(

@@ -35,7 +35,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     public struct Settings: Sendable, Hashable {
         /// The pointer to the list; the whole document by default, nil for no list.
         public var list: JSONPointer?
-        /// The pointers to the requested scalars.
+        /// The pointers to the requested scalars; the token `-` stands for the last element of an array.
         public var values: [JSONPointer]
         /// The pointer to the identity within each item; nil for none.
         public var identity: JSONPointer?
@@ -91,6 +91,9 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
             case identity
         }
 
+        /// The index that stands for each element, so that the last one counts.
+        static let everyElement = -1
+
         let role: Role
         let names: [[UInt8]]
         let indices: [Int?]
@@ -118,6 +121,8 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     // Everything that is not public is used only by the files of this type.
     let settings: Settings
     var values: [JSONScalar?]
+    /// Whether the value at each of the pointers is an array or object.
+    var containers: [Bool]
     private var fault: JSONFault?
 
     var state = State.value
@@ -156,6 +161,7 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     public init(_ settings: Settings = Settings()) {
         self.settings = settings
         values = Array(repeating: nil, count: settings.values.count)
+        containers = Array(repeating: false, count: settings.values.count)
         isArray = .allocate(capacity: max(settings.nestingLimit, 0) + 1)
         outputCapacity = 16 << 10
         output = .allocate(capacity: outputCapacity)
@@ -175,10 +181,11 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     }
 
     private static func watch(_ pointer: JSONPointer, _ role: Watch.Role) -> Watch {
-        Watch(
+        let isValue = if case .value = role { true } else { false }
+        return Watch(
             role: role,
             names: pointer.tokens.map { Array($0.utf8) },
-            indices: pointer.tokens.map(JSONPointer.index)
+            indices: pointer.tokens.map { isValue && $0 == "-" ? Watch.everyElement : JSONPointer.index($0) }
         )
     }
 
@@ -277,6 +284,9 @@ public struct JSONSplitter: ~Copyable, @unchecked Sendable {
     ///
     /// It is nil when no value was found so far, and for an array or object.
     public func value(at index: Int) -> JSONScalar? { values[index] }
+
+    /// Whether one of the pointers in ``Settings/values`` leads to an array or object.
+    package func isContainer(at index: Int) -> Bool { containers[index] }
 
     private mutating func reserve(_ count: Int) {
         guard outputCapacity - outputCount < count else { return }

@@ -57,7 +57,7 @@ public struct JSONPointer: Sendable, Hashable {
     }
 
     /// The array index that a token represents; nil when it can only be a name (RFC 6901 §4).
-    static func index(_ token: String) -> Int? {
+    package static func index(_ token: String) -> Int? {
         guard token == "0" || token.utf8.first != UInt8(ascii: "0") else { return nil }
         guard token.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int(token)

@@ -62,8 +62,8 @@ struct PagesTests {
         }
         let arguments = ["pages", server.address(), "--next", "page:page"]
         let error =
-            "lade: Page 2 has the content of an earlier page, so the server ignores the page's number or has no "
-            + "further pages: GET \(server.address())?page=3."
+            "lade: Page 3 has the content of an earlier page, so the server ignores the page's number or cursor, or has "
+            + "no further pages: GET \(server.address())?page=3."
 
         let refused = try await LadeProcess(arguments).outcome()
         let kept = try await LadeProcess(arguments + ["--repeated", "keep", "--max-pages", "4"]).outcome()
@@ -171,7 +171,7 @@ struct PagesTests {
         "finding FQ-24 pages PA-23 names each changed argument with both values, and changes nothing without --restart",
         arguments: [
             (["--items", "/b"], "items was /a and is /b"),
-            (["--next", "body:/n"], "next was link next, body /next and is body /n"),
+            (["--next", "body:/n"], "next was the common places and is body /n"),
             (["--size", "7"], "size was 0 and is 7"), (["--identity", "/id"], "identity was not given and is /id"),
             (["--unique", "--identity", "/id"], "duplicates was kept and is dropped"),
             (["--total", "/t"], "total was not given and is body /t"), (["-X", "POST"], "method was GET and is POST"),
@@ -332,7 +332,7 @@ struct PagesTests {
         arguments: [
             ("link", PageRule.link(relation: "next")), ("link:more", .link(relation: "more")),
             ("body:/a/b", .body(["a", "b"])), ("cursor:/c=after", .bodyCursor(["c"], query: "after")),
-            ("header:X-C=after", .headerCursor("X-C", query: "after")), ("page:p", .pageNumber(query: "p", first: 1)),
+            ("header:X-C=after", .headerCursor("X-C", query: "after")), ("page:p", .pageNumber(query: "p")),
             ("page:p=0", .pageNumber(query: "p", first: 0)), ("offset:o", .offset(query: "o")),
         ]
     )

@@ -420,3 +420,23 @@ struct JSONSplitterTests {
         }
     }
 }
+
+/// The last element of an array.
+@Suite("The last element", .timeLimit(.minutes(5)))
+struct LastElementTests {
+    @Test(
+        "finding RF-4 a pointer with a dash finds the value in the last element of an array",
+        arguments: [
+            (#"{"a":[{"id":1},{"id":2}]}"#, JSONScalar.number("2")), (#"{"a":[{"id":1},{"x":2}]}"#, nil),
+            (#"{"a":[]}"#, nil), (#"{"a":[{"id":1},{"id":"z","b":[1,2]}],"c":[{"id":9}]}"#, .string("z")),
+            (#"{"a":[{"id":1},3]}"#, nil), (#"{"a":{"-":{"id":4}}}"#, .number("4")),
+        ] as [(String, JSONScalar?)]
+    )
+    func last(document: String, expected: JSONScalar?) throws {
+        for list in [["a"], ["c"], nil] as [JSONPointer?] {
+            var splitter = JSONSplitter(.init(list: list, values: [["a", "-", "id"]]))
+            try splitter.consume(Data(document.utf8))
+            #expect(splitter.value(at: 0) == expected)
+        }
+    }
+}

@@ -22,19 +22,21 @@ struct PageSequenceTests {
         #expect(try PagedEndpoint<Numbers>.numbers(sizer: custom).firstPage(size: 5).request.headers["X-Size"] == "5")
     }
 
-    @Test("pages PA-03 ends at an empty page, at the total, and at the page limit")
+    @Test("pages PA-03 ends counted pages at an empty one and at the total, and all at the page limit")
     func ends() async throws {
         let empty = PagedSource { asked in
-            .json(PagedSource.body(asked["from"] == 2 ? [] : [1], next: "/list?from=\((asked["from"] ?? 0) + 1)"))
+            .json(PagedSource.body(asked["page"] == 2 ? [] : [asked["page"] ?? 9]))
         }
-        #expect(try await empty.loader.pages(of: try .numbers()).collected() == [1, 1])
+        let counted = Paginator<Numbers>.rule(.pageNumber(query: "page", first: 0))
+        #expect(try await empty.loader.pages(of: try .numbers(counted)).collected() == [0, 1])
 
         let total = PagedSource { asked in
-            .json(PagedSource.body([1, 2], next: "/list?from=\((asked["from"] ?? 0) + 1)", total: 4))
+            let first = (asked["page"] ?? 0) * 2
+            return .json(PagedSource.body([first, first + 1], total: 4))
         }
-        var endpoint = try PagedEndpoint<Numbers>.numbers()
+        var endpoint = try PagedEndpoint<Numbers>.numbers(counted)
         endpoint.total = .body(["total"])
-        #expect(try await total.loader.pages(of: endpoint).collected() == [1, 2, 1, 2])
+        #expect(try await total.loader.pages(of: endpoint).collected() == [0, 1, 2, 3])
 
         let limited = PagedSource.linked(count: 10, size: 2)
         #expect(try await limited.loader.pages(of: try .numbers(), pageLimit: 2).collected() == [0, 1, 2, 3])

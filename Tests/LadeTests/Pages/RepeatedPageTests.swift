@@ -51,7 +51,7 @@ struct RepeatedPageTests {
         #expect(requested.allSatisfy { !$0.hasSuffix(byNumber ? "=4" : "=8") })
         #expect(
             failure?.description
-                == "Page 1 has the content of an earlier page, so the server ignores the page's number "
+                == "Page 2 has the content of an earlier page, so the server ignores the page's number or cursor, "
                 + "or has no further pages: GET https://api.example.com/list?\(byNumber ? "page=1" : "offset=2")."
         )
     }

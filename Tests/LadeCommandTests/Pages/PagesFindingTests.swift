@@ -1,0 +1,413 @@
+import Foundation
+import LadeCatalogueServer
+import LadeTesting
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@testable import LadeCommand
+
+/// What the built program does with lists that are cut short, strange, or elsewhere.
+@Suite("lade pages and other servers", .timeLimit(.minutes(5)))
+struct PagesFindingTests {
+    @Test(
+        "finding RF-1 a list that is certainly not whole says so, names place and option, and exits with 15",
+        arguments: [
+            (#"{"a": [1], "next_token": "x"}"#, "/next_token", "--next cursor:/next_token=QUERY"),
+            (#"{"a": [1], "next": 2}"#, "/next", "--next cursor:/next=QUERY"),
+            (#"{"a": [1], "links": {"following": 1}, "has_more": true}"#, "/has_more", "--next page:page"),
+            (#"{"a": [1], "count": 3037}"#, "3036 of the 3037", "--next page:page"),
+        ] as [(String, String, String)]
+    )
+    func cutList(body: String, place: String, option: String) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { _ in .json(body) }
+        let arguments = ["pages", server.address(), "--items", "/a"]
+
+        let piped = try await LadeProcess(arguments).outcome()
+        var files: [LadeProcess.Outcome] = []
+        for _ in 0..<2 { files.append(try await LadeProcess(arguments + ["-o", "all"], in: folder.path).outcome()) }
+
+        #expect(piped.status == 15 && piped.output == "1\n")
+        #expect(files.map(\.status) == [15, 15] && folder.text(of: "all") == "1\n")
+        for outcome in [piped] + files {
+            #expect(outcome.talkLines.first?.hasPrefix("lade: The list is not whole: ") == true)
+            #expect(outcome.talkLines.first?.contains(place) == true && outcome.talkLines.count == 2)
+            #expect(outcome.talkLines.last?.contains(option) == true)
+        }
+        #expect(files[1].talkLines.last?.contains("--restart") == true)
+        #expect(server.requestCount == 2)
+    }
+
+    @Test("finding RF-1 a likely sign is a warning, and the exit code stays 0")
+    func likelySign() async throws {
+        let server = try LoopbackServer { _ in .json("[1,2]") }
+
+        let outcome = try await LadeProcess.run("pages", server.address(), "--size", "2")
+        let quiet = try await LadeProcess.run("pages", server.address(), "--size", "2", "-s")
+
+        #expect(outcome.status == 0 && outcome.talkLines.count == 2)
+        #expect(outcome.talk.contains("exactly as long as was asked for") && outcome.talk.contains("--next page:page"))
+        #expect(quiet.status == 0 && quiet.talk == "")
+    }
+
+    @Test("finding RF-2 a name that is missing shows the members there are, and 15 when a sign is certain")
+    func missingName() async throws {
+        let server = try LoopbackServer { request in
+            .json(request.path == "/cut" ? #"{"a": [1], "next": "/b"}"# : #"{"a": [1], "b": 2}"#)
+        }
+
+        let whole = try await LadeProcess.run("pages", server.address("/"), "--items", "/a", "--next", "body:/nxt")
+        let cut = try await LadeProcess.run("pages", server.address("/cut"), "--items", "/a", "--next", "body:/nxt")
+
+        #expect(whole.status == 0 && whole.talk.contains("nothing at /nxt; its members are a, b."))
+        #expect(cut.status == 15 && cut.talk.contains("nothing at /nxt; its members are a, next."))
+        #expect(cut.talk.contains("--next body:/next"))
+    }
+
+    @Test(
+        "finding CF-5 what cannot be followed is shown, with exit code 13, to a file too",
+        arguments: [
+            ("body:/next", #"{"a":1}"#), ("body:/next", "7"), ("body:/next", "true"), ("body:/next", "[1]"),
+            ("cursor:/next=c", #"{"a":1}"#), ("cursor:/next=c", "true"), ("cursor:/next=c", "[1]"),
+        ]
+    )
+    func unusable(rule: String, value: String) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { _ in .json("{\"items\":[1],\"next\":\(value)}") }
+
+        let outcome = try await LadeProcess.run(
+            "pages",
+            server.address(),
+            "--items",
+            "/items",
+            "--next",
+            rule,
+            "-o",
+            "all",
+            in: folder.path
+        )
+
+        #expect(outcome.status == 13 && outcome.talk.contains(value))
+        #expect(outcome.talkLines.count == 2 && !outcome.talk.contains("The same command continues"))
+    }
+
+    @Test("finding CF-14 a number in the address is where pages are counted from")
+    func beginning() async throws {
+        let server = try LoopbackServer { request in
+            let number = request.queryItem("page") ?? request.queryItem("o") ?? "-"
+            return .json(["0", "1", "5", "6"].contains(number) ? "[\(number)]" : "[]")
+        }
+
+        let zero = try await LadeProcess.run("pages", server.address("/?page=0"), "--next", "page:page")
+        let item = try await LadeProcess.run("pages", server.address("/"), "--next", "page:page", "page==5")
+        let offset = try await LadeProcess.run("pages", server.address("/?o=5"), "--next", "offset:o")
+        let wrong = try await LadeProcess.run("pages", server.address("/?page=x"), "--next", "page:page")
+
+        #expect(zero.output == "0\n1\n" && item.output == "5\n6\n" && offset.output == "5\n6\n")
+        #expect(wrong.status == 1 && wrong.talkLines.count == 2)
+    }
+
+    @Test("finding LF-21 --end-status ends a list, and the error at such a status proposes it")
+    func endStatus() async throws {
+        let server = try LoopbackServer { request in
+            let page = request.queryItem("page").flatMap { Int($0) } ?? 0
+            return page > 2 ? .json(#"{"detail":"Invalid page."}"#, status: 404) : .json("[\(page)]")
+        }
+        let arguments = ["pages", server.address(), "--next", "page:page"]
+
+        let refused = try await LadeProcess(arguments).outcome()
+        let ended = try await LadeProcess(arguments + ["--end-status", "400,404"]).outcome()
+
+        #expect(refused.status == 4 && refused.talk.contains("Invalid page."))
+        #expect(refused.talkLines.last == "      --end-status 404 ends the list there.")
+        #expect(ended.status == 0 && ended.output == "1\n2\n" && ended.talk == "")
+    }
+
+    @Test(
+        "finding RF-3 finding RF-4 cursors of common APIs, with their conditions",
+        arguments: [
+            (["--next", "cursor:/after=body:/variables/after", "--more", "/more", "query=q"], true),
+            (["--next", "cursor:/key=body:/start", "q=1"], true),
+            (["--next", "cursor:/items/-/id=starting_after", "--more", "/more"], false),
+            (["--next", "header:X-Next=header:X-After", "--more", "/more"], false),
+            (["--next", "header:X-Page/next=page", "--more", "/more"], false),
+        ] as [([String], Bool)]
+    )
+    func cursors(arguments: [String], isPosted: Bool) async throws {
+        let server = try LoopbackServer { request in
+            let body = String(decoding: request.body, as: UTF8.self)
+            let asked =
+                request.queryItem("starting_after") ?? request.queryItem("page") ?? request["X-After"]
+                ?? (0..<4).last { body.contains("\"\($0)\"") }.map(String.init)
+            let page = asked.flatMap { Int($0) } ?? 0
+            let items = [page * 1, page + 1].map { "{\"id\":\($0)}" }.joined(separator: ",")
+            let key = page < 2 ? ",\"key\":{\"id\":\"\(page + 1)\"},\"after\":\"\(page + 1)\"" : ""
+            return .json(
+                "{\"items\":[\(items)],\"more\":\(page < 2)\(key)}",
+                [ServerField("X-Next", "\(page + 1)"), ServerField("X-Page", "{\"next\":\(page + 1)}")]
+            )
+        }
+
+        let outcome = try await LadeProcess(
+            ["pages", server.address(), "--items", "/items", "--repeated", "keep"] + arguments
+        ).outcome()
+
+        #expect(outcome.status == 0 && outcome.talk == "")
+        #expect(outcome.output.split(separator: "\n").map(String.init).last == "{\"id\":3}")
+        #expect(server.requestCount == 3)
+        #expect(server.requests.allSatisfy { $0.method == (isPosted ? "POST" : "GET") })
+    }
+
+    @Test(
+        "finding CF-13 what can change what the server returns refuses the journal, and shows no value",
+        arguments: [
+            (["X-Tenant:a"], ["X-Tenant:b"]), (["-u", "ann:secret-1"], ["-u", "bob:secret-1"]),
+            (["-b", "sid=aaaa"], ["-b", "sid=bbbb"]), (["Authorization:Bearer aaaa"], ["Authorization:Bearer bbbb"]),
+            ([], ["X-Tenant:b"]), (["-u", "ann:secret-1"], []), (["Cookie:a=aaaa"], ["Cookie:a=bbbb"]),
+            (["--auth", "bearer", "--secret-env", "TOKEN_A"], ["--auth", "bearer", "--secret-env", "TOKEN_B"]),
+        ] as [([String], [String])]
+    )
+    func identity(first: [String], second: [String]) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { request in
+            .json("[1]", request.path == "/" ? [ServerField("Link", "</2>; rel=next")] : [])
+        }
+        let arguments = ["pages", server.address(), "-o", "all", "--max-pages", "1"]
+        let environment = ["TOKEN_A": "aaaa-token", "TOKEN_B": "bbbb-token"]
+        func run(_ more: [String]) async throws -> LadeProcess.Outcome {
+            try await LadeProcess(arguments + more, in: folder.path, environment: environment).outcome()
+        }
+
+        let begun = try await run(first)
+        let same = try await run(first + ["User-Agent:x", "--retry", "1", "-v"])
+        let other = try await run(second)
+        let anew = try await run(second + ["--restart"])
+
+        #expect(begun.status == 0 && same.status == 0 && anew.status == 0)
+        #expect(other.status == 1 && other.talk.contains("--restart"))
+        for secret in ["aaaa", "bbbb", "secret-1"] {
+            #expect(!other.talk.contains(secret) && !folder.text(of: "all.journal").contains(secret))
+        }
+    }
+
+    @Test("finding CF-13 a renewed password of the same user and a cookie that the server set may change")
+    func mayChange() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let count = Locked(0)
+        let server = try LoopbackServer { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .json(
+                "[\(number)]",
+                [ServerField("Link", "</\(number)>; rel=next"), ServerField("Set-Cookie", "s=\(number); Path=/")]
+            )
+        }
+        let arguments = ["pages", server.address("/list"), "-o", "all", "--session", "./s"]
+
+        let first = try await LadeProcess(arguments + ["-u", "ann:old", "--max-pages", "1"], in: folder.path).outcome()
+        let second = try await LadeProcess(arguments + ["-u", "ann:new", "--max-pages", "2"], in: folder.path).outcome()
+
+        #expect(first.status == 0 && second.status == 0 && folder.text(of: "all") == "1\n2\n")
+    }
+
+    @Test("finding RF-7 messages about other origins name both, what was not sent, and the option")
+    func otherOrigins() async throws {
+        let other = try LoopbackServer { request in
+            request["X-Key"] == "k" ? .json("[2]") : .json("{}", status: 401)
+        }
+        let server = try LoopbackServer { request in
+            request.path == "/2"
+                ? .json("[9]") : .json("[1]", [ServerField("Link", "<\(other.address("/2"))>; rel=next")])
+        }
+        let arguments = ["pages", server.address(), "-u", "ann:secret", "X-Key:k"]
+
+        let plain = try await LadeProcess(arguments).outcome()
+        let bound = try await LadeProcess(arguments + ["--same-origin"]).outcome()
+        let posted = try await LadeProcess(arguments + ["-d", "x"]).outcome()
+        let here = try await LadeProcess(arguments + ["--next-here"]).outcome()
+
+        let origins = [server, other].map { String($0.address("").dropLast($0.address("").hasSuffix("/") ? 1 : 0)) }
+        for outcome in [plain, bound, posted] {
+            #expect(
+                origins.allSatisfy(outcome.talk.contains) && outcome.talk.contains("--next-here"),
+                "\(outcome.talk)"
+            )
+            #expect(outcome.talkLines.count == 2 || outcome.status == 4)
+        }
+        #expect(plain.talk.contains("credentials, cookies and fields of the request were not sent"))
+        #expect(!plain.talk.contains("-u USER"))
+        #expect(posted.talk.contains("--cross-origin-body"))
+        #expect(here.status == 0 && here.output == "1\n9\n")
+    }
+
+    @Test(
+        "finding RF-8 says that the same command continues only where it can",
+        arguments: [(500, true), (404, false), (429, true), (400, false)]
+    )
+    func continues(status: Int, isTrue: Bool) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { request in
+            request.path == "/2"
+                ? .json("{}", status: status) : .json("[1]", [ServerField("Link", "</2>; rel=next")])
+        }
+
+        let outcome = try await LadeProcess.run(
+            "pages",
+            server.address(),
+            "-o",
+            "all",
+            "--retry",
+            "0",
+            in: folder.path
+        )
+
+        #expect(outcome.talk.contains("The same command continues from there.") == isTrue)
+        #expect((outcome.status == 12) == isTrue)
+    }
+
+    @Test("finding RF-8 a page that the server repeats because it ignores the cursor is not written")
+    func ignoredCursor() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let server = try LoopbackServer { _ in .json(#"{"a":[1,2],"c":"x"}"#) }
+
+        let outcome = try await LadeProcess.run(
+            "pages",
+            server.address(),
+            "--items",
+            "/a",
+            "--next",
+            "cursor:/c=after",
+            "-o",
+            "all",
+            in: folder.path
+        )
+
+        #expect(outcome.status == 12 && folder.text(of: "all") == "1\n2\n")
+    }
+
+    @Test(
+        "finding RF-9 an error says what the server sent and what to write",
+        arguments: [
+            (#"{"results":[1,2,3]}"#, 200, "application/json", [], "--items /results has 3 items"),
+            (#"{"error":"expired key"}"#, 200, "application/json", [], "expired key"),
+            (#"{"error":"no such tenant"}"#, 403, "application/json", [], "no such tenant"),
+            (#"{"error":"bad"}"#, 401, "application/json", ["-u", "a:b"], "refused the credentials"),
+            ("a,b\n", 200, "text/csv", [], "CSV are not read"),
+            ("{}\n{}\n", 200, "application/x-ndjson", [], "--items lines"),
+        ] as [(String, Int, String, [String], String)]
+    )
+    func words(body: String, status: Int, type: String, more: [String], expected: String) async throws {
+        let server = try LoopbackServer { _ in
+            .bytes(Data(body.utf8), status: status, [ServerField("Content-Type", type)])
+        }
+
+        let outcome = try await LadeProcess(["pages", server.address(), "--retry", "0"] + more).outcome()
+
+        #expect(outcome.status != 0 && outcome.talk.contains(expected), "\(outcome.talk)")
+    }
+
+    @Test("finding RF-9 a total in the JSON of a field counts")
+    func totalInJSON() async throws {
+        let server = try LoopbackServer { request in
+            let page = request.queryItem("page").flatMap { Int($0) } ?? 0
+            return .json("[\(page)]", [ServerField("X-Pagination", "{\"total\": 2}")])
+        }
+
+        let outcome = try await LadeProcess.run(
+            "pages",
+            server.address(),
+            "--next",
+            "page:page",
+            "--total",
+            "header:X-Pagination"
+        )
+
+        #expect(outcome.status == 0 && outcome.output == "1\n2\n" && server.requestCount == 2)
+    }
+
+    @Test("finding CF-31 an interrupt ends a run whose server is silent after a second, with what is saved")
+    func silentServer() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let gate = Signal()
+        let server = try LoopbackServer { request in
+            if request.path == "/2" { gate.waitOnThread() }
+            return .json("[1]", [ServerField("Link", "</2>; rel=next")])
+        }
+        let process = try LadeProcess(["pages", server.address(), "-o", "all"], in: folder.path)
+        _ = try await server.head(at: 1)
+        process.send(SIGINT)
+
+        let outcome = try await process.outcome()
+        gate.raise()
+
+        #expect(outcome.status == 12 && folder.text(of: "all") == "1\n")
+        #expect(outcome.talk.contains("lade: Stopped after 1 page, 1 item."))
+    }
+
+    @Test("finding RF-3 reads the connection of lade serve whole by its cursor, and calls it cut without one")
+    func servedConnection() async throws {
+        var options = LocalCatalogue.Options()
+        options.medias = 35
+        let catalogue = try LocalCatalogue(options)
+        let arguments = [
+            "pages", catalogue.address("/graphql"), "query={medias{nodes}}", #"variables:={"after":null}"#, "--items",
+            "/data/medias/nodes",
+        ]
+
+        let whole = try await LadeProcess(
+            arguments + [
+                "--next", "cursor:/data/medias/pageInfo/endCursor=body:/variables/after", "--more",
+                "/data/medias/pageInfo/hasNextPage",
+            ]
+        ).outcome()
+        let cut = try await LadeProcess(arguments).outcome()
+
+        #expect(whole.status == 0 && whole.output.split(separator: "\n").count == 35, "\(whole.talk)")
+        #expect(cut.status == 15 && cut.output.split(separator: "\n").count == 10)
+    }
+
+    @Test("finding RF-11 the help has every kind of rule with an example, which is read")
+    func help() async throws {
+        let outcome = try await LadeProcess.run("help", "pages")
+
+        for (term, meaning) in PagingSettings.chapter.rows.map({ ($0.term, $0.meaning) }) {
+            #expect(outcome.output.contains(term))
+            let words = meaning.split(separator: " ").filter { $0.contains(":") }.map(String.init)
+            for word in words.map({ $0.trimmingCharacters(in: [",", ";"]) })
+            where ["link:", "body:/", "cursor:", "page:", "offset:"].contains(where: word.hasPrefix)
+                && !["body:/POINTER"].contains(word) && word.last != ":"
+            {
+                #expect(throws: Never.self) { try PagingSettings.rule(word) }
+            }
+        }
+    }
+
+    @Test(
+        "finding CF-6 rules are split by bytes, so that a combining character does not hide a delimiter",
+        arguments: ["body:/a\u{301}", "cursor:/a=\u{301}b", "header:X=\u{301}b", "page:p=\u{301}1"]
+    )
+    func combiningCharacters(rule: String) throws {
+        switch rule.prefix(4) {
+        case "body": #expect(try PagingSettings.rule(rule) == .body(["a\u{301}"]))
+        case "curs": #expect(try PagingSettings.rule(rule) == .bodyCursor(["a"], query: "\u{301}b"))
+        case "head": #expect(try PagingSettings.rule(rule) == .headerCursor("X", query: "\u{301}b"))
+        default: #expect(throws: CommandError.self) { try PagingSettings.rule(rule) }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import LadeTesting
+import SharedDoubles
+import Testing
+
+@testable import LadeHarvest
+
+/// What shows that a list is not whole, and what belongs to the identity of a journal.
+@Suite(.timeLimit(.minutes(5)))
+struct HarvestWholenessTests {
+    private func run(
+        _ body: String,
+        headers: Headers = [:],
+        at address: String = "https://api.example.com/list",
+        _ change: (inout Harvest) -> Void = { _ in }
+    ) async throws -> Harvest.Summary {
+        let source = PagedSource { _ in .json(body, headers: headers) }
+        var harvest = Harvest(try Request(address))
+        harvest.items = ["items"]
+        change(&harvest)
+        return try await harvest.run(with: source.loader, to: .writer { _ in })
+    }
+
+    @Test(
+        "finding RF-1 a list whose page certainly names more is cut, and the place is named",
+        arguments: [
+            (#""next_token": "a""#, [:], "/next_token"), (#""next": 2"#, [:], "/next"),
+            (#""next": "eyJhIjoxfQ==""#, [:], "/next"), (#""meta": {"nextCursor": "a"}"#, [:], "/meta/nextCursor"),
+            (#""has_more": true"#, [:], "/has_more"), (#""pageInfo": {"hasNextPage": true}"#, [:], "hasNextPage"),
+            (#""IsTruncated": true"#, [:], "/IsTruncated"), (#""last": false"#, [:], "/last"),
+            (#""LastEvaluatedKey": {"id": {"S": "a"}}"#, [:], "/LastEvaluatedKey"),
+            (#""page": 1, "total_pages": 31"#, [:], "/total_pages"), (#""count": 3037"#, [:], "3037"),
+            (#""total": 3037"#, [:], "3037"), (#""meta": {"total": 3037}"#, [:], "3037"),
+            ("", ["X-Next-Page": "2"], "X-Next-Page"), ("", ["X-Total-Count": "3037"], "3037"),
+            ("", ["X-Pagination": #"{"total": 3037}"#], "3037"), ("", ["X-Total-Pages": "31"], "X-Total-Pages"),
+            ("", ["X-Pagination": #"{"HasNext": true}"#], "X-Pagination/HasNext"),
+            ("", ["Content-Range": "items 0-99/3037"], "3037"), ("", ["Next-Page": "2"], "Next-Page"),
+        ] as [(String, Headers, String)]
+    )
+    func certain(members: String, headers: Headers, place: String) async throws {
+        let summary = try await run("{\"items\": [1, 2]\(members.isEmpty ? "" : ", ")\(members)}", headers: headers)
+
+        #expect(summary.ending == .complete && summary.isCut)
+        #expect(summary.doubts.first?.description.contains(place) == true, "\(summary.doubts)")
+    }
+
+    @Test(
+        "finding RF-1 what is only likely to name more is no certain sign",
+        arguments: [
+            (#""cursor": "a""#, "", 1), (#""done": false"#, "", 1), (#""pages": 31"#, "", 1), ("", "?limit=2", 1),
+            ("", "?limit=3", 0), (#""total": 2"#, "?limit=2", 0), (#""next": null, "has_more": false"#, "", 0),
+            (#""links": {"next": {"href": null}}"#, "", 0), (#""page": 1, "pages": 1"#, "", 0),
+            (#""number": 0, "totalPages": 1, "last": true"#, "", 0), (#""next_token": """#, "", 0),
+        ] as [(String, String, Int)]
+    )
+    func likely(members: String, query: String, count: Int) async throws {
+        let summary = try await run(
+            "{\"items\": [1, 2]\(members.isEmpty ? "" : ", ")\(members)}",
+            at: "https://api.example.com/list\(query)"
+        )
+
+        #expect(!summary.isCut && summary.doubts.count == count, "\(summary.doubts)")
+    }
+
+    @Test("finding RF-2 a name that is missing on the first page shows the members there are")
+    func missingName() async throws {
+        let summary = try await run(#"{"items": [1], "following": "a", "size": 1}"#) { $0.rules = [.body(["nxt"])] }
+        let cut = try await run(#"{"items": [1], "next": "/b", "size": 1}"#) { $0.rules = [.body(["nxt"])] }
+
+        #expect(summary.doubts.map(\.isCertain) == [false])
+        #expect(
+            summary.doubts.first?.description
+                == "The first page has nothing at /nxt; its members are following, items, size."
+        )
+        #expect(cut.isCut && cut.doubts.first?.place == .body(["next"]) && cut.doubts.first?.isAddress == true)
+    }
+
+    @Test("finding RF-1 a list that is cut stays so when it is run again")
+    func stored() async throws {
+        let folder = try HarvestSample.Folder()
+        let source = PagedSource { _ in .json(#"{"items": [1], "next_token": "a"}"#) }
+        var harvest = Harvest(try Request("https://api.example.com/list"))
+        harvest.items = ["items"]
+
+        let first = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        let second = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(first.isCut && second.isCut && first.doubts == second.doubts)
+        #expect(source.transport.requests.count == 1)
+    }
+
+    @Test("finding RF-1 a total that links do not reach is a certain sign, unless the list was begun in its middle")
+    func missedTotal() async throws {
+        let source = PagedSource { asked in
+            let page = asked["page"] ?? 1
+            return .json(
+                "{\"items\": [\(page)], \"total\": 9, \"next\": \(page < 5 ? "\"/list?page=\(page + 1)\"" : "null")}"
+            )
+        }
+        func summary(_ query: String) async throws -> Harvest.Summary {
+            var harvest = Harvest(try Request("https://api.example.com/list\(query)"))
+            harvest.items = ["items"]
+            return try await harvest.run(with: source.loader, to: .writer { _ in })
+        }
+
+        let whole = try await summary("")
+        let middle = try await summary("?page=3")
+
+        #expect(whole.isCut && whole.missing == 4)
+        #expect(!middle.isCut && middle.doubts.count == 1)
+    }
+
+    @Test("finding RF-6 a total that falls while a list is read by position is reported", arguments: [true, false])
+    func changedTotal(falls: Bool) async throws {
+        let folder = try HarvestSample.Folder()
+        let isLater = Locked(false)
+        let source = PagedSource { asked in
+            let offset = asked["offset"] ?? 0
+            let total = isLater.withLock { $0 } ? falls ? 6 : 10 : 8
+            let items = offset < total ? Array(offset..<min(offset + 2, total)) : []
+            return .json("{\"items\": \(items), \"total\": \(total)}")
+        }
+        var harvest = Harvest(try Request("https://api.example.com/list"))
+        harvest.items = ["items"]
+        harvest.rules = [.offset(query: "offset")]
+        harvest.pageLimit = 2
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        isLater.withLock { $0 = true }
+        harvest.pageLimit = nil
+
+        let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(summary.ending == .complete && summary.missing == 0)
+        #expect(summary.doubts.map(\.isCertain) == [falls])
+        #expect(summary.doubts.first?.description.contains("went from 8 to \(falls ? 6 : 10)") == true)
+    }
+
+    @Test(
+        "finding CF-13 what can change what the server returns belongs to the journal, by digests alone",
+        arguments: [
+            "X-Tenant", "Cookie", "Authorization", "Range", "user", "body", "added", "removed", "query",
+        ]
+    )
+    func identity(change: String) async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.request.method = .post
+        harvest.request.body = .text("body-canary")
+        harvest.request.url = try #require(URL(string: "https://api.example.com/list?api_key=key-canary"))
+        harvest.request.secretQueryNames = ["api_key"]
+        harvest.circumstances = ["user": "ann-canary"]
+        for name in ["X-Tenant", "Cookie", "Range"] { harvest.request.headers.set(name, "value-canary") }
+        harvest.request.headers.set("Authorization", "Bearer token-canary")
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        let journal = folder.text("out.journal")
+        var changed = harvest
+        switch change {
+        case "user": changed.circumstances["user"] = "bob"
+        case "body": changed.request.body = .text("other")
+        case "added": changed.request.headers.set("X-New", "1")
+        case "removed": changed.request.headers.remove("X-Tenant")
+        case "query": changed.request.url = try #require(URL(string: "https://api.example.com/list?api_key=other"))
+        default: changed.request.headers.set(change, "Bearer other")
+        }
+
+        let error = await #expect(throws: HarvestError.self) {
+            try await changed.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        }
+
+        guard case .argumentsDiffer(_, let differences) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(differences.count == 1)
+        #expect(!journal.contains("canary") && error?.description.contains("canary") == false)
+        #expect(folder.text("out.journal") == journal)
+    }
+
+    @Test("finding CF-13 what does not change what the server returns may change, and so may a password")
+    func changing() async throws {
+        let folder = try HarvestSample.Folder()
+        var harvest = try HarvestSample.harvest()
+        harvest.request.headers.set("Authorization", "Basic " + Data("ann:old".utf8).base64EncodedString())
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+        for name in HarvestArguments.changing { harvest.request.headers.set(name, "1") }
+        harvest.request.headers.set("Authorization", "Basic " + Data("ann:new".utf8).base64EncodedString())
+        harvest.pageLimit = 2
+        harvest.prefetch = 1
+
+        let summary = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
+
+        #expect(summary.resumedPages == 1 && summary.pages == 2)
+    }
+
+    @Test("finding RF-3 a list whose cursor is in the body is continued from there", arguments: [1, 2, 3])
+    func resumedCursor(pages: Int) async throws {
+        let folder = try HarvestSample.Folder()
+        let source = PagedSource { asked in
+            guard case .bytes(let bytes) = asked.request.body?.content else { return .status(400) }
+            let text = String(decoding: bytes, as: UTF8.self)
+            let page = (0..<4).last { text.contains("\"k\": \($0)") } ?? 0
+            return .json("{\"items\": [\(page)]\(page < 3 ? ", \"last\": {\"k\": \(page + 1)}" : "")}")
+        }
+        var harvest = Harvest(try Request(.post, "https://api.example.com/list"))
+        harvest.request.body = .bytes(Data(#"{"secret": "canary"}"#.utf8), contentType: "application/json")
+        harvest.items = ["items"]
+        harvest.rules = [.cursor(.body(["last"]), to: .body(["from"]))]
+        harvest.pageLimit = pages
+
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        let journal = folder.text("out.journal")
+        harvest.pageLimit = nil
+        let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(folder.text("out") == "0\n1\n2\n3\n" && summary.resumedPages == pages)
+        #expect(source.transport.requests.count == 4 && !journal.contains("canary"))
+    }
+
+    @Test("finding RF-12 lines of JSON are items, in any spelling, and a line that is none is an error")
+    func lines() async throws {
+        let written = Locked(Data())
+        let source = PagedSource { asked in
+            let isFirst = asked["p"] == nil
+            return .json(
+                isFirst ? "{\"id\": 1 }\r\n\r\n [2]\n" : "\"x\"",
+                headers: isFirst ? ["Link": "</list?p=1>; rel=next"] : [:]
+            )
+        }
+        var harvest = Harvest(try Request("https://api.example.com/list"))
+        harvest.format = .lines
+        harvest.identity = ["id"]
+
+        let summary = try await harvest.run(
+            with: source.loader,
+            to: .writer { bytes in written.withLock { $0 += bytes } }
+        )
+        let two = PagedSource { _ in .json("1\n2,3\n") }
+        let error = await #expect(throws: HarvestError.self) {
+            try await harvest.run(with: two.loader, to: .writer { _ in })
+        }
+
+        #expect(
+            summary.items == 3
+                && String(decoding: written.withLock(\.self), as: UTF8.self) == "{\"id\":1}\n[2]\n\"x\"\n"
+        )
+        #expect(error?.description.contains("Line 2 is not one JSON value") == true)
+    }
+
+    @Test("finding CF-31 a response without content is a page without items")
+    func noContent() async throws {
+        let source = PagedSource { asked in
+            let page = asked["p"] ?? 0
+            let headers: Headers = page < 2 ? ["Link": "</list?p=\(page + 1)>; rel=next"] : [:]
+            return page == 1 ? .status(204, headers: headers) : .json("[\(page)]", headers: headers)
+        }
+        let harvest = Harvest(try Request("https://api.example.com/list"))
+
+        let summary = try await harvest.run(with: source.loader, to: .writer { _ in })
+
+        #expect(summary.ending == .complete && summary.items == 2 && summary.pages == 3)
+    }
+
+    @Test("finding RF-9 a list that is elsewhere is named with its length")
+    func otherList() async throws {
+        let error = await #expect(throws: HarvestError.self) {
+            _ = try await run(#"{"count": 3, "results": [1, 2, 3], "meta": {"tags": ["a"]}}"#)
+        }
+
+        #expect(error?.description.contains("there is one at /results (3), /meta/tags (1)") == true)
+    }
+}
