@@ -1,9 +1,22 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// The hash function SHA-256 (FIPS 180-4 §6.2), over bytes that arrive in pieces of any size.
+///
+/// Written with pointers and wrapping operators, which cost little in debug builds too: there, arrays and checked operators
+/// take ten times as long.
 package struct SHA256: Sendable {
-    private var blocks = BlockBuffer()
     private var state: [UInt32] = [
         0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
     ]
+    /// The bytes of a block that is not full yet.
+    private var pending: [UInt8] = []
+    private var count: UInt64 = 0
 
     /// Makes the hash of no bytes.
     package init() {}
@@ -17,44 +30,102 @@ package struct SHA256: Sendable {
 
     /// Adds bytes.
     package mutating func update(_ bytes: some Sequence<UInt8>) {
-        // A copy: the closure must not access this value while its other half is changed.
-        var (state, words) = (state, [UInt32](repeating: 0, count: 64))
-        blocks.add(bytes) { Self.mix($0, at: $1, &words, into: &state) }
-        self.state = state
+        let isAdded: Void? = bytes.withContiguousStorageIfAvailable { add(UnsafeRawBufferPointer($0)) }
+        if isAdded == nil { Array(bytes).withUnsafeBytes { add($0) } }
     }
 
     /// The hash of all bytes so far: 32 bytes.
     package func finish() -> [UInt8] {
-        var (blocks, state, words) = (blocks, state, [UInt32](repeating: 0, count: 64))
-        blocks.finish(bigEndianLength: true) { Self.mix($0, at: $1, &words, into: &state) }
-        return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+        var hash = self
+        let length = count &* 8
+        let zeros = (119 - pending.count) % 64
+        hash.update([0x80] + Array(repeating: 0, count: zeros))
+        hash.update((0..<8).map { UInt8(truncatingIfNeeded: length >> (56 - 8 * UInt64($0))) })
+        return hash.state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
     }
 
-    private static func mix(_ bytes: [UInt8], at start: Int, _ words: inout [UInt32], into state: inout [UInt32]) {
-        for index in 0..<16 {
-            let base = start + 4 * index
-            // The four are shifted one by one: a loop over them costs as much as everything else.
-            words[index] =
-                UInt32(bytes[base]) << 24 | UInt32(bytes[base + 1]) << 16 | UInt32(bytes[base + 2]) << 8
-                | UInt32(bytes[base + 3])
+    private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        count &+= UInt64(bytes.count)
+        var rest = bytes[...]
+        if !pending.isEmpty {
+            let missing = rest.prefix(Self.block - pending.count)
+            pending.append(contentsOf: missing)
+            rest = rest.dropFirst(missing.count)
+            guard pending.count == Self.block else { return }
+            pending.withUnsafeBytes { Self.mix($0, into: &state) }
+            pending.removeAll(keepingCapacity: true)
         }
-        for index in 16..<64 {
-            let (early, late) = (words[index - 15], words[index - 2])
-            let first = early.rotated(right: 7) ^ early.rotated(right: 18) ^ early >> 3
-            let second = late.rotated(right: 17) ^ late.rotated(right: 19) ^ late >> 10
-            words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
+        let whole = rest.prefix(rest.count / Self.block * Self.block)
+        if !whole.isEmpty { Self.mix(UnsafeRawBufferPointer(rebasing: whole), into: &state) }
+        pending.append(contentsOf: rest.dropFirst(whole.count))
+    }
+
+    private static let block = 64
+
+    /// Mixes whole blocks into the state.
+    private static func mix(_ blocks: UnsafeRawBufferPointer, into state: inout [UInt32]) {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: block) { words in
+            state.withUnsafeMutableBufferPointer { state in
+                constants.withUnsafeBufferPointer { constants in
+                    guard let words = words.baseAddress, let state = state.baseAddress, let base = blocks.baseAddress,
+                        let constants = constants.baseAddress
+                    else { return }
+                    var offset = 0
+                    while offset < blocks.count {
+                        // The words of a block are aligned in the copy.
+                        memcpy(words, base + offset, block)
+                        mix(words, constants, state)
+                        offset &+= block
+                    }
+                }
+            }
+        }
+    }
+
+    private static func mix(
+        _ words: UnsafeMutablePointer<UInt32>,
+        _ constants: UnsafePointer<UInt32>,
+        _ state: UnsafeMutablePointer<UInt32>
+    ) {
+        var index = 0
+        while index < 16 {
+            words[index] = words[index].bigEndian
+            index &+= 1
+        }
+        while index < 64 {
+            let (early, late) = (words[index &- 15], words[index &- 2])
+            let first = (early &>> 7 | early &<< 25) ^ (early &>> 18 | early &<< 14) ^ early &>> 3
+            let second = (late &>> 17 | late &<< 15) ^ (late &>> 19 | late &<< 13) ^ late &>> 10
+            words[index] = words[index &- 16] &+ first &+ words[index &- 7] &+ second
+            index &+= 1
         }
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-        for index in 0..<64 {
-            let sum = e.rotated(right: 6) ^ e.rotated(right: 11) ^ e.rotated(right: 25)
+        index = 0
+        while index < 64 {
+            let sum = (e &>> 6 | e &<< 26) ^ (e &>> 11 | e &<< 21) ^ (e &>> 25 | e &<< 7)
             let choice = (e & f) ^ (~e & g)
             let first = h &+ sum &+ choice &+ constants[index] &+ words[index]
-            let other = a.rotated(right: 2) ^ a.rotated(right: 13) ^ a.rotated(right: 22)
+            let other = (a &>> 2 | a &<< 30) ^ (a &>> 13 | a &<< 19) ^ (a &>> 22 | a &<< 10)
             let second = other &+ ((a & b) ^ (a & c) ^ (b & c))
-            (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+            h = g
+            g = f
+            f = e
+            e = d &+ first
+            d = c
+            c = b
+            b = a
+            a = first &+ second
+            index &+= 1
         }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+        state[0] &+= a
+        state[1] &+= b
+        state[2] &+= c
+        state[3] &+= d
+        state[4] &+= e
+        state[5] &+= f
+        state[6] &+= g
+        state[7] &+= h
     }
 
     /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
