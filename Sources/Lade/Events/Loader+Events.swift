@@ -9,7 +9,13 @@ extension Loader {
     ///
     /// When an answer ends or breaks, the request is sent again with `Last-Event-ID`, after 3 s or the delay that the server
     /// has set by `retry`; the delay doubles with each connection in a row that brings no event, up to a minute
-    /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection.
+    /// (WHATWG HTML §9.2.3). A 204 ends the sequence. Leaving the loop, or cancelling its task, ends the connection; so
+    /// does cancelling the work of the loader, its account or its service, at any time.
+    ///
+    /// Only what may be sent again is: a POST, or another method that is not idempotent, needs
+    /// ``LadeCore/Request/idempotencyKey`` or a service whose ``RetryPolicy/methods`` are `all`, and no body that can be sent
+    /// only once. Without that, the sequence ends with the answer, or throws the error that ended it. A connection after
+    /// an error, or after one that brought no event, withdraws from the retry budget of the service.
     ///
     /// - Parameters:
     ///   - request: The request; `Accept`, `Cache-Control` and `Last-Event-ID` are added unless it has them.
@@ -57,7 +63,7 @@ public struct EventStream: AsyncSequence, Sendable {
     static let longestDelay = Duration.seconds(60)
 
     let loader: Loader
-    let request: Request
+    var request: Request
     let silence: Duration?
     let limit: Int
 
@@ -73,10 +79,21 @@ public struct EventStream: AsyncSequence, Sendable {
         private var delay = EventStream.delay
         /// How many connections in a row have brought no event.
         private var fruitless = 0
+        /// What the connections since the last event have taken from the retry budget.
+        private var withdrawn = 0
+        /// Why the request cannot be sent again; nil when it can.
+        private let obstacle: RetryRule?
 
         init(_ stream: EventStream) {
+            var stream = stream
+            let settings = stream.loader.account.service.settings
+            // Each connection is a call of its own, and all of them are one effect: they share the key.
+            if stream.request.idempotencyKey == .generated {
+                stream.request.idempotencyKey = .value(IdempotencyKey.make(settings.random))
+            }
             self.stream = stream
             lastEventID = stream.request.headers["Last-Event-ID"] ?? ""
+            obstacle = settings.retries.obstacle(toRepeating: stream.request)
         }
 
         /// The next event, or nil after the server has ended the stream.
@@ -86,17 +103,20 @@ public struct EventStream: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> ServerSentEvent? {
             while !isEnded {
+                var failure: LoadingError?
                 do throws(LoadingError) {
                     if let event = try await read(actor) { return event }
                     guard !isEnded else { return nil }
                 } catch {
-                    guard error.isPassing else {
-                        isEnded = true
-                        throw error
-                    }
+                    failure = error
                 }
                 events = nil
-                try await pause()
+                do throws(LoadingError) {
+                    try await pause(after: failure)
+                } catch {
+                    isEnded = true
+                    throw error
+                }
             }
             return nil
         }
@@ -117,7 +137,10 @@ public struct EventStream: AsyncSequence, Sendable {
             }
             let event = try await reading.next(isolation: actor)
             events = reading
-            if event != nil { fruitless = 0 }
+            if event != nil {
+                fruitless = 0
+                refund()
+            }
             return event
         }
 
@@ -152,12 +175,40 @@ public struct EventStream: AsyncSequence, Sendable {
                 .makeAsyncIterator()
         }
 
-        private func pause() async throws(LoadingError) {
+        /// Waits for the next connection, or ends the stream when there must be none.
+        private mutating func pause(after failure: LoadingError?) async throws(LoadingError) {
+            if let failure, !failure.isPassing { throw failure }
+            guard obstacle == nil else {
+                if let failure { throw failure }
+                isEnded = true
+                return
+            }
+            guard withdraw(after: failure) else {
+                throw failure ?? .connectionLost(.nothing, isSafeToRepeat: false, ErrorContext(stream.request))
+            }
             var wait = Swift.max(delay, EventStream.shortestDelay)
             for _ in 1..<Swift.max(1, Swift.min(fruitless, 20)) where wait < EventStream.longestDelay {
                 wait = Swift.min(wait * 2, EventStream.longestDelay)
             }
-            try await stream.loader.account.service.settings.time.sleep(for: wait)
+            try await stream.loader.core.pause(for: wait, before: stream.request)
+        }
+
+        private var service: Service { stream.loader.account.service }
+
+        /// Takes what a connection costs that replaces one which failed or brought nothing; false when it may not be made.
+        private mutating func withdraw(after failure: LoadingError?) -> Bool {
+            guard failure != nil || fruitless > 0, let budget = service.settings.retryBudget else { return true }
+            let isTimeout = if case .timedOut = failure { true } else { false }
+            let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
+            guard budget.withdraw(for: service.rateLimiter.keyRule(stream.request), cost: cost) else { return false }
+            withdrawn += cost
+            return true
+        }
+
+        private mutating func refund() {
+            guard withdrawn > 0 else { return }
+            service.settings.retryBudget?.refund(for: service.rateLimiter.keyRule(stream.request), withdrawn)
+            withdrawn = 0
         }
     }
 }

@@ -113,6 +113,28 @@ final class LoaderCore: Sendable {
         return response
     }
 
+    /// Waits between two requests of one work, outside of any call.
+    ///
+    /// The wait ends with the work of the loader, the account or the service, and is among the current requests.
+    ///
+    /// - Parameters:
+    ///   - delay: How long.
+    ///   - request: The request that follows.
+    /// - Throws: `LoadingError.cancelled` as soon as the task or that work is cancelled.
+    func pause(for delay: Duration, before request: Request) async throws(LoadingError) {
+        let scope = CallScope(request)
+        guard let slot = group.join(scope) else { throw .cancelled(ErrorContext(request)) }
+        defer { group.leave(slot) }
+        var call = makeCall()
+        call.scope = scope
+        do throws(LoadingError) {
+            try await call.inTask { (call) async throws(LoadingError) in try await call.time.sleep(for: delay) }
+        } catch {
+            throw .cancelled(ErrorContext(request))
+        }
+        guard scope.end() else { throw .cancelled(ErrorContext(request)) }
+    }
+
     @inline(never)
     private func recordEnd<Output>(of call: Call, _ result: Result<Output, LoadingError>, _ status: Status) {
         switch result {

@@ -40,7 +40,7 @@ public struct AuthorisationInterceptor: Interceptor {
         guard response.status == 401 else { return response }
         // Every authoriser is notified, even when nothing can be replayed: the next call profits.
         let willing = acting.filter { $0.wasRefused(authorised, by: response, in: context) }
-        guard let replaying = willing.first, request.body?.isReplayable ?? true,
+        guard let replaying = willing.first, request.canRepeatBody,
             budget?.withdraw(for: keyRule(request)) ?? true
         else { return refused(response, acting) }
         await response.discardBody(next.call)

@@ -57,12 +57,22 @@ struct IdempotencyKeys: Sendable {
         } else {
             second ^= call.id.number
         }
-        let digits = Self.hexadecimal(first) + Self.hexadecimal(second)
-        return "\"\(digits)\""
+        return Self.text(first, second)
+    }
+
+    fileprivate static func text(_ first: UInt64, _ second: UInt64) -> String {
+        "\"\(hexadecimal(first) + hexadecimal(second))\""
     }
 
     private static func hexadecimal(_ value: UInt64) -> String {
         let text = String(value, radix: 16)
         return String(repeating: "0", count: 16 - text.count) + text
+    }
+}
+
+extension IdempotencyKey {
+    /// A new key in quotes, for calls that share one.
+    package static func make(_ random: some RandomSource) -> String {
+        IdempotencyKeys.text(random.next(), random.next())
     }
 }

@@ -118,9 +118,15 @@ public struct RetryPolicy: Sendable, Hashable {
             case .passing: rule = .transportFailure
             }
         }
-        var isRepeatable =
-            rule == .neverSent || rule == .neverProcessed || methods == .all || attempt.request.method.isIdempotent
-            || attempt.hasIdempotencyKey
+        let isUnprocessed = rule == .neverSent || rule == .neverProcessed
+        // Whether the body is spent comes after the limit, and a hook may not change it.
+        let obstacle = obstacle(
+            toRepeating: attempt.request,
+            isUnprocessed: isUnprocessed,
+            hasKey: attempt.hasIdempotencyKey,
+            isBodySpent: false
+        )
+        var isRepeatable = obstacle == nil
         if let hook, Self.isHookAsked(attempt.outcome) {
             let suggestion = !isFinal && isRepeatable
             let isWanted = hook.shouldRetry(attempt, suggestion)

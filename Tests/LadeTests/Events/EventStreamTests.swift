@@ -1,4 +1,9 @@
-import Lade
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+@testable import Lade
 import LadeTesting
 import Testing
 
@@ -214,5 +219,148 @@ struct EventStreamTests {
         let error = await #expect(throws: LoadingError.self) { try await task.value }
         #expect(error?.isCancellation == true)
         #expect(rig.transport.requests.count == 1)
+    }
+
+    // MARK: - Sending again
+
+    private struct Ending {
+        var events = 0
+        var error: LoadingError?
+    }
+
+    /// Reads a stream to its end.
+    private func ending(_ rig: Rig, _ request: Request) async -> Ending {
+        let loader = rig.loader
+        return await rig.time.runAutomatically {
+            var ending = Ending()
+            do throws(LoadingError) {
+                for try await _ in loader.events(from: request) { ending.events += 1 }
+            } catch {
+                ending.error = error
+            }
+            return ending
+        }
+    }
+
+    private func post(_ rig: Rig, _ change: (inout Request) -> Void = { _ in }) throws -> Request {
+        var request = try rig.request("/feed")
+        request.method = .post
+        request.body = .text("question")
+        change(&request)
+        return request
+    }
+
+    @Test(
+        "finding LF-2 a stream of a POST is not requested again, after its end or after an error",
+        arguments: [true, false]
+    )
+    func postOnce(breaks: Bool) async throws {
+        let rig = Rig()
+        let answer = ScriptedAnswer.text("data: a\n\n", headers: headers)
+        rig.transport.onAnyRequest()
+            .respond(breaks ? answer.breaking(after: 9) : answer).then(.text("data: b\n\n", headers: headers))
+
+        let ending = await ending(rig, try post(rig))
+
+        #expect(ending.events == 1 && (ending.error != nil) == breaks)
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test("finding LF-2 a stream of a POST with an idempotency key is, with one key", arguments: [true, false])
+    func postWithKey(isGenerated: Bool) async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest()
+            .respond(.text("data: a\n\n", headers: headers)).then(.text("data: b\n\n", headers: headers))
+            .then(.status(204))
+
+        let ending = await ending(rig, try post(rig) { $0.idempotencyKey = isGenerated ? .generated : .value("k") })
+
+        #expect(ending.events == 2 && ending.error == nil)
+        let keys = rig.transport.requests.map { $0.headers["Idempotency-Key"] }
+        #expect(keys.count == 3 && Set(keys).count == 1 && keys[0] != nil)
+    }
+
+    @Test("finding LF-2 a stream with a body that can be sent once is not requested again")
+    func onceOnly() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest()
+            .respond(.text("data: a\n\n", headers: headers)).then(.text("data: b\n\n", headers: headers))
+        let request = try post(rig) {
+            $0.method = .put
+            $0.body = .writer(length: 1) { write in try await write(Data([1])) }
+        }
+
+        #expect(await ending(rig, request).events == 1)
+        #expect(rig.transport.requests.count == 1)
+    }
+
+    @Test(
+        "finding LF-2 connections that fail or bring nothing withdraw from the retry budget",
+        arguments: [true, false]
+    )
+    func budget(fails: Bool) async throws {
+        var budget = RetryBudget.Settings()
+        budget.capacity = 15
+        let rig = Rig { $0.retryBudget = RetryBudget(budget) }
+        let lost = LoadingError.connectionLost(.nothing, isSafeToRepeat: false, ErrorContext())
+        rig.transport.onAnyRequest().respond(fails ? .fails(lost) : .text("", headers: headers))
+
+        let ending = await ending(rig, try rig.request("/feed"))
+
+        guard case .connectionLost = ending.error else {
+            Issue.record("\(String(describing: ending.error))")
+            return
+        }
+        #expect(rig.transport.requests.count == 4)
+    }
+
+    @Test("finding LF-2 an event refunds what the connections before it took")
+    func refund() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest()
+            .respond(.text("", headers: headers)).then(.text("", headers: headers))
+            .then(.text("data: a\n\n", headers: headers)).then(.status(204))
+
+        _ = await ending(rig, try rig.request("/feed"))
+
+        let key = ServiceKey(try rig.request("/feed"))
+        #expect(rig.service.settings.retryBudget?.left(for: key) == 500)
+    }
+
+    // MARK: - The pause
+
+    private enum Ender: CaseIterable { case task, loader, signOut, shutDown }
+
+    @Test(
+        "finding LF-11 a pause before reconnecting is a current request, and ends immediately",
+        arguments: Ender.allCases
+    )
+    private func pauses(by ender: Ender) async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text("data: a\n\n", headers: headers))
+        let account = rig.service.account(identifier: "user")
+        let loader = account.makeLoader()
+        let request = try rig.request("/feed")
+        let task = Task {
+            await failure { () throws(LoadingError) in
+                for try await _ in loader.events(from: request) {}
+            }
+        }
+        _ = try await rig.time.nextSleeper()
+        #expect(loader.currentRequests.map(\.url) == [request.url])
+
+        switch ender {
+        case .task: task.cancel()
+        case .loader: loader.cancelAllLoads()
+        case .signOut: await account.signOut()
+        case .shutDown: await rig.service.shutDown()
+        }
+
+        guard case .cancelled = await task.value else {
+            Issue.record("not cancelled")
+            return
+        }
+        #expect(rig.transport.requests.count == 1 && loader.currentRequests.isEmpty)
+        #expect(rig.time.now == Instant(nanoseconds: 0))
     }
 }
