@@ -60,14 +60,22 @@ public struct Origin: Sendable, Hashable {
 extension Request {
     /// The same request for another address, without anything that belongs only to the old origin.
     ///
-    /// When scheme, host or port change, `Host`, the destination and every field known as a credential are removed.
-    /// Used for redirects, next-page links, and other addresses that a server sends.
+    /// When scheme, host or port change, `Host`, the destination and every field are removed that does not merely describe
+    /// the request: `Accept…`, `Content-…` with the body, `Range`, `If-…`, `User-Agent` and a few more go along. Any other
+    /// field of the app may be a credential, whatever its name. Whether a body goes along is decided by the caller.
+    ///
+    /// The one rule for all ways to another origin: redirects, next pages, and addresses of a host that are hosts of their
+    /// own.
     ///
     /// - Parameters:
     ///   - url: The new address.
-    ///   - trusted: Origins that may receive credentials of any other.
+    ///   - trusted: Origins that may receive everything.
     /// - Returns: The request to send there.
     public func moved(to url: URL, trusting trusted: Set<Origin> = []) -> Request {
+        moved(to: url, trusting: trusted, orAll: false)
+    }
+
+    package func moved(to url: URL, trusting trusted: Set<Origin>, orAll trustsAll: Bool) -> Request {
         var moved = self
         moved.url = url
         moved.keepSecrets(of: self)
@@ -75,9 +83,32 @@ extension Request {
         guard origin == nil || origin != Origin(self.url) else { return moved }
         moved.destination = nil
         moved.headers.remove("Host")
-        if origin.map({ !trusted.contains($0) }) ?? true { moved.headers.removeCredentials() }
+        guard let origin, trustsAll || trusted.contains(origin) else {
+            moved.headers.keepDescription(withBody: hasBody)
+            return moved
+        }
         return moved
     }
+}
+
+extension Headers {
+    /// Removes the fields that do not go along to another origin.
+    package mutating func keepDescription(withBody hasBody: Bool) {
+        removeCredentials()
+        for name in Set(map { $0.name.lowercased() }) where !Self.goesAlong(name, withBody: hasBody) { remove(name) }
+    }
+
+    /// Whether a field with this name, in lower case, goes along to another origin.
+    static func goesAlong(_ name: String, withBody hasBody: Bool) -> Bool {
+        if description.contains(name) || name == "accept" { return true }
+        if ["accept-", "if-", "want-"].contains(where: name.hasPrefix) { return true }
+        return hasBody && (name.hasPrefix("content-") || ["expect", "repr-digest", "digest", "trailer"].contains(name))
+    }
+
+    /// The other fields that describe the request, or what is known of its answer.
+    private static let description: Set<String> = [
+        "range", "user-agent", "cache-control", "pragma", "prefer", "te", "last-event-id", "idempotency-key",
+    ]
 }
 
 extension Origin: CustomStringConvertible {

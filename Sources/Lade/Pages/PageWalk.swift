@@ -136,6 +136,7 @@ package struct PageWalk: Sendable {
     ///
     /// It may be wrong; ``next(after:_:)`` is right once the page is loaded. Nil where the numbers do not suffice.
     func guess(after page: Page, stride: Int) -> Page? {
+        guard original.canRepeatBody else { return nil }
         let itemsBefore = page.itemsBefore.flatMap { $0.adding(stride) }
         guard isAddressable, let number = page.number.adding(1) else { return nil }
         let request: Request
@@ -163,6 +164,8 @@ package struct PageWalk: Sendable {
         if claim == false { return step }
         let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
         if let (request, cursor) = try request(after: page, facts, itemsBefore, &step) {
+            // Each page sends the body again.
+            if !request.canRepeatBody { throw .loading(.invalidRequest(.bodyNotReplayable, ErrorContext(request))) }
             var next = Page(
                 size: page.size,
                 number: page.number.addingSaturated(1),
@@ -391,19 +394,9 @@ package struct PageWalk: Sendable {
     private func placed(_ candidate: Request) throws(PageFailure.Cause) -> Request {
         var next = try vetted(candidate)
         guard next[LeadsToOtherOrigin.self] else { return next }
-        for field in next.headers where !Self.harmlessNames.contains(field.name.lowercased()) {
-            next.headers.remove(field.name)
-        }
+        next.headers.keepDescription(withBody: next.hasBody)
         return next
     }
-
-    /// Fields for content negotiation.
-    ///
-    /// Any other field of the app may be a credential, independently of its name.
-    private static let harmlessNames: Set<String> = [
-        "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
-        "content-language", "content-type", "pragma", "prefer", "user-agent",
-    ]
 
     /// The request as far as it may be sent to its address: another origin receives no credentials.
     func vetted(_ candidate: Request) throws(PageFailure.Cause) -> Request {

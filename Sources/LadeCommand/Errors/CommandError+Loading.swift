@@ -69,6 +69,8 @@ extension CommandError {
         case .file: (.localFile, "Check the path, its permissions and the space left.")
         case .deadlineExceeded: (.timedOut, "Allow more with --deadline; --verbose shows where the time went.")
         case .rateLimited: (.rateLimited, "Wait, or allow a longer wait with --max-wait.")
+        case .redirectRefused(.bodyToOtherOrigin, _):
+            (.redirects, "Send it there with --cross-origin-body, if that server may have it.")
         case .redirectRefused: (.redirects, "See where it leads with -i and without -L.")
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
         case .notStored: (.usage, "Allow a request to the server.")

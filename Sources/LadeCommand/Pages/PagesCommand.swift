@@ -14,7 +14,7 @@ struct PagesSettings: CallSettings {
         + OutputSettings.rows.only("verbose", "show-secrets", "color", "silent", "events").lifted(\.output).rare()
         + RequestSettings.rows.except("head", "upload-file", "stdin", "url").lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
-        + PolicySettings.rows.except("location").lifted(\.policy).rare()
+        + PolicySettings.rows.except("location", "cross-origin-body").lifted(\.policy).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
 
     func validateRest() throws(CommandError) {

@@ -28,6 +28,9 @@ struct PagesRun: Sendable {
         var harvest = settings.paging.harvest(call.request)
         harvest.circumstances = circumstances
         try checkPositions(call.request)
+        // One option for both ways to another origin: a next page and a redirect.
+        var policy = settings.policy
+        policy.sendsBodyElsewhere = settings.paging.sendsBodyElsewhere
         let line = PagesLine(console, time: context.time, isShown: showsProgress)
         let firstPage = Locked(Int?.none)
         let meter = PageMeter { progress in
@@ -36,7 +39,7 @@ struct PagesRun: Sendable {
         }
         let account = try await context.account(
             settings.connection,
-            settings.policy,
+            policy,
             for: .list,
             call,
             witness: witness,

@@ -9,6 +9,7 @@ extension PolicySettings {
     /// Copies the policies into the settings of a service; for a single call, a policy without an option stays off.
     func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
+        settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
         settings.retries.limit = retries ?? (work == .list ? 2 : 0)
         settings.retries.methods = repeatsUnsafe ? .all : .idempotent
         // A single call has its own limit. A list must not send three requests per page to a failing server.

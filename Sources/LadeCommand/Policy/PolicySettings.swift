@@ -27,6 +27,8 @@ struct PolicySettings: Sendable {
 
     var followsRedirects = false
     var redirectLimit: Int?
+    /// Whether a redirect takes the body of a request to another origin.
+    var sendsBodyElsewhere = false
     var retries: Int?
     var repeatsUnsafe = false
     var idempotencyKey: IdempotencyKey?
@@ -49,9 +51,17 @@ struct PolicySettings: Sendable {
             .policy,
             "Follow redirects",
             details:
-                "Credentials stay behind as soon as scheme, host or port change; nothing leads from https to http. "
+                "As soon as scheme, host or port change, only fields that describe the request go along: Accept*, "
+                + "Range, If-*, User-Agent. Other fields, credentials and cookies stay behind, and a body goes only "
+                + "with --cross-origin-body. Nothing leads from https to http. "
                 + "Without it a redirect is the answer. lade pages follows them anyway."
         ) { $0.followsRedirects = true },
+        .flag(
+            "cross-origin-body",
+            .policy,
+            "Send the body to another origin, too, where a redirect leads there",
+            isCommon: false
+        ) { $0.sendsBodyElsewhere = true },
         .count("max-redirects", .policy, "How many redirects to follow (10); implies -L", isCommon: false, from: 0) {
             $0.redirectLimit = $1
         },

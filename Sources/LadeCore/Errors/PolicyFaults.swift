@@ -11,6 +11,8 @@ public enum RedirectFault: Sendable, Hashable {
     case invalidTarget(String)
     /// The body would have to be sent again, but can be sent only once.
     case bodyNotReplayable
+    /// It leads to another origin, and the body may not be sent there.
+    case bodyToOtherOrigin(url: String)
 }
 
 extension RedirectFault: CustomStringConvertible {
@@ -23,6 +25,9 @@ extension RedirectFault: CustomStringConvertible {
         case .invalidTarget(let target):
             "The redirect leads to “\(target.escapedForDisplay(limit: 120))”, which cannot be followed"
         case .bodyNotReplayable: "The redirect requires the body again, which can be sent only once"
+        case .bodyToOtherOrigin(let url):
+            "The redirect to \(url) leaves the origin, and the body may not follow it there "
+                + "(sendsBodyToOtherOrigins, credentialOrigins)"
         }
     }
 }

@@ -52,9 +52,10 @@ public struct HostsInterceptor: Interceptor {
             return aimed
         }
         aimed.url = url
-        // They were made for the other host; authorisers and cookies below use the new name.
-        aimed.headers.removeCredentials()
+        // The others were made for the other host; authorisers and cookies below use the new name. The list names the
+        // host, so the body goes there.
         aimed.headers.remove("Host")
+        aimed.headers.keepDescription(withBody: aimed.hasBody)
         return aimed
     }
 

@@ -48,7 +48,10 @@ struct RedirectTrail {
         }
         if let fault = fault(of: target, from: request) { return .refuse(fault) }
         let next = makeRequest(target, status, request)
-        guard next.body?.isReplayable ?? true else { return .refuse(.bodyNotReplayable) }
+        guard next.canRepeatBody else { return .refuse(.bodyNotReplayable) }
+        if next.hasBody, !policy.mayReceiveBody(target, from: request.url) {
+            return .refuse(.bodyToOtherOrigin(url: Redaction(next).address(target.absoluteString)))
+        }
 
         // Many servers test cookies with an address that sets one and redirects to itself.
         if headers.contains("Set-Cookie") { asked.removeAll() } else { note(request) }
@@ -97,19 +100,19 @@ struct RedirectTrail {
     }
 
     private func makeRequest(_ target: URL, _ status: Status, _ request: Request) -> Request {
-        var next = request.moved(to: target, trusting: policy.credentialOrigins)
         let changesMethod =
             switch status.code {
             case 301, 302: request.method == .post
             case 303: request.method != .get && request.method != .head
             default: false
             }
+        var next = request
         if changesMethod {
             next.method = .get
             next.body = nil
             for name in Self.contentFields { next.headers.remove(name) }
         }
-        return next
+        return next.moved(to: target, trusting: policy.credentialOrigins, orAll: policy.trustsAllOrigins)
     }
 
     /// The fields that describe a body which was removed (RFC 9110 §15.4).

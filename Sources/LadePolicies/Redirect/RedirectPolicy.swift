@@ -1,3 +1,10 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import LadeCore
+
 /// How redirects are followed.
 public struct RedirectPolicy: Sendable {
     /// How many redirects a call follows, 10 by default.
@@ -6,13 +13,26 @@ public struct RedirectPolicy: Sendable {
     public var limit = 10
     /// Whether a redirect may lead from https to http; false by default.
     public var allowsInsecure = false
-    /// Origins that a request's own credentials may follow to from any other; none by default.
+    /// Origins that a request goes to whole from any other, with its own credentials, fields and body; none by default.
     ///
-    /// For all other origins, `Authorization`, `Proxy-Authorization`, `Cookie` and every field known as a credential
-    /// are removed when scheme, host or port change. Credentials that authorisers and the cookie jar add are not
+    /// To all other origins go only the fields that describe the request (``LadeCore/Request/moved(to:trusting:)``), and
+    /// no body unless ``sendsBodyToOtherOrigins`` says so. Credentials that authorisers and the cookie jar add are not
     /// affected: those check each hop.
     public var credentialOrigins: Set<Origin> = []
+    /// Whether a redirect that keeps the body (307 and 308, others unless the method is POST) may lead to another origin;
+    /// false by default.
+    ///
+    /// Such a call fails with ``LadeCore/RedirectFault/bodyToOtherOrigin(url:)``: it is never sent without its body.
+    public var sendsBodyToOtherOrigins = false
+    /// Whether every origin counts as one of ``credentialOrigins``, as with curl's `--location-trusted`.
+    package var trustsAllOrigins = false
 
     /// Makes the default policy.
     public init() {}
+
+    /// Whether the body of a request may go from one address to another.
+    func mayReceiveBody(_ target: URL, from url: URL) -> Bool {
+        guard !sendsBodyToOtherOrigins, !trustsAllOrigins, let origin = Origin(target) else { return true }
+        return origin == Origin(url) || credentialOrigins.contains(origin)
+    }
 }
