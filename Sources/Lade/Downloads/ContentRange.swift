@@ -1,5 +1,5 @@
 /// The part of a representation that an answer contains: `bytes 5-10/11` (RFC 9110 §14.4).
-struct ContentRange: Sendable, Hashable {
+package struct ContentRange: Sendable, Hashable {
     /// The position of the first byte.
     let first: Int64
     /// The position of the last byte.
@@ -39,17 +39,27 @@ struct ContentRange: Sendable, Hashable {
     }
 }
 
-extension Response {
-    /// Whether the body is a part of the representation although the request has no `Range`.
+extension Headers {
+    /// The value of a field that may occur once; nil when there is none, or when there are several.
     ///
-    /// Services with pages of items use the status too, with a range unit of their own or without the field. Their body
-    /// is a whole page.
+    /// Of several, each could be the one that another recipient uses.
+    func sole(_ name: String) -> String? {
+        let values = all(name)
+        return values.count == 1 ? values[0] : nil
+    }
+}
+
+extension Response {
+    /// Whether the body is a part of the representation although the request has no `Range`; see ``BodyMeaning``.
+    ///
+    /// Services with pages of items use 206 too, with a range unit of their own or without the field. Their body is a
+    /// whole page.
     package var isUnrequestedPart: Bool {
         guard status == 206, !request.headers.contains("Range") else { return false }
-        if headers["Content-Type"]?.lowercased().hasPrefix("multipart/byteranges") == true { return true }
-        guard let field = headers["Content-Range"], field.lowercased().hasPrefix("bytes") else { return false }
-        guard let range = ContentRange(field) else { return true }
-        return range.first > 0 || range.whole != range.last + 1
+        // The transport has compared the length with the body.
+        var head = self
+        head.headers.remove("Content-Length")
+        return if case .misfit = BodyMeaning(of: head, to: .whole) { true } else { false }
     }
 
     /// The length of the arriving body by `Content-Length`; nil where the field does not apply to it.
@@ -59,6 +69,6 @@ extension Response {
         guard request.method != .head, ![204, 304].contains(status), !headers.contains("Content-Encoding") else {
             return nil
         }
-        return headers["Content-Length"].flatMap { ContentRange.position($0[...]) }
+        return headers.sole("Content-Length").flatMap { ContentRange.position($0[...]) }
     }
 }

@@ -13,6 +13,9 @@ public struct Download: Sendable {
         /// Within the call, a truncated body is resumed as often as the retry policy of the service allows.
         public var resumes = true
         /// Whether an existing file is replaced; false by default, in which case an existing file is an error.
+        ///
+        /// The new file has the permissions of the old one. Of a symbolic link, the file that it leads to is replaced. A
+        /// pipe or a device is written to and never replaced; a wait for its reader ends with the task and the loader.
         public var mayOverwrite = false
         /// The most bytes that are accepted; nil, the default, for no limit.
         ///
@@ -21,8 +24,10 @@ public struct Download: Sendable {
         /// Called after each piece with the bytes that are there and, when it is known, their number in all; quick, in
         /// the task of the download.
         package var onPiece: (@Sendable (_ received: Int64, _ total: Int64?) -> Void)?
-        /// The statuses whose bodies become files; nil for those that count as success.
-        package var acceptableStatuses: StatusSet?
+        /// The statuses whose bodies become files; 200 and 206 by default, whatever the service accepts.
+        ///
+        /// A part that was not requested never becomes a file, nor the answer to a range that does not exist (416).
+        public var acceptableStatuses: StatusSet = [200, 206]
         /// What stands in the file before the body; nil for nothing.
         package var prologue: (@Sendable (Response) -> Data)?
         /// Whether an existing file counts as the beginning of the body, and is completed.
@@ -32,12 +37,17 @@ public struct Download: Sendable {
         package var continuesFile = false
         /// Receives a response with a refused status, and the beginning of its body, before the download fails.
         package var refused: (@Sendable (Response, Data) -> Void)?
+        /// Called before the file is hashed; for tests.
+        var hashed: (@Sendable () -> Void)?
         /// Receives the number of kept bytes when a download ends early and can be resumed.
         package var kept: (@Sendable (Int64) -> Void)?
 
         /// Makes the default options.
         public init() {}
     }
+
+    /// How the reason begins for which an existing file was not completed.
+    package static let noRest = "the server does not send the rest of the file"
 
     /// The path of the file.
     public var path: String

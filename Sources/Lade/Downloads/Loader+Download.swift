@@ -102,6 +102,14 @@ extension Loader {
         _ progress: (@Sendable (TransferProgress) -> Void)?
     ) async throws(LoadingError) -> Download {
         if target.isNameFixed { try target.checkName(target.name, options) }
+        if options.mayOverwrite, target.isNameFixed, target.isSpecial(target.name) {
+            // Its folder, as that of the devices, is no place for a part.
+            var run = DownloadRun(request: request, address: "", target: target, options: options, part: nil)
+            run.throttle = progress.map { ProgressThrottle(account.service.settings.time, $0) }
+            return try await run.download(by: self)
+        }
+        // A link is followed first, so that the part is in the folder of the file that it leads to.
+        let target = try target.followingLink(options)
         var part = try PartFile(for: target.name, in: target.folder)
         defer { part.release() }
         do throws(LoadingError) {
@@ -113,7 +121,7 @@ extension Loader {
             if options.continuesFile, request.isResumable, part.resumePoint == nil { try part.adopt(existing) }
             var run = DownloadRun(request: request, address: address, target: target, options: options, part: part)
             run.throttle = progress.map { ProgressThrottle(account.service.settings.time, $0) }
-            defer { part = run.part }
+            defer { part = run.part ?? part }
             return try await run.download(by: self)
         } catch {
             let isWrong =
@@ -131,21 +139,39 @@ extension Loader {
     }
 }
 
+extension Loader {
+    /// Takes what another request costs from the retry budget of the service.
+    ///
+    /// - Throws: `LoadingError.unacceptableStatus` with the answer that the request would replace, when the budget is
+    ///   empty.
+    fileprivate func withdraw(forRepeating request: Request, after response: Response) throws(LoadingError) {
+        let service = account.service
+        guard let budget = service.settings.retryBudget else { return }
+        guard budget.withdraw(for: service.rateLimiter.keyRule(request)) else {
+            throw .unacceptableStatus(response.status, ErrorContext(response))
+        }
+    }
+}
+
 /// One download: writes the body piece by piece to a part file, which gets its final name at the end.
 private struct DownloadRun {
     let request: Request
     let address: String
     let target: DownloadTarget
     let options: Download.Options
-    var part: PartFile
+    /// Where the bytes are until they are complete; nil for what is written to directly.
+    var part: PartFile?
     var throttle: ProgressThrottle?
+    /// The pipe or device that has the name, and how many bytes of the body it received.
+    private var special: SpecialFile?
+    private var specialLength: Int64 = 0
     private var name = ""
     /// Whether the part continues an existing file of the final name.
     private var continuesFile = false
     private var mayReplace = false
     private var resumedLength: Int64 = 0
 
-    init(request: Request, address: String, target: DownloadTarget, options: Download.Options, part: PartFile) {
+    init(request: Request, address: String, target: DownloadTarget, options: Download.Options, part: PartFile?) {
         self.request = request
         self.address = address
         self.target = target
@@ -160,10 +186,17 @@ private struct DownloadRun {
         continuesFile = options.continuesFile && exists
         // An empty file can be continued by any version.
         mayReplace = options.mayOverwrite || options.continuesFile && exists && status.st_size == 0
-        switch try await load.begin(at: part.resumePoint) {
+        var point = part?.resumePoint
+        // A note without an address, as earlier versions wrote it, is about that of the request. A file of unknown version
+        // has none.
+        if let version = point?.version, !version.validator.isEmpty, version.address == nil {
+            point?.version.address = FileVersion.address(request.url)
+        }
+        switch try await load.begin(at: point) {
         case .anew(let response) where response.isCoded && request.isResumable && !setsCodings:
             // The server used a coding although the request excluded it: the transport must decode it.
             response.body.cancel()
+            try loader.withdraw(forRepeating: request, after: response)
             load = ResumableLoad(asked(codings: true), by: loader)
             try await begin(try await load.head(), &load, loader)
         case .anew(let response): try await begin(response, &load, loader)
@@ -172,33 +205,49 @@ private struct DownloadRun {
         do throws(LoadingError) {
             try await copy(&load, loader)
         } catch {
-            if let length = load.soundLength { try part.shorten(to: length) }
+            if let length = load.soundLength { try part?.shorten(to: length) }
             throw error
         }
         throttle?.finish()
         let digest = try check(load.response)
-        try part.finish(
-            as: target.folder + name,
-            mayOverwrite: options.mayOverwrite || continuesFile && name == target.name
-        )
-        return Download(
+        guard special == nil else {
+            part?.remove()
+            return download(load.response, digest)
+        }
+        let mayOverwrite = options.mayOverwrite || continuesFile && name == target.name
+        let path = target.folder + name
+        try part?.finish(as: path, mayOverwrite: mayOverwrite)
+        return download(load.response, digest)
+    }
+
+    private func download(_ response: Response, _ digest: String?) -> Download {
+        Download(
             path: target.folder + name,
-            length: part.bodyLength,
+            length: bodyLength,
             resumedLength: resumedLength,
             checkedDigest: digest,
-            response: load.response
+            response: response
         )
     }
 
+    /// The bytes of the body that are there.
+    private var bodyLength: Int64 { special == nil ? part?.bodyLength ?? 0 : specialLength }
+
     private mutating func copy(_ load: inout ResumableLoad, _ loader: Loader) async throws(LoadingError) {
-        while let piece = try await load.next(mayBeginAnew: true) {
+        while let piece = try await load.next(mayBeginAnew: special == nil || specialLength == 0) {
             switch piece {
             case .anew(let response): try await begin(response, &load, loader)
             case .bytes(let chunk):
-                try check(part.bodyLength + Int64(chunk.count), announced: nil)
-                try part.append(chunk)
-                options.onPiece?(part.bodyLength, load.length)
-                throttle?.take(TransferProgress(completed: part.bodyLength, total: load.length))
+                try check(bodyLength + Int64(chunk.count), announced: nil)
+                if let special {
+                    try await special.write(chunk, by: loader)
+                    specialLength += Int64(chunk.count)
+                } else {
+                    try part?.append(chunk)
+                }
+                let progress = TransferProgress(completed: bodyLength, total: load.length)
+                options.onPiece?(progress.completed, progress.total)
+                throttle?.take(progress)
             }
         }
     }
@@ -219,39 +268,58 @@ private struct DownloadRun {
         _ load: inout ResumableLoad,
         _ loader: Loader
     ) async throws(LoadingError) {
-        // A partial answer that was not requested is not a file.
-        let isPart = response.status == 206 && !request.headers.contains("Range")
-        guard options.acceptableStatuses?.contains(response.status) ?? true, !isPart else {
-            if let refused = options.refused, !isPart { refused(response, await load.message()) }
+        let isOwn = request.headers.contains("Range")
+        let meaning = BodyMeaning(of: response, to: isOwn ? .ownRange : .whole)
+        // A page, or a refused range, is not a file, whatever status counts as success.
+        let isFile =
+            switch meaning {
+            case .whole, .requested: true
+            default: false
+            }
+        guard options.acceptableStatuses.contains(response.status), isFile else {
+            if let refused = options.refused, meaning != .otherUnit { refused(response, await load.message()) }
             throw .unacceptableStatus(response.status, ErrorContext(response))
         }
         try takeName(response)
         if continuesFile, !mayReplace {
-            let reason = "the server does not send the rest of the file"
+            let answer = load.misfit.map { ": \($0)" } ?? ""
+            let reason = Download.noRest + answer
             let fault = FileFault(path: target.folder + name, operation: .write, reason: reason)
             throw .file(fault, ErrorContext(response))
         }
         try check(load.length ?? 0, announced: load.length)
         resumedLength = 0
-        try part.restart()
+        try part?.restart()
         let prologue = options.prologue?(response) ?? Data()
-        try part.begin(response.status == 200 ? origin(response, prologue, loader) : nil, prologue)
+        if options.mayOverwrite, special == nil, target.isSpecial(name) {
+            special = try await SpecialFile(target.folder + name, for: request, by: loader)
+        }
+        if let special { return try await special.write(prologue, by: loader) }
+        let origin = response.status == 200 ? origin(response, prologue, load.length, loader) : nil
+        try part?.begin(origin, prologue)
     }
 
     /// The version that the part belongs to; nil when it could not be resumed.
-    private func origin(_ response: Response, _ prologue: Data, _ loader: Loader) -> PartFile.Origin? {
+    private func origin(
+        _ response: Response,
+        _ prologue: Data,
+        _ length: Int64?,
+        _ loader: Loader
+    ) -> PartFile.Origin? {
         guard request.isResumable, !response.isCoded,
-            let validator = response.strongValidator(now: loader.account.service.settings.time.date)
+            let version = FileVersion(of: response, now: loader.account.service.settings.time.date)
         else { return nil }
-        return PartFile.Origin(url: address, validator: validator, prologueLength: Int64(prologue.count))
+        var origin = PartFile.Origin(url: address, validator: version.validator, prologueLength: Int64(prologue.count))
+        (origin.length, origin.address) = (length, version.address)
+        return origin
     }
 
     /// Continues after the bytes of the part file.
     private mutating func resume(_ response: Response, _ length: Int64?, _ loader: Loader) throws(LoadingError) {
         try takeName(response)
         try check(length ?? 0, announced: length)
-        resumedLength = part.bodyLength
-        if part.origin == nil, let origin = origin(response, Data(), loader) { try part.note(origin) }
+        resumedLength = bodyLength
+        if part?.origin == nil, let origin = origin(response, Data(), length, loader) { try part?.note(origin) }
     }
 
     private mutating func takeName(_ response: Response) throws(LoadingError) {
@@ -265,9 +333,10 @@ private struct DownloadRun {
     }
 
     private func check(_ response: Response) throws(LoadingError) -> String? {
-        guard let digest = response.fileDigest else { return nil }
-        let hash = part.hash
-        let actual = Data(hash.finish())
+        guard let digest = response.fileDigest, special == nil else { return nil }
+        options.hashed?()
+        guard let bytes = try part?.digest() else { return nil }
+        let actual = Data(bytes)
         guard digest.hash == actual else {
             let mismatch = DigestMismatch(field: digest.field, expected: digest.hash, actual: actual)
             throw .decoding(mismatch, ErrorContext(response))
@@ -294,6 +363,23 @@ private struct DownloadTarget {
         // A malformed field contains no name.
         let disposition = response.headers["Content-Disposition"].flatMap { try? ContentDisposition($0) }
         return disposition?.safeFilename ?? Self.name(in: response.request.url)
+    }
+
+    /// Whether the name belongs to a pipe, a socket or a device, which is written to and never replaced.
+    func isSpecial(_ name: String) -> Bool {
+        var status = stat()
+        return stat(folder + name, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+    }
+
+    /// The file that a link leads to, if that is replaced or completed.
+    func followingLink(_ options: Download.Options) throws(LoadingError) -> DownloadTarget {
+        guard isNameFixed, options.mayOverwrite || options.continuesFile else { return self }
+        do throws(FileDistrust) {
+            let (folder, name) = OpenFolder.split(try OpenFolder.followingLinks(folder + name))
+            return DownloadTarget(folder: folder, name: name, isNameFixed: true)
+        } catch {
+            throw error.error(folder + name, options.continuesFile ? .read : .write)
+        }
     }
 
     func checkName(_ name: String, _ options: Download.Options) throws(LoadingError) {

@@ -25,17 +25,24 @@ struct PartFile {
         var validator: String
         /// The number of bytes in the file before the body.
         var prologueLength: Int64 = 0
+        /// The length of the whole body, if known.
+        var length: Int64?
+        /// The address that answered, as `FileVersion` compares it; nil when unknown.
+        var address: String?
     }
 
-    let path: String
-    private let notePath: String
-    private let descriptor: Int32
+    /// The path of the part.
+    var path: String { folder.path + name }
+    private let folder: OpenFolder
+    private let name: String
+    private let noteName: String
+    // Locked until `release()`.
+    private let file: TrustedFile
+    private var descriptor: Int32 { file.descriptor }
     /// The number of bytes in the part.
     private(set) var length: Int64 = 0
     /// The version that the bytes belong to; nil when unknown, in which case they cannot be resumed.
     private(set) var origin: Origin?
-    /// The hash of the body so far.
-    private(set) var hash = SHA256()
     private var prologueLength: Int64 = 0
     /// Whether the bytes come from a file of unknown version.
     private var isAdopted = false
@@ -49,17 +56,27 @@ struct PartFile {
     /// - Throws: `LoadingError.file` when another download writes the part, or its name belongs to something other than
     ///   a file.
     init(for name: String, in folder: String, opened: () -> Void = {}) throws(LoadingError) {
-        let hidden = folder + Self.hiddenName(for: name)
-        path = hidden + ".lade-part"
-        notePath = hidden + ".lade-note"
-        descriptor = try Self.openLocked(path, opened)
-        do throws(LoadingError) {
-            origin = try readNote()
-            prologueLength = origin?.prologueLength ?? 0
-            if origin == nil { try restart() } else { try readBack() }
+        let hidden = Self.hiddenName(for: name)
+        self.name = hidden + ".lade-part"
+        noteName = hidden + ".lade-note"
+        do throws(FileDistrust) {
+            self.folder = try OpenFolder(folder)
+            file = try Self.openLocked(self.name, noteName, self.folder, opened)
         } catch {
-            close(descriptor)
-            throw error
+            let fault = error == .busy ? "another download is writing it" : error.reason
+            throw .file(
+                FileFault(path: folder + hidden + ".lade-part", operation: .write, reason: fault),
+                ErrorContext()
+            )
+        }
+        origin = readNote()
+        prologueLength = origin?.prologueLength ?? 0
+        if origin == nil {
+            try restart()
+        } else {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw fault(.read) }
+            length = Int64(status.st_size)
         }
     }
 
@@ -85,7 +102,12 @@ struct PartFile {
     /// Where the body can be resumed; nil if it cannot.
     var resumePoint: ResumePoint? {
         guard origin != nil || isAdopted, bodyLength > 0 else { return nil }
-        return ResumePoint(validator: origin?.validator ?? "", offset: bodyLength)
+        return ResumePoint(
+            validator: origin?.validator ?? "",
+            address: origin?.address,
+            offset: bodyLength,
+            length: origin?.length
+        )
     }
 
     /// Copies a file of unknown version, so that it can be completed; does nothing when there is none.
@@ -117,24 +139,23 @@ struct PartFile {
 
     /// Records the version that the copied bytes belong to.
     mutating func note(_ origin: Origin) throws(LoadingError) {
-        unlink(notePath)
+        folder.remove(noteName)
         try writeNote(origin)
         self.origin = origin
     }
 
     /// Removes the existing bytes.
     mutating func restart() throws(LoadingError) {
-        guard ftruncate(descriptor, 0) == 0 else { throw Self.fault(path, .write) }
+        guard ftruncate(descriptor, 0) == 0 else { throw fault(.write) }
         length = 0
         prologueLength = 0
         isAdopted = false
-        hash = SHA256()
     }
 
     /// Removes the bytes of the body after the first `bodyLength`; nothing can be appended afterwards.
     mutating func shorten(to bodyLength: Int64) throws(LoadingError) {
         guard bodyLength < self.bodyLength else { return }
-        guard ftruncate(descriptor, off_t(prologueLength + bodyLength)) == 0 else { throw Self.fault(path, .write) }
+        guard ftruncate(descriptor, off_t(prologueLength + bodyLength)) == 0 else { throw fault(.write) }
         length = prologueLength + bodyLength
     }
 
@@ -142,7 +163,7 @@ struct PartFile {
     mutating func begin(_ origin: Origin?, _ prologue: Data) throws(LoadingError) {
         if self.origin != origin {
             self.origin = nil
-            unlink(notePath)
+            folder.remove(noteName)
             if let origin { try writeNote(origin) }
             self.origin = origin
         }
@@ -155,14 +176,31 @@ struct PartFile {
         // Writing after the end of a truncated file would leave a hole.
         try checkUnchanged(andNamed: false)
         try write(chunk)
-        hash.update(chunk)
+    }
+
+    /// The SHA-256 of the body, read from the file: it is needed only where a server announces one.
+    ///
+    /// - Throws: `LoadingError.file` when the file cannot be read, `LoadingError.cancelled` when the task is cancelled.
+    func digest() throws(LoadingError) -> [UInt8] {
+        var hash = SHA256()
+        var piece = [UInt8](repeating: 0, count: 256 << 10)
+        var offset = prologueLength
+        while true {
+            guard !Task.isCancelled else { throw .cancelled(ErrorContext()) }
+            let count = pread(descriptor, &piece, piece.count, off_t(offset))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw fault(.read) }
+            if count == 0 { return hash.finish() }
+            hash.update(piece[..<count])
+            offset += Int64(count)
+        }
     }
 
     /// Removes all bytes and throws when another program has changed the file or, if asked for, its name.
     private mutating func checkUnchanged(andNamed isNameChecked: Bool) throws(LoadingError) {
         var status = stat()
         let isWhole = fstat(descriptor, &status) == 0 && Int64(status.st_size) == length
-        if isWhole, !isNameChecked || FileIdentity(descriptor) == FileIdentity(path: path) { return }
+        if isWhole, !isNameChecked || file.hasItsName { return }
         try restart()
         let reason = "another program has changed it meanwhile"
         throw .file(FileFault(path: path, operation: .write, reason: reason), ErrorContext())
@@ -173,45 +211,66 @@ struct PartFile {
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(length)) }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Self.fault(path, .write) }
+            guard count > 0 else { throw fault(.write) }
             length += Int64(count)
             rest = rest.dropFirst(count)
         }
     }
 
-    /// Gives the complete file its name.
+    /// Gives the complete file its name, and the permissions of the file that it replaces.
     ///
+    /// - Parameters:
+    ///   - final: The path. If it is a link that is replaced, the file that it leads to is.
+    ///   - mayOverwrite: Whether an existing file is replaced. What is not a regular file never is.
     /// - Throws: `LoadingError.file` when it cannot have the name, or when another program has changed or replaced the
     ///   part, whose bytes are then removed.
     mutating func finish(as final: String, mayOverwrite: Bool) throws(LoadingError) {
-        guard fsync(descriptor) == 0 else { throw Self.fault(path, .write) }
+        guard TrustedFile.synchronise(descriptor) == 0 else { throw fault(.write) }
         try checkUnchanged(andNamed: true)
-        if mayOverwrite {
-            guard rename(path, final) == 0 else { throw Self.fault(final, .write) }
-        } else if link(path, final) == 0 {
-            // Unlike renaming, linking fails when the name is taken.
-            unlink(path)
-        } else {
-            // Some file systems have no links; checking first is the best alternative.
-            guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else {
-                throw errno == EEXIST ? Self.exists(final) : Self.fault(final, .write)
+        do throws(FileDistrust) {
+            let path = mayOverwrite ? try OpenFolder.followingLinks(final) : final
+            let (place, finalName) = OpenFolder.split(path)
+            let target = place == folder.path ? folder : try OpenFolder(place)
+            try setPermissions(of: mayOverwrite ? target.status(of: finalName) : nil, in: target)
+            if mayOverwrite {
+                guard folder.rename(name, to: finalName, in: target) == 0 else { throw .system(errno) }
+            } else if folder.link(name, as: finalName, in: target) == 0 {
+                // Unlike renaming, linking fails when the name is taken.
+                folder.remove(name)
+            } else {
+                // Some file systems have no links; checking first is the best alternative.
+                let number = errno
+                guard [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(number) else { throw .system(number) }
+                guard target.status(of: finalName) == nil else { throw .system(EEXIST) }
+                guard folder.rename(name, to: finalName, in: target) == 0 else { throw .system(errno) }
             }
-            guard access(final, F_OK) != 0 else { throw Self.exists(final) }
-            guard rename(path, final) == 0 else { throw Self.fault(final, .write) }
+            target.synchronise()
+        } catch {
+            throw error == .system(EEXIST) ? Self.exists(final) : error.error(final, .write)
         }
-        unlink(notePath)
+        folder.remove(noteName)
+    }
+
+    /// Gives the part the owner and the permissions of a file that it replaces, or those of a new file.
+    private func setPermissions(of old: stat?, in target: OpenFolder) throws(FileDistrust) {
+        guard let old else {
+            guard fchmod(descriptor, try TrustedFile.usualMode(in: target)) == 0 else { throw .system(errno) }
+            return
+        }
+        guard old.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        // Only root can give a file away. For others, a file of another user becomes one of their own.
+        if old.st_uid != geteuid() { _ = fchown(descriptor, old.st_uid, old.st_gid) }
+        guard fchmod(descriptor, old.st_mode & 0o777) == 0 else { throw .system(errno) }
     }
 
     /// Removes the part and its note.
     func remove() {
-        unlink(path)
-        unlink(notePath)
+        folder.remove(name)
+        folder.remove(noteName)
     }
 
-    /// Closes the part and keeps it.
-    func release() {
-        close(descriptor)
-    }
+    /// Lets another download have the part, which is kept.
+    func release() { file.unlock() }
 
     /// The error for a file that must not be replaced.
     static func exists(_ path: String) -> LoadingError {
@@ -220,77 +279,78 @@ struct PartFile {
 
     // MARK: - Opening
 
-    private static func openLocked(_ path: String, _ opened: () -> Void) throws(LoadingError) -> Int32 {
-        while true {
-            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o666)
-            guard descriptor >= 0 else { throw fault(path, .write) }
-            opened()
-            var status = stat()
-            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                close(descriptor)
-                let fault = FileFault(path: path, operation: .write, reason: "it is no regular file")
-                throw .file(fault, ErrorContext())
+    private static func openLocked(
+        _ name: String,
+        _ noteName: String,
+        _ folder: OpenFolder,
+        _ opened: () -> Void
+    ) throws(FileDistrust) -> TrustedFile {
+        do throws(FileDistrust) {
+            return try TrustedFile.locking(name, in: folder, trust, opened: opened)
+        } catch {
+            switch error {
+            case .foreignOwner, .accessible, .severalNames: break
+            default: throw error
             }
-            // Some file systems have no locks; then the part is used without one.
-            if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
-                close(descriptor)
-                let fault = FileFault(path: path, operation: .write, reason: "another download is writing it")
-                throw .file(fault, ErrorContext())
-            }
-            // Another download may have given the file its final name between the two calls. The lock counts only if
-            // the file still has the name of the part.
-            if FileIdentity(descriptor) == FileIdentity(path: path) { return descriptor }
-            close(descriptor)
+            // The bytes of another user are not continued. Without them the download begins anew.
+            folder.remove(noteName)
+            guard folder.remove(name) == 0 else { throw error }
+            return try TrustedFile.locking(name, in: folder, trust)
         }
     }
 
+    /// Only the user's own file is continued, and one with a second name is not: that would change the other file.
+    private static let trust = FileTrust(hasOneName: true)
+
     // MARK: - The note
 
-    private func readNote() throws(LoadingError) -> Origin? {
-        let note = open(notePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        // Without a note the download cannot be resumed, which is not an error.
+    private func readNote() -> Origin? {
+        let note = folder.open(noteName, O_RDONLY | FileTrust.own.openFlags)
+        // Without a note that can be trusted the download cannot be resumed, which is not an error.
         guard note >= 0 else { return nil }
         defer { close(note) }
+        guard FileTrust.own.fault(of: note) == nil else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.noteLimit)
         let count = pread(note, &bytes, bytes.count, 0)
         guard count > 0, count < Self.noteLimit else { return nil }
-        let lines = String(decoding: bytes[..<count], as: UTF8.self).split(
-            separator: "\n",
-            omittingEmptySubsequences: false
-        )
-        guard lines.count == 4, lines[3].isEmpty, let prologueLength = ContentRange.position(lines[2]) else {
-            return nil
+        let lines = bytes[..<count].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        // Earlier versions wrote three lines.
+        guard lines.count == 4 || lines.count == 6, lines.last?.isEmpty == true,
+            let prologueLength = ContentRange.position(lines[2][...])
+        else { return nil }
+        var origin = Origin(url: lines[0], validator: lines[1], prologueLength: prologueLength)
+        guard lines.count == 6 else { return origin }
+        if !lines[3].isEmpty {
+            guard let length = ContentRange.position(lines[3][...]) else { return nil }
+            origin.length = length
         }
-        return Origin(url: String(lines[0]), validator: String(lines[1]), prologueLength: prologueLength)
+        origin.address = lines[4].isEmpty ? nil : lines[4]
+        return origin
     }
 
     private static let noteLimit = 64 << 10
 
     private func writeNote(_ origin: Origin) throws(LoadingError) {
         // A new file that only its owner can read. A link that was planted under the name is not followed.
-        let note = open(notePath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard note >= 0 else { throw Self.fault(notePath, .write) }
+        let note = folder.open(noteName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+        guard note >= 0 else { throw Self.fault(folder.path + noteName, .write) }
         defer { close(note) }
-        var text = "\(origin.url)\n\(origin.validator)\n\(origin.prologueLength)\n"
-        let count = text.withUTF8 { pwrite(note, $0.baseAddress, $0.count, 0) }
-        // Bytes on the disk must never have the note of another version.
-        guard count == text.utf8.count, fsync(note) == 0 else { throw Self.fault(notePath, .write) }
-    }
-
-    private mutating func readBack() throws(LoadingError) {
-        var piece = [UInt8](repeating: 0, count: 256 << 10)
-        while true {
-            let count = pread(descriptor, &piece, piece.count, off_t(length))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Self.fault(path, .read) }
-            if count == 0 { break }
-            let skipped = Int(clamping: max(0, prologueLength - length))
-            hash.update(piece[..<count].dropFirst(skipped))
-            length += Int64(count)
+        let length = origin.length.map(String.init) ?? ""
+        let text =
+            "\(origin.url)\n\(origin.validator)\n\(origin.prologueLength)\n\(length)\n\(origin.address ?? "")\n"
+        do throws(FileDistrust) {
+            try TrustedFile.write(Data(text.utf8), to: note)
+            // Bytes on the disk must never have the note of another version.
+            guard TrustedFile.synchronise(note) == 0 else { throw .system(errno) }
+        } catch {
+            throw error.error(folder.path + noteName, .write)
         }
     }
 
+    private func fault(_ operation: FileFault.Operation) -> LoadingError { Self.fault(path, operation) }
+
     private static func fault(_ path: String, _ operation: FileFault.Operation) -> LoadingError {
-        .file(FileFault(path: path, operation: operation, reason: String(cString: strerror(errno))), ErrorContext())
+        FileDistrust.system(errno).error(path, operation)
     }
 }

@@ -54,6 +54,8 @@ package struct ResumableLoad {
     private var receivedBefore: Int64 = 0
     /// The number of bytes that may be kept after the answer that was read last proved malformed; nil otherwise.
     package private(set) var soundLength: Int64?
+    /// What the server answered to the request for the rest, if that was not the rest; nil otherwise.
+    private(set) var misfit: String?
     /// The last answer.
     package private(set) var response: Response
 
@@ -79,7 +81,7 @@ package struct ResumableLoad {
     /// - Throws: The same as `Loader.load(_:)`.
     package mutating func head() async throws(LoadingError) -> Response {
         let response = try await loadHead(request)
-        start(response)
+        try start(response)
         return response
     }
 
@@ -92,29 +94,54 @@ package struct ResumableLoad {
         guard let place else { return .anew(try await head()) }
         point = place
         received = place.offset
+        let asked = place.asking(request)
         var response: Response
         do throws(LoadingError) {
-            response = try await loadHead(place.asking(request))
-        } catch .unacceptableStatus(let status, let context) where status == 416 {
-            // The service may count the status as a failure; here it is an answer.
-            response = Response(status: status, headers: context.headers, request: request)
+            response = try await loadHead(asked)
+        } catch {
+            response = try unsatisfied(error, asked)
         }
         call.attempt = max(call.attempt, response.attempts)
-        switch place.continuation(by: response) {
+        switch BodyMeaning(of: response, to: .rest(place)) {
         case .rest(let range):
             resume(response, range)
             return .rest(response)
         case .complete:
             endBody(response)
             return .complete(response)
-        case .misfit:
-            response.body.cancel()
-            call.attempt += 1
-            response = try await ask(request, after: .zero)
         case .whole, .refused: break
+        case .misfit, .requested, .otherUnit:
+            misfit = "it answered \(response.status.code)"
+            response.body.cancel()
+            response = try await askForWhole(after: response)
+            if isKnown(place, in: response) {
+                endBody(response)
+                return .complete(response)
+            }
         }
-        start(response)
+        try start(response)
         return .anew(response)
+    }
+
+    /// Asks for the whole body, because the answer to the request for the rest contradicts what is known.
+    ///
+    /// It costs the service another request, so the retry budget is asked.
+    private mutating func askForWhole(after response: Response) async throws(LoadingError) -> Response {
+        guard withdraw(cost: settings.retryBudget?.settings.retryCost ?? 0) else {
+            throw .unacceptableStatus(response.status, ErrorContext(response))
+        }
+        call.attempt += 1
+        return try await ask(request, after: .zero)
+    }
+
+    /// Whether a whole body has the version and the length of the bytes that are there, so that it need not be read.
+    ///
+    /// Some servers refuse the request for what follows the last byte without saying where the last byte is.
+    private func isKnown(_ place: ResumePoint, in response: Response) -> Bool {
+        guard response.status == 200, !response.headers.contains("Content-Encoding"), place.coding == nil,
+            case .whole(let length?) = BodyMeaning(of: response, to: .whole)
+        else { return false }
+        return length == place.offset && place.offset > 0 && place.version.isSame(in: response)
     }
 
     private mutating func loadHead(_ asked: Request) async throws(LoadingError) -> Response {
@@ -182,21 +209,32 @@ package struct ResumableLoad {
 
     // MARK: - The current answer
 
-    private mutating func start(_ response: Response) {
+    /// Begins to read a body from its first byte.
+    ///
+    /// - Throws: `LoadingError.unacceptableStatus` for an answer that certainly is not the whole body.
+    private mutating func start(_ response: Response) throws(LoadingError) {
+        let isOwn = request.headers.contains("Range")
+        let meaning = BodyMeaning(of: response, to: isOwn ? .ownRange : .whole)
+        // A page of a service that counts something else says so; a 206 without any range is a part of unknown place.
+        let isUnplaced = meaning == .otherUnit && !response.headers.contains("Content-Range")
+        let isMisfit = if case .misfit = meaning { true } else { false }
+        guard !isMisfit, !isUnplaced else {
+            response.body.cancel()
+            throw .unacceptableStatus(response.status, ErrorContext(response))
+        }
         call.attempt = max(call.attempt, response.attempts)
         received = 0
         receivedBefore = 0
         soundLength = nil
         rangeEnd = nil
         isCoded = response.headers.contains("Content-Encoding")
-        announced = response.bodyLength
+        announced = if case .whole(let length) = meaning { length } else { response.bodyLength }
         point = nil
         // If the caller requested a range itself, no part of it can be requested.
-        if response.status == 200, !request.headers.contains("Range"),
-            let validator = response.strongValidator(now: call.time.date)
-        {
+        if response.status == 200, !isOwn, let version = FileVersion(of: response, now: call.time.date) {
             point = ResumePoint(
-                validator: validator,
+                validator: version.validator,
+                address: version.address,
                 offset: 0,
                 length: announced,
                 coding: response.headers["Content-Encoding"]
@@ -209,7 +247,9 @@ package struct ResumableLoad {
     private mutating func resume(_ response: Response, _ range: ContentRange) {
         point?.length = range.whole
         // From here on the version must stay that of this part.
-        if point?.validator.isEmpty == true { point?.validator = response.strongValidator(now: call.time.date) ?? "" }
+        if point?.version.validator.isEmpty == true, let version = FileVersion(of: response, now: call.time.date) {
+            point?.version = version
+        }
         // A range ends before the length of the whole, so the sum can be represented.
         rangeEnd = range.last + 1
         receivedBefore = received
@@ -265,7 +305,9 @@ package struct ResumableLoad {
     /// - Returns: The head, when the body starts again.
     private mutating func goOn(after error: LoadingError, _ mayBeginAnew: Bool) async throws(LoadingError) -> Response?
     {
-        guard !error.isCancellation, request.method == .get, !request.hasBody else { throw error }
+        guard !error.isCancellation, request.method == .get, !request.hasBody,
+            settings.retries.obstacle(toRepeating: request) == nil
+        else { throw error }
         // The number of decoded bytes does not correspond to an offset of the server.
         if body.metrics.contentEncoding != nil { point = nil }
         var reason: String?
@@ -283,10 +325,10 @@ package struct ResumableLoad {
             let response = try await ask(ranged ?? request, after: delay)
             call.attempt = max(call.attempt, response.attempts)
             guard ranged != nil, let point else {
-                start(response)
+                try start(response)
                 return response
             }
-            switch point.continuation(by: response) {
+            switch BodyMeaning(of: response, to: .rest(point)) {
             case .rest(let range):
                 resume(response, range)
                 return nil
@@ -294,9 +336,9 @@ package struct ResumableLoad {
                 endBody(response)
                 return nil
             case .whole where mayBeginAnew:
-                start(response)
+                try start(response)
                 return response
-            case .whole: reason = "the server sent the whole body instead of the rest"
+            case .whole, .requested, .otherUnit: reason = "the server sent the whole body instead of the rest"
             case .misfit(let misfit): reason = misfit
             case .refused:
                 response.body.cancel()
@@ -321,10 +363,21 @@ package struct ResumableLoad {
     private func ask(_ asked: Request, after delay: Duration) async throws(LoadingError) -> Response {
         do throws(LoadingError) {
             return try await loader.core.askAgain(asked, call, after: delay)
-        } catch .unacceptableStatus(let status, let context) where status == 416 {
-            // The service may count the status as a failure; here it is an answer.
-            return Response(status: status, headers: context.headers, request: asked)
+        } catch {
+            return try unsatisfied(error, asked)
         }
+    }
+
+    /// The answer 416 to a request for the rest, which the service may count as a failure.
+    ///
+    /// - Throws: The error, when it is another one, or when the request asked for the whole: there the status is one.
+    private func unsatisfied(_ error: LoadingError, _ asked: Request) throws(LoadingError) -> Response {
+        guard case .unacceptableStatus(let status, let context) = error, status == 416,
+            asked.headers.contains("Range"), !request.headers.contains("Range")
+        else { throw error }
+        var answered = asked
+        if let address = context.address { answered.url = address }
+        return Response(status: status, headers: context.headers, request: answered)
     }
 
     /// Decides whether there is another attempt, and reports the decision.
@@ -375,7 +428,11 @@ package struct ResumableLoad {
     private mutating func withdraw(after error: LoadingError) -> Bool {
         guard let budget = settings.retryBudget else { return true }
         let isTimeout = if case .timedOut = error { true } else { false }
-        let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
+        return withdraw(cost: isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost)
+    }
+
+    private mutating func withdraw(cost: Int) -> Bool {
+        guard let budget = settings.retryBudget else { return true }
         guard budget.withdraw(for: key, cost: cost) else { return false }
         withdrawn += cost
         return true

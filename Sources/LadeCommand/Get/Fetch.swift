@@ -67,7 +67,8 @@ struct Fetch: Sendable {
     private func fetch() async throws(CommandError) -> ExitCode {
         let file: OutputFile? =
             if let path = output.path {
-                try OutputFile(path, mayOverwrite: output.mayOverwrite || output.continuesFile)
+                try await OutputFile(path, mayOverwrite: output.mayOverwrite || output.continuesFile)
+                    .opened(in: context.time)
             } else { nil }
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
@@ -109,6 +110,7 @@ struct Fetch: Sendable {
             case .regular: try await download(request, by: loader, to: output.path, witness, &facts)
             case nil where output.usesRemoteName: try await download(request, by: loader, to: nil, witness, &facts)
             case .special(let device): try await stream(request, by: loader, to: device, witness, &facts)
+            case .unread: preconditionFailure("a pipe was not opened")
             case nil: try await stream(request, by: loader, to: nil, witness, &facts)
             }
         } catch {
@@ -146,7 +148,9 @@ struct Fetch: Sendable {
                 if let path { try await loader.download(request, to: path, options: options) } else {
                     try await loader.download(request, into: "", options: options)
                 }
-        } catch .unacceptableStatus(let status, _) where output.ignoresStatus && status.code >= 400 {
+        } catch .unacceptableStatus(let status, _)
+            where output.ignoresStatus && output.failsWithoutBody && status.code >= 400
+        {
             // The body is not wanted, and the status is not an error.
             return
         } catch {
@@ -155,7 +159,7 @@ struct Fetch: Sendable {
                 console.say("lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.")
             }
             throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
-                ?? witness.failure(error)
+                ?? OutputFile.unfinished(error) ?? witness.failure(error)
         }
         (facts.response, facts.path) = (download.response, download.path)
         guard path == nil, !output.isSilent else { return }

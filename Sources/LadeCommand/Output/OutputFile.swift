@@ -19,11 +19,13 @@ enum OutputFile {
     case regular
     /// A device or a pipe, open for writing; it cannot be replaced by a file.
     case special(Descriptor)
+    /// A pipe that no other program reads yet; ``opened(in:)`` waits for its reader.
+    case unread(String)
 
     /// Checks the path before any request is sent.
     ///
     /// - Throws: A usage error for an empty path; a local error when the file exists and must not be overwritten, when
-    ///   the path is a folder, or when it is a pipe that no other program reads, which would block forever.
+    ///   the path is a folder, or when it is a pipe or a disk that must not be written to.
     init(_ path: String, mayOverwrite: Bool) throws(CommandError) {
         guard !path.isEmpty else { throw .usage("--output without a name", advice: "Name a file, or - for the pipe.") }
         var status = stat()
@@ -35,14 +37,40 @@ enum OutputFile {
         case S_IFREG, S_IFLNK:
             guard mayOverwrite else { throw Self.exists(path) }
             self = .regular
-        default:
+        case let kind:
+            // The names of the shell's own pipes are meant: >(command) is /dev/fd/63.
+            let isMeant = kind == S_IFCHR || path.hasPrefix("/dev/fd/") || path.hasPrefix("/dev/std")
+            guard mayOverwrite || isMeant || kind == S_IFDIR else {
+                throw CommandError(
+                    what: "The file \(path) cannot be written: it is no regular file.",
+                    advice: "Write to it with --force, or choose another with -o.",
+                    code: .localFile
+                )
+            }
             // The system opens no folder for writing.
             do throws(SystemError) {
                 self = .special(try Descriptor.open(path, O_WRONLY | O_NONBLOCK))
             } catch {
-                throw .file(path, "written", error)
+                guard error.number == ENXIO, kind == S_IFIFO else { throw .file(path, "written", error) }
+                self = .unread(path)
             }
         }
+    }
+
+    /// The destination, after a reader has opened its pipe.
+    ///
+    /// - Throws: An interruption as soon as the task is cancelled.
+    func opened(in time: any TimeSource) async throws(CommandError) -> OutputFile {
+        var file = self
+        while case .unread(let path) = file {
+            do throws(LoadingError) {
+                try await time.sleep(for: .milliseconds(20))
+            } catch {
+                throw .interrupted
+            }
+            file = try OutputFile(path, mayOverwrite: true)
+        }
+        return file
     }
 
     /// The error for an existing file that must not be overwritten.
@@ -61,5 +89,15 @@ enum OutputFile {
             !fault.path.hasSuffix(".lade-part"), lstat(fault.path, &status) == 0
         else { return nil }
         return exists(fault.path)
+    }
+
+    /// The error for a file whose rest the server does not send; nil for any other error.
+    static func unfinished(_ error: LoadingError) -> CommandError? {
+        guard case .file(let fault, _) = error, fault.reason.hasPrefix(Download.noRest) else { return nil }
+        return CommandError(
+            what: "The file \(fault.path) cannot be completed: \(fault.reason).",
+            advice: "Fetch it anew with --force in place of -C.",
+            code: .localFile
+        )
     }
 }

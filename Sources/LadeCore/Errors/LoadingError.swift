@@ -202,6 +202,9 @@ public struct ErrorContext: Sendable {
     /// Whether the request had credentials of its own, which the server refused if the status is 401.
     package var hadAuthorization: Bool { storage.asked?.headers.contains("Authorization") ?? false }
 
+    /// The address of the request as it was sent, with secrets.
+    package var address: URL? { storage.asked?.url }
+
     /// The values that must not be shown of the call.
     package var redaction: Redaction {
         guard let (url, headers, names, values) = storage.asked else { return .standard }

@@ -37,20 +37,25 @@ package final class OpenFolder: Sendable {
         openat(descriptor, prefix + name, flags | O_CLOEXEC, mode)
     }
 
-    /// The status of a name, not that of what a link leads to; nil when there is none.
-    package func status(of name: String) -> stat? {
+    /// The status of a name; nil when there is none.
+    ///
+    /// It is that of a link itself unless links are followed.
+    package func status(of name: String, followingLink: Bool = false) -> stat? {
         var status = stat()
-        return fstatat(descriptor, prefix + name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+        let flags = followingLink ? 0 : AT_SYMLINK_NOFOLLOW
+        return fstatat(descriptor, prefix + name, &status, flags) == 0 ? status : nil
     }
 
-    /// Renames a file within the folder, replacing an existing one.
-    package func rename(_ name: String, to other: String) -> Int32 {
-        renameat(descriptor, prefix + name, descriptor, prefix + other)
+    /// Renames a file, replacing an existing one; within the folder unless another is given.
+    package func rename(_ name: String, to other: String, in folder: OpenFolder? = nil) -> Int32 {
+        let folder = folder ?? self
+        return renameat(descriptor, prefix + name, folder.descriptor, folder.prefix + other)
     }
 
     /// Gives a file a second name; fails if that name exists.
-    package func link(_ name: String, as other: String) -> Int32 {
-        linkat(descriptor, prefix + name, descriptor, prefix + other, 0)
+    package func link(_ name: String, as other: String, in folder: OpenFolder? = nil) -> Int32 {
+        let folder = folder ?? self
+        return linkat(descriptor, prefix + name, folder.descriptor, folder.prefix + other, 0)
     }
 
     /// Removes a name.

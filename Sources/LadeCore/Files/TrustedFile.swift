@@ -21,17 +21,22 @@ package final class TrustedFile: Sendable {
     package let path: String
     /// The open file; it is closed with this value.
     package let descriptor: Int32
-    private let isLocked: Bool
+    /// Where a locked file is; nil for one that is only read.
+    private let place: (folder: OpenFolder, name: String, followsLink: Bool)?
 
-    private init(_ path: String, _ descriptor: Int32, locked: Bool) {
+    private init(
+        _ path: String,
+        _ descriptor: Int32,
+        _ place: (folder: OpenFolder, name: String, followsLink: Bool)? = nil
+    ) {
         self.path = path
         self.descriptor = descriptor
-        isLocked = locked
+        self.place = place
     }
 
     deinit {
         // Unlocked explicitly: a process that was being started meanwhile may hold the same open file slightly longer.
-        if isLocked { flock(descriptor, LOCK_UN) }
+        if place != nil { flock(descriptor, LOCK_UN) }
         close(descriptor)
     }
 
@@ -42,10 +47,12 @@ package final class TrustedFile: Sendable {
     package static func reading(_ path: String, _ trust: FileTrust) throws(FileDistrust) -> TrustedFile? {
         let descriptor = open(path, O_RDONLY | trust.openFlags)
         guard descriptor >= 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw opening(path, errno)
+            let number = errno
+            if number == ENOENT || number == ENOTDIR { return nil }
+            let (folder, name) = OpenFolder.split(path)
+            throw opening(try OpenFolder(folder), name, number)
         }
-        let file = TrustedFile(path, descriptor, locked: false)
+        let file = TrustedFile(path, descriptor)
         if let fault = trust.fault(of: descriptor) { throw fault }
         return file
     }
@@ -70,12 +77,23 @@ package final class TrustedFile: Sendable {
         waits: Bool = false,
         opened: () -> Void = {}
     ) throws(FileDistrust) -> TrustedFile {
-        let (folderPath, name) = OpenFolder.split(path)
-        let folder = try OpenFolder(folderPath)
+        let (folder, name) = OpenFolder.split(path)
+        return try locking(name, in: try OpenFolder(folder), trust, mode: mode, waits: waits, opened: opened)
+    }
+
+    /// Opens a file in a folder that is open; see ``locking(_:_:mode:waits:opened:)``.
+    package static func locking(
+        _ name: String,
+        in folder: OpenFolder,
+        _ trust: FileTrust,
+        mode: mode_t = 0o600,
+        waits: Bool = false,
+        opened: () -> Void = {}
+    ) throws(FileDistrust) -> TrustedFile {
         while true {
             let descriptor = folder.open(name, O_RDWR | O_CREAT | trust.openFlags, mode: mode)
-            guard descriptor >= 0 else { throw opening(path, errno) }
-            let file = TrustedFile(path, descriptor, locked: true)
+            guard descriptor >= 0 else { throw opening(folder, name, errno) }
+            let file = TrustedFile(folder.path + name, descriptor, (folder, name, trust.followsLink))
             opened()
             // The second name of a file that gets its final one passes with the lock.
             if let fault = trust.fault(of: descriptor), fault != .severalNames { throw fault }
@@ -91,12 +109,18 @@ package final class TrustedFile: Sendable {
         }
     }
 
-    /// Whether the path still leads to this file.
+    /// Whether its name still leads to this file; true for a file that is only read.
     package var hasItsName: Bool {
-        var (mine, named) = (stat(), stat())
-        return fstat(descriptor, &mine) == 0 && stat(path, &named) == 0
-            && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino
+        guard let place else { return true }
+        var mine = stat()
+        guard fstat(descriptor, &mine) == 0,
+            let named = place.folder.status(of: place.name, followingLink: place.followsLink)
+        else { return false }
+        return mine.st_dev == named.st_dev && mine.st_ino == named.st_ino
     }
+
+    /// Releases the lock before this value is released.
+    package func unlock() { flock(descriptor, LOCK_UN) }
 
     /// All bytes.
     ///
@@ -165,15 +189,31 @@ package final class TrustedFile: Sendable {
         folder.synchronise()
     }
 
-    /// Creates an empty file with a new hidden name, that only its owner can open.
-    package static func makeNew(in folder: OpenFolder) throws(FileDistrust) -> (name: String, descriptor: Int32) {
+    /// Creates an empty file with a new hidden name; by default only its owner can open it.
+    package static func makeNew(
+        in folder: OpenFolder,
+        mode: mode_t = 0o600
+    ) throws(FileDistrust) -> (name: String, descriptor: Int32) {
         for number in 0..<1_000 {
             let name = ".lade-new-\(getpid())-\(number)"
-            let descriptor = folder.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+            let descriptor = folder.open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
             if descriptor >= 0 { return (name, descriptor) }
             guard errno == EEXIST else { throw .system(errno) }
         }
         throw .system(EEXIST)
+    }
+
+    /// The permissions that a new file of the user has in a folder.
+    ///
+    /// They depend on the process and the folder, and are read from a file that is made for it: reading the mask of the
+    /// process would change it for other threads.
+    package static func usualMode(in folder: OpenFolder) throws(FileDistrust) -> mode_t {
+        let (name, descriptor) = try makeNew(in: folder, mode: 0o666)
+        defer { close(descriptor) }
+        folder.remove(name)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(errno) }
+        return status.st_mode & 0o777
     }
 
     private static func writeSpecial(_ folder: OpenFolder, _ name: String, _ data: Data) throws(FileDistrust) {
@@ -211,10 +251,9 @@ package final class TrustedFile: Sendable {
         return fsync(descriptor)
     }
 
-    private static func opening(_ path: String, _ number: Int32) -> FileDistrust {
+    private static func opening(_ folder: OpenFolder, _ name: String, _ number: Int32) -> FileDistrust {
         // The error of O_NOFOLLOW is that of a loop of links.
-        var status = stat()
-        let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+        let isLink = folder.status(of: name).map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
         return number == ELOOP && isLink ? .link : .system(number)
     }
 }

@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Files that are trusted", .timeLimit(.minutes(1)))
+@Suite("Files that are trusted", .timeLimit(.minutes(5)))
 struct FileTrustTests {
     typealias Facts = FileTrust.Facts
 

@@ -38,7 +38,7 @@ struct ResumePointTests {
             let point = ResumePoint(validator: "\"1\"", offset: 5, length: length)
             let range = try #require(headers["Content-Range"].flatMap(ContentRange.init))
 
-            #expect(point.continuation(by: try response(206, headers)) == .rest(range))
+            #expect(BodyMeaning(of: try response(206, headers), to: .rest(point)) == .rest(range))
         }
     }
 
@@ -57,7 +57,7 @@ struct ResumePointTests {
     func misfits(_ headers: Headers) throws {
         let point = ResumePoint(validator: "\"1\"", offset: 5, length: 11)
 
-        guard case .misfit = point.continuation(by: try response(206, headers)) else {
+        guard case .misfit = BodyMeaning(of: try response(206, headers), to: .rest(point)) else {
             Issue.record("taken: \(headers)")
             return
         }
@@ -76,7 +76,8 @@ struct ResumePointTests {
             var headers = range
             if let coding = row.answer { headers.add("Content-Encoding", coding) }
 
-            let isRest = if case .rest = point.continuation(by: try response(206, headers)) { true } else { false }
+            let isRest =
+                if case .rest = BodyMeaning(of: try response(206, headers), to: .rest(point)) { true } else { false }
             #expect(isRest == row.fits, "\(row)")
         }
     }
@@ -88,16 +89,23 @@ struct ResumePointTests {
         var other = range
         other.add("Last-Modified", "Sat, 01 Jan 2000 00:00:00 GMT")
 
-        #expect(point.continuation(by: try response(206, other)) != point.continuation(by: try response(206, range)))
+        #expect(
+            BodyMeaning(of: try response(206, other), to: .rest(point))
+                != BodyMeaning(of: try response(206, range), to: .rest(point))
+        )
     }
 
     @Test("distinguishes the whole, an unsatisfiable range and a refusal")
     func statuses() throws {
         let point = ResumePoint(validator: "\"1\"", offset: 5)
 
-        for status in [200, 203] as [Status] { #expect(point.continuation(by: try response(status)) == .whole) }
-        #expect(point.continuation(by: try response(416)) == .misfit("the server has no such range"))
-        for status in [302, 404, 503] as [Status] { #expect(point.continuation(by: try response(status)) == .refused) }
+        for status in [200, 203] as [Status] {
+            #expect(BodyMeaning(of: try response(status), to: .rest(point)) == .whole(length: nil))
+        }
+        #expect(BodyMeaning(of: try response(416), to: .rest(point)) == .misfit("the server has no such range"))
+        for status in [302, 404, 503] as [Status] {
+            #expect(BodyMeaning(of: try response(status), to: .rest(point)) == .refused)
+        }
     }
 
     @Test(
@@ -110,7 +118,7 @@ struct ResumePointTests {
     func completeParts(offset: Int64, length: Int64?, range: String, isComplete: Bool) throws {
         let point = ResumePoint(validator: "\"1\"", offset: offset, length: length)
 
-        let continuation = point.continuation(by: try response(416, ["Content-Range": range]))
+        let continuation = BodyMeaning(of: try response(416, ["Content-Range": range]), to: .rest(point))
 
         #expect(continuation == (isComplete ? .complete : .misfit("the server has no such range")))
     }
@@ -119,7 +127,10 @@ struct ResumePointTests {
     func completeOtherVersion() throws {
         let point = ResumePoint(validator: "\"1\"", offset: 5)
 
-        let continuation = point.continuation(by: try response(416, ["Content-Range": "bytes */5", "ETag": "\"2\""]))
+        let continuation = BodyMeaning(
+            of: try response(416, ["Content-Range": "bytes */5", "ETag": "\"2\""]),
+            to: .rest(point)
+        )
 
         #expect(continuation == .misfit("the server has no such range"))
     }

@@ -1,0 +1,104 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The version of a file: which of its states, at which address.
+///
+/// A validator is unique among the versions of one resource (RFC 9110 §8.8.1): two addresses may use the same one for
+/// different files. So the address belongs to the version, and it is that which answered, behind all redirects.
+package struct FileVersion: Sendable, Hashable {
+    /// The strong validator: an entity tag, or a date; empty when unknown.
+    var validator = ""
+    /// A digest of the address that answered; nil when unknown.
+    var address: String?
+
+    /// Makes a version.
+    init(validator: String = "", address: String? = nil) {
+        self.validator = validator
+        self.address = address
+    }
+
+    /// The version that an answer names; nil when it names none by a strong validator.
+    ///
+    /// - Parameters:
+    ///   - response: The answer.
+    ///   - now: The reference for dates with two-digit years.
+    init?(of response: Response, now: Date) {
+        guard let validator = response.strongValidator(now: now) else { return nil }
+        self.init(validator: validator, address: Self.address(response.request.url))
+    }
+
+    /// Whether an answer is of this version, as far as it says: it does not name another one.
+    ///
+    /// Everything that continues the bytes of an earlier answer asks here.
+    func isSame(in response: Response) -> Bool {
+        if let address, address != Self.address(response.request.url) { return false }
+        guard !validator.isEmpty else { return true }
+        let named = response.headers.all(field)
+        // Several fields name no version.
+        return named.isEmpty || named == [validator]
+    }
+
+    /// Whether an answer names this version.
+    func isNamed(in response: Response) -> Bool {
+        !validator.isEmpty && response.headers.all(field) == [validator]
+    }
+
+    private var field: String { validator.utf8.first == UInt8(ascii: "\"") ? "ETag" : "Last-Modified" }
+
+    /// A digest of an address without its fragment and signature: files are compared by it, and a note that contains it
+    /// reveals no secret of the address.
+    ///
+    /// A signature for a limited time is made anew for each request, and does not select another file.
+    static func address(_ url: URL) -> String {
+        let text = url.absoluteString.prefix { $0 != "#" }
+        guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return digest(text) }
+        let pairs = text[text.utf8.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
+        let names = Set(pairs.map(name(of:)))
+        let isSigned = !names.isDisjoint(with: ["x-amz-signature", "x-goog-signature"])
+        let isShared = ["sig", "sv", "se"].allSatisfy(names.contains)
+        let kept = pairs.filter { pair in
+            let name = name(of: pair)
+            let isSignature = name.hasPrefix("x-amz-") || name.hasPrefix("x-goog-")
+            return !(isSigned && isSignature || isShared && sharedAccess.contains(name))
+        }
+        return digest(text[..<mark] + "?" + kept.joined(separator: "&"))
+    }
+
+    private static func name(of pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
+
+    private static func digest(_ text: some StringProtocol) -> String {
+        SHA256.hash(Array(text.utf8)).hexadecimalText
+    }
+
+    /// The parameters of Azure's shared access signatures, without those that select something.
+    private static let sharedAccess: Set<String> = [
+        "sig", "sv", "se", "st", "sp", "spr", "sip", "skoid", "sktid", "skt", "ske", "sks", "skv", "jwt",
+    ]
+}
+
+extension Response {
+    /// Identifies this version of a file: a strong entity tag, or the date of its last change.
+    ///
+    /// The date counts only if the answer was made at least a minute later. The file may have changed twice within a
+    /// second, and the two dates may come from different clocks (RFC 9110 §8.8.2.2). A field that occurs several times
+    /// names nothing.
+    ///
+    /// - Parameter now: The reference for dates with two-digit years.
+    /// - Returns: The value for `If-Range`; nil when there is none.
+    func strongValidator(now: Date) -> String? {
+        guard !headers.contains("ETag") else {
+            guard let tag = headers.sole("ETag") else { return nil }
+            let bytes = Array(tag.utf8)
+            let isStrong = bytes.count > 1 && bytes.first == UInt8(ascii: "\"") && bytes.last == UInt8(ascii: "\"")
+            return isStrong && !bytes.dropFirst().dropLast().contains(UInt8(ascii: "\"")) ? tag : nil
+        }
+        // A malformed date is ignored.
+        guard let field = headers.sole("Last-Modified"), let changed = try? HTTPDate(field, now: now).date,
+            let made = headers.sole("Date").flatMap({ try? HTTPDate($0, now: now).date })
+        else { return nil }
+        return made.timeIntervalSince(changed) >= 60 ? field : nil
+    }
+}
