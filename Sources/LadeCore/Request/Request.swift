@@ -72,7 +72,7 @@ public struct Request: Sendable {
         body: RequestBody? = nil,
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) throws(LoadingError) {
-        guard let url = URL(string: address, encodingInvalidCharacters: false) else {
+        guard let url = URL(string: address.withASCIIHost, encodingInvalidCharacters: false) else {
             let shown = Redaction.standard.unparsable(address).escapedForDisplay()
             throw .invalidRequest(.url(shown, reason: AddressParts.fault(in: address)), ErrorContext())
         }
