@@ -8,7 +8,7 @@ import Testing
 @testable import LadeCore
 
 /// The spellings in which a server may repeat a secret.
-@Suite("Redacted forms", .timeLimit(.minutes(1)))
+@Suite("Redacted forms", .timeLimit(.minutes(5)))
 struct RedactionFormsTests {
     private static let secret = "s3cret/\"Token?+"
 

@@ -3,7 +3,7 @@ import Testing
 @testable import LadeCore
 
 /// The grammar of the hosts that no proxy is used for.
-@Suite("Proxy exceptions", .timeLimit(.minutes(1)))
+@Suite("Proxy exceptions", .timeLimit(.minutes(5)))
 struct ProxyExceptionsTests {
     struct Row: CustomTestStringConvertible {
         var entry: String

@@ -8,7 +8,7 @@ import Testing
 @testable import LadeCore
 
 /// Names of hosts in other scripts.
-@Suite("International names", .timeLimit(.minutes(1)))
+@Suite("International names", .timeLimit(.minutes(5)))
 struct InternationalNameTests {
     // The first rows are those of UTS 46 and RFC 5891; the results are those of `idn2` and of browsers.
     static let names: [(String, String?)] = [
