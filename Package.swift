@@ -38,6 +38,8 @@ let package = Package(
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
         // The Public Suffix List, for cookies.
         .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+        // International names of hosts; Foundation has them on Apple platforms.
+        .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         // Whole decodes in C, because these libraries report errors by longjmp.
         .target(
             name: "CImageCodecs",
@@ -49,7 +51,7 @@ let package = Package(
         ),
         // Floor 1.
         .target(name: "LadeJSON"),
-        .target(name: "LadeCore"),
+        .target(name: "LadeCore", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
         // Floor 2: transports, LadeCurl among them; siblings never import each other.
         .target(name: "LadeURLSession", dependencies: ["LadeCore"]),
         // One folder per interceptor.

@@ -4,6 +4,7 @@
     import Foundation
 #endif
 public import LadeCore
+import Synchronization
 
 /// A transport that uses libcurl.
 ///
@@ -14,6 +15,8 @@ public import LadeCore
 public final class CurlTransport: Transport {
     let loop: CurlLoop
     private let rules: Transfer.Rules
+    // Whether the exceptions of the environment that are not understood were reported.
+    private let hasNotedExceptions = Atomic(false)
 
     /// Makes a transport and starts its thread.
     ///
@@ -56,6 +59,7 @@ public final class CurlTransport: Transport {
             rules: rules,
             lane: .current(isolation: #isolation, isOnLoop: loop.isCurrentThread)
         )
+        noteIgnoredExceptions(call)
         let inbox = loop.inbox
         // Handled like the cancellation of the task, which can also come before the submission or after the end.
         let registration = call.scope?.add { inbox.post(.cancel(transfer)) }
@@ -73,6 +77,16 @@ public final class CurlTransport: Transport {
         }
         if let registration { call.scope?.remove(registration) }
         return try transfer.takeOutcome()
+    }
+
+    /// Reports once what `no_proxy` has that is not understood.
+    private func noteIgnoredExceptions(_ call: Call) {
+        guard let environment = loop.handleSettings.environment, !environment.ignored.isEmpty, call.isObserved,
+            !hasNotedExceptions.exchange(true, ordering: .relaxed)
+        else { return }
+        for entry in environment.ignored {
+            call.record(.valueIgnored(name: environment.exceptionsVariable ?? "no_proxy", value: entry))
+        }
     }
 
     /// True: an exchange ends when the scope of its call ends.

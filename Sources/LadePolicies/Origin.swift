@@ -42,7 +42,8 @@ public struct Origin: Sendable, Hashable {
     ///
     /// - Throws: `LoadingError.invalidSetting` when the text is not an absolute address with a host.
     public init(_ address: String) throws(LoadingError) {
-        guard let url = URL(string: address, encodingInvalidCharacters: false), let origin = Origin(url) else {
+        guard let url = URL(string: address.withASCIIHost, encodingInvalidCharacters: false), let origin = Origin(url)
+        else {
             throw .invalidSetting(
                 name: "origin",
                 reason:

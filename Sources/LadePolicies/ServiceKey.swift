@@ -25,6 +25,17 @@ public struct ServiceKey: Sendable, Hashable, CustomStringConvertible {
         description = address.withUTF8 { Self.text(parts, $0) }
     }
 
+    /// The key rule by which all requests to a host and port share limits, gates and retry budgets, whatever their path.
+    ///
+    /// ```swift
+    /// limits.keyRule = ServiceKey.perHost
+    /// ```
+    public static func perHost(_ request: Request) -> ServiceKey {
+        let key = ServiceKey(request).description
+        guard let slash = key.utf8.firstIndex(of: UInt8(ascii: "/")) else { return ServiceKey(key) }
+        return ServiceKey(String(key[..<slash]))
+    }
+
     /// Makes the key of a request.
     public typealias Rule = @Sendable (Request) -> ServiceKey
 

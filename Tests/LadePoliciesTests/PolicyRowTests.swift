@@ -371,7 +371,7 @@ struct PolicyRowTests {
         }
 
         #expect(response.body.bytes == Data("backup".utf8))
-        #expect(response.attempts == 2)
+        #expect(response.attempts == 1)
         #expect(time.now == at(2))
         #expect(transport.requests.map(\.timeouts.whole) == [.seconds(10), .seconds(8)])
 

@@ -16,13 +16,18 @@ public struct DecorationInterceptor: Interceptor {
     /// - Throws: The error of a decorator; one that is not a `LoadingError` becomes `LoadingError.decorationFailed`.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let own = request[EndpointDecorators.self]
-        guard !decorators.isEmpty || !own.isEmpty else { return try await next(request) }
+        guard !decorators.isEmpty || !own.isEmpty else {
+            var request = request
+            request.headers.joinCookies()
+            return try await next(request)
+        }
         var acting = decorators + own
         // A server chose this address, and it has another origin than the app's.
         if request[LeadsToOtherOrigin.self] { acting.removeAll(where: \.addsCredentials) }
-        let decorated = try await next.call.inTask { [acting] (_) async throws(LoadingError) in
+        var decorated = try await next.call.inTask { [acting] (_) async throws(LoadingError) in
             try await Self.decorated(request, by: acting)
         }
+        decorated.headers.joinCookies()
         try decorated.validate()
         return try await next(decorated)
     }

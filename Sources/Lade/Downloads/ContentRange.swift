@@ -35,7 +35,7 @@ package struct ContentRange: Sendable, Hashable {
 
     /// Accepts only digits: `Int64` would accept a sign.
     static func position(_ text: Substring) -> Int64? {
-        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(text) : nil
+        Whole.count(text).flatMap { $0 == .max ? nil : $0 }
     }
 }
 

@@ -181,6 +181,17 @@ private struct DownloadRun {
 
     mutating func download(by loader: Loader) async throws(LoadingError) -> Download {
         var load = ResumableLoad(asked(codings: false), by: loader)
+        do throws(LoadingError) {
+            return try await download(&load, by: loader)
+        } catch {
+            throw error.counted(load.attempts)
+        }
+    }
+
+    private mutating func download(
+        _ load: inout ResumableLoad,
+        by loader: Loader
+    ) async throws(LoadingError) -> Download {
         var status = stat()
         let exists = lstat(target.folder + target.name, &status) == 0
         continuesFile = options.continuesFile && exists

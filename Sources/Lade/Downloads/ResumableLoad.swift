@@ -70,6 +70,9 @@ package struct ResumableLoad {
         response = Response(status: Status(0), request: request)
     }
 
+    /// How many attempts were made; 0 before the first head.
+    package var attempts: Int { response.status == Status(0) ? 0 : call.attempt }
+
     private var settings: Service.Settings { loader.account.service.settings }
 
     /// The length of the whole body; nil when unknown.

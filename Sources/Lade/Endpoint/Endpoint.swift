@@ -135,6 +135,7 @@ extension ErrorContext {
     /// The context of an error after an answer: its request, status, headers and the beginning of its body.
     package init(_ response: Response) {
         self.init(response.request)
+        attempts = response.attempts
         status = response.status
         headers = response.headers
         body = response.body.bytes?.prefix(Self.bodyLimit)

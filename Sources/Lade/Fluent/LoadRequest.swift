@@ -193,12 +193,13 @@ public final class LoadRequest: Sendable {
     /// Has no effect after the end of the request.
     public func cancel() {
         let (handle, handlers, error) = state.withLock { state -> (LoadHandle?, [Handler], Ended) in
-            let ended = Ended(error: LoadingError.cancelled(ErrorContext(state.request)))
+            var handle: LoadHandle?
+            if case .executed(let running) = state.phase { handle = running }
+            let error = LoadingError.cancelled(ErrorContext(state.request)).counted(handle?.attempts ?? 0)
+            let ended = Ended(error: error)
             switch state.phase {
             case .ended: return (nil, [], ended)
             case .initialised, .executed:
-                var handle: LoadHandle?
-                if case .executed(let running) = state.phase { handle = running }
                 state.isCancelled = true
                 state.phase = .ended(ended)
                 defer { state.handlers = [] }

@@ -15,12 +15,19 @@ public final class LoadHandle: Work {
     /// The request of the call.
     public let request: Request
 
+    /// Counts the attempts of the call, which has no scope: its task is what cancels it.
+    let counter: CallScope
+
     init(id: Call.ID, request: Request) {
         self.id = id
         self.request = request
+        counter = CallScope(request)
     }
 
     var asked: Request? { request }
+
+    /// How many attempts the call has made.
+    var attempts: Int { counter.attempts }
 
     /// Whether the call was cancelled before its end.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
@@ -63,7 +70,9 @@ public final class LoadHandle: Work {
             guard !state.isEnded else { return nil }
             state.isEnded = true
             state.task = nil
-            return state.isCancelled ? .failure(.cancelled(ErrorContext(request))) : result
+            guard state.isCancelled else { return result }
+            if case .failure(let error) = result, error.isCancellation { return result }
+            return .failure(.cancelled(ErrorContext(request)).counted(attempts))
         }
     }
 

@@ -121,12 +121,13 @@ extension LoaderCore {
         _ work: @escaping @Sendable (LoadHandle, Call) async -> Void,
         refused: @escaping @Sendable (LoadHandle, LoadingError) async -> Void
     ) -> LoadHandle {
-        let call = makeCall()
+        var call = makeCall()
         let handle = LoadHandle(id: call.id, request: request)
+        call.countAttempts(in: handle.counter)
         handle.slot = group.join(handle)
         let isOpen = handle.slot != nil
         // Owned by the handle, and by the group until its end.
-        let task = Task(executorPreference: TaskExecutors.current) {
+        let task = Task(executorPreference: TaskExecutors.current) { [call] in
             do throws(LoadingError) {
                 try request.validate()
                 if isOpen { return await work(handle, call) }

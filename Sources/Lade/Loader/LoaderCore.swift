@@ -87,7 +87,7 @@ final class LoaderCore: Sendable {
         } catch {
             result = .failure(error)
         }
-        if !end() { result = .failure(.cancelled(ErrorContext(request))) }
+        if !end() { result = .failure(.cancelled(ErrorContext(request)).counted(call.attemptsMade)) }
         recordEnd(of: call, result, status)
         return result
     }
@@ -109,7 +109,7 @@ final class LoaderCore: Sendable {
         try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))
         var status = Status(0)
         let response = try await output(of: request, call, Ending.response, &status)
-        guard scope.end() else { throw .cancelled(ErrorContext(request)) }
+        guard scope.end() else { throw .cancelled(ErrorContext(request)).counted(call.attemptsMade) }
         return response
     }
 
@@ -143,19 +143,24 @@ final class LoaderCore: Sendable {
         }
     }
 
+    /// Every error of a call passes here, whatever the form of the call is: it says how many attempts there were.
     private func output<Output: Sendable>(
         of request: Request,
         _ call: Call,
         _ ending: Ending<Output>,
         _ status: inout Status
     ) async throws(LoadingError) -> Output {
-        let response =
-            account.isOffline
-            ? try await stored(request, call) : try await account.chain.send(request, call: call)
-        status = response.status
-        let acceptable = ending.acceptable ?? request.acceptableStatuses ?? service.settings.acceptableStatuses
-        guard response.body.bytes == nil else { return try ending.output(of: response, acceptable: acceptable) }
-        return try await ending.output(of: tracked(response, acceptable), acceptable: acceptable)
+        do throws(LoadingError) {
+            let response =
+                account.isOffline
+                ? try await stored(request, call) : try await account.chain.send(request, call: call)
+            status = response.status
+            let acceptable = ending.acceptable ?? request.acceptableStatuses ?? service.settings.acceptableStatuses
+            guard response.body.bytes == nil else { return try ending.output(of: response, acceptable: acceptable) }
+            return try await ending.output(of: tracked(response, acceptable), acceptable: acceptable)
+        } catch {
+            throw error.counted(call.attemptsMade)
+        }
     }
 
     /// The answer of an account that is offline, from its cache.

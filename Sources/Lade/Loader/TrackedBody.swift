@@ -25,20 +25,22 @@ final class TrackedBody: ResponseBodySource {
     private let slot: WorkGroup.Slot?
     private let group: WorkGroup
     private let request: Request
+    private let attempts: Int
 
     /// Makes the body of a response end with the group; a complete body is not changed.
     static func track(_ response: Response, in group: WorkGroup) -> Response {
         guard response.body.bytes == nil else { return response }
-        let source = TrackedBody(BodyReader(response.body), group, response.request)
+        let source = TrackedBody(response, in: group)
         var copy = response
         copy.body = ResponseBody(streaming: source)
         return copy
     }
 
-    private init(_ body: BodyReader, _ group: WorkGroup, _ request: Request) {
-        self.body = body
+    private init(_ response: Response, in group: WorkGroup) {
+        body = BodyReader(response.body)
         self.group = group
-        self.request = request
+        request = response.request
+        attempts = response.attempts
         slot = group.join(Member(body, request))
         if slot == nil { body.cancel() }
     }
@@ -53,7 +55,7 @@ final class TrackedBody: ResponseBodySource {
             chunk = try await body.next()
         } catch {
             group.leave(slot)
-            throw named(error)
+            throw named(error).counted(attempts)
         }
         if chunk == nil { group.leave(slot) }
         return chunk

@@ -28,6 +28,10 @@ enum EventWords {
             rate.map { "\(key) receives at most \(perSecond($0)) requests a second" }
                 ?? "\(key) has its configured rate again"
         case .hostChosen(let host, let address): "\(host) is reached at \(address)"
+        case .hostMoved(let host, let from, let to):
+            "\(host) is reached at \(to), because \(from) did not serve the request"
+        case .valueIgnored(let name, let value):
+            "\(name) has no effect, because it is not understood: \(value.escapedForDisplay(limit: 80))"
         case .hostMarked(_, let address, let reason, let duration):
             "\(address) is not used for \(duration.shortText): \(reason)"
         case .hostRecovered(_, let address): "\(address) can be used again"

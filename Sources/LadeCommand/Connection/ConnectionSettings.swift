@@ -15,7 +15,8 @@ struct ConnectionSettings: Sendable {
     var version = Request.VersionPreference.automatic
     var proxy: ProxySettings.Proxy?
     var isDirect = false
-    var proxyExceptions: [String] = []
+    /// The hosts that no proxy is used for; nil for those of `no_proxy`.
+    var proxyExceptions: [String]?
     var authorityFile: String?
     var certificateFile: String?
     var keyFile: String?
@@ -53,7 +54,7 @@ struct ConnectionSettings: Sendable {
             "Hosts that --proxy is not for; * for all",
             isCommon: false
         ) { settings, value in
-            settings.proxyExceptions = value.parts(at: ",", omitsEmpty: true).map { $0.replacingEach(" ", with: "") }
+            settings.proxyExceptions = ProxyExceptions.list(value)
         },
         .value(
             "cacert",
@@ -136,10 +137,12 @@ struct ConnectionSettings: Sendable {
         if keyFile != nil, certificateFile == nil {
             throw .usage("--key without --cert", advice: "Give the certificate that the key belongs to.")
         }
-        if !proxyExceptions.isEmpty, proxy == nil, !isDirect, proxyExceptions != ["*"] {
+        do throws(LoadingError) {
+            _ = try ProxyExceptions(proxyExceptions ?? [])
+        } catch {
             throw .usage(
-                "--noproxy without --proxy",
-                advice: "The proxies of the environment are bypassed with the variable no_proxy."
+                "--noproxy: an entry is no host",
+                advice: "Write names, *.names, addresses, networks such as 192.0.2.0/24, or *."
             )
         }
     }
@@ -151,6 +154,14 @@ struct ConnectionSettings: Sendable {
         request.version = version
     }
 
+    /// The entries of `no_proxy`, which count for `--proxy` too, as with curl; those that are not understood count for nothing.
+    private static var environmentExceptions: [String] {
+        let text = ["no_proxy", "NO_PROXY"].lazy.compactMap { Console.environment($0) }.first { !$0.isEmpty } ?? ""
+        return ProxyExceptions.list(text).filter { entry in
+            ProxyExceptions.reading(entry).ignored.isEmpty
+        }
+    }
+
     /// The settings for the transport.
     ///
     /// - Throws: A usage error for a malformed pin.
@@ -158,10 +169,12 @@ struct ConnectionSettings: Sendable {
         var settings = TransportSettings()
         settings.decodesContent = decodesContent
         if var proxy {
-            proxy.exceptions = proxyExceptions
+            proxy.exceptions = proxyExceptions ?? Self.environmentExceptions
             settings.proxy = .proxy(proxy)
         } else if isDirect || proxyExceptions == ["*"] {
             settings.proxy = .direct
+        } else {
+            settings.environmentExceptions = proxyExceptions
         }
         if let authorityFile {
             settings.tls.authorities = [.file(authorityFile)]

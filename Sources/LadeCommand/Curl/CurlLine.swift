@@ -37,7 +37,8 @@ struct CurlLine {
             ? .head
             : settings.request.uploadPath != nil ? .put : request.hasBody ? .post : .get
         let head = settings.request.isHead ? ["-I"] : []
-        return head + (request.method == implied ? [] : ["-X", request.method.rawValue])
+        let path = Address(request.url.absoluteString).hasDotSegments ? ["--path-as-is"] : []
+        return head + (request.method == implied ? [] : ["-X", request.method.rawValue]) + path
     }
 
     private var address: String {
@@ -171,8 +172,7 @@ struct CurlLine {
         } else if connection.isDirect {
             words += ["-x", ""]
         }
-        let exceptions = connection.proxyExceptions.joined(separator: ",")
-        if !exceptions.isEmpty { words += ["--noproxy", exceptions] }
+        if let exceptions = connection.proxyExceptions { words += ["--noproxy", exceptions.joined(separator: ",")] }
         if let file = connection.authorityFile { words += ["--cacert", file] }
         if let file = connection.certificateFile { words += ["-E", file] }
         if let file = connection.keyFile { words += ["--key", file] }

@@ -2,7 +2,7 @@
 enum CurlReader {
     // These options ask for behaviour that is the default here, or have no meaning here.
     private static let ignored: Set<String> = [
-        "no-progress-meter", "progress-bar", "globoff", "no-buffer", "http2", "basic", "path-as-is", "tcp-nodelay",
+        "no-progress-meter", "progress-bar", "globoff", "no-buffer", "http2", "basic", "tcp-nodelay",
         "no-keepalive", "styled-output", "compressed-ssh", "ipv4", "ipv6",
     ]
     private static let ignoredLetters: Set<Character> = ["#", "g", "N", "4", "6"]

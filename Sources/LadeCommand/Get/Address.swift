@@ -57,6 +57,33 @@ struct Address: Equatable {
         if base.ends(with: "/") { base += Self.encoded(fileName) }
     }
 
+    /// Removes the dot segments of the path (RFC 3986 §5.2.4), as curl does; `%2e` is no dot for it.
+    mutating func removeDotSegments() {
+        guard let start = base.firstRange(of: "://"), let slash = base[start.upperBound...].utf8.firstIndex(of: 0x2F)
+        else { return }
+        let all = base[slash...].utf8.dropFirst().split(separator: 0x2F, omittingEmptySubsequences: false)
+        var segments: [Substring.UTF8View.SubSequence] = []
+        for (index, segment) in all.enumerated() {
+            guard segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8) else {
+                segments.append(segment)
+                continue
+            }
+            if segment.count == 2 { _ = segments.popLast() }
+            // A dot segment at the end names a folder.
+            if index == all.count - 1 { segments.append(segment.prefix(0)) }
+        }
+        base = base[..<slash] + "/" + segments.map { String(Substring($0)) }.joined(separator: "/")
+    }
+
+    /// Whether the path has a dot segment, encoded ones included, which curl might remove.
+    var hasDotSegments: Bool {
+        var plain = self
+        plain.base = base.replacing("%2e", with: ".").replacing("%2E", with: ".")
+        let written = plain.base
+        plain.removeDotSegments()
+        return plain.base != written
+    }
+
     private static func withScheme(_ text: String) -> String {
         // The query may contain another address with its scheme.
         let (authority, path) = text.halves { "/?#".has($0) }

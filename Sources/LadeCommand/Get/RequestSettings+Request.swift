@@ -50,7 +50,7 @@ extension RequestSettings {
     /// - Throws: A usage error for an invalid address.
     func origin() throws(CommandError) -> Origin {
         let address = Address(self.address ?? "")
-        guard let origin = URL(string: address.text).flatMap({ Origin($0) }) else {
+        guard let origin = URL(string: address.text.withASCIIHost).flatMap({ Origin($0) }) else {
             throw .usage("“\(address.shown)” is no address", advice: "Write it as https://host/path.")
         }
         return origin
@@ -61,6 +61,7 @@ extension RequestSettings {
 
     private func target() async throws(CommandError) -> (URL, user: String?) {
         var address = Address(self.address ?? "")
+        if !keepsDotSegments { address.removeDotSegments() }
         if let uploadPath, uploadPath != "-", let name = uploadPath.parts(at: "/", omitsEmpty: true).last {
             address.completePath(with: String(name))
         }
@@ -68,7 +69,7 @@ extension RequestSettings {
             address.addQuery(String(decoding: try await Self.bytes(of: data, joinedBy: "&"), as: UTF8.self))
         }
         for case .query(let name, let value) in items { address.addQueryItem(name, value) }
-        guard let url = URL(string: address.text) else {
+        guard let url = URL(string: address.text.withASCIIHost) else {
             throw .usage("“\(address.shown)” is no address", advice: "Write it as https://host/path.")
         }
         return (url, address.user)

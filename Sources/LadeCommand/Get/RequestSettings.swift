@@ -53,6 +53,8 @@ struct RequestSettings: Sendable {
     var json: [Piece] = []
     /// Whether `--data` is sent in the query.
     var sendsDataInQuery = false
+    /// Whether `/../` and `/./` in the path are sent as written.
+    var keepsDotSegments = false
     /// Whether the items make a form instead of JSON.
     var isForm = false
     /// Parts of `--form-part`, sent together with those of the items.
@@ -132,6 +134,9 @@ struct RequestSettings: Sendable {
         },
         .flag("get", letter: "G", .request, "Put the data into the URL and use GET", isCommon: false) {
             $0.sendsDataInQuery = true
+        },
+        .flag("path-as-is", .request, "Send /../ and /./ in the path as written", isCommon: false) {
+            $0.keepsDotSegments = true
         },
         .flag("form", .request, "Send the items as a form instead of JSON") { $0.isForm = true },
         .value(

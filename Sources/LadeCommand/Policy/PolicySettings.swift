@@ -352,12 +352,11 @@ extension Rate {
     init(argument text: String) throws(CommandError) {
         let parts = text.parts(at: ",", most: 2).map(String.init)
         let units: [(String, Double)] = [("/s", 1), ("/m", 60), ("/h", 3_600), ("", 1)]
-        let burst = parts.count > 1 ? Int(parts[1]) : 1
+        let burst = parts.count > 1 ? Whole.count(parts[1]).flatMap { Int(exactly: $0) } : 1
         for (unit, seconds) in units where parts[0].ends(with: unit) {
             let digits = Substring(parts[0].unicodeScalars.dropLast(unit.utf8.count))
-            guard digits.unicodeScalars.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }),
-                let count = Double(digits),
-                (1e-6...1e9).contains(count / seconds), let burst, (1...1_000_000).contains(burst)
+            guard let count = Whole.decimal(digits), (1e-6...1e9).contains(count / seconds), let burst,
+                (1...1_000_000).contains(burst)
             else { break }
             self = .perSecond(count / seconds, burst: burst)
             return

@@ -64,6 +64,10 @@ struct EventRecord {
             self.init("rateAdjusted", [("key", JSONQuoting.string(key)), ("perSecond", perSecond)])
         case .hostChosen(let host, let address):
             self.init("hostChosen", Self.address(host, address))
+        case .hostMoved(let host, let from, let to):
+            self.init("hostMoved", Self.address(host, to) + [("from", JSONQuoting.string(from))])
+        case .valueIgnored(let name, let value):
+            self.init("valueIgnored", [("name", JSONQuoting.string(name)), ("value", JSONQuoting.string(value))])
         case .hostMarked(let host, let address, let reason, let duration):
             self.init(
                 "hostMarked",

@@ -64,6 +64,8 @@ struct Story: EventSink {
         case .rateAdjusted(let key, let rate):
             show(["*", rate.map { "\(key) is called at most \($0) times a second" } ?? "\(key) has its own rate again"])
         case .hostChosen(let host, let address): show(["*", "\(host) is called at \(address)"])
+        case .hostMoved(let host, let from, let to): show(["*", "\(host) is called at \(to) instead of \(from)"])
+        case .valueIgnored(let name, let value): show(["*", "\(name) is not understood and has no effect: \(value)"])
         case .hostMarked(_, let address, let reason, let duration):
             show(["*", "\(address) is left alone for \(Self.words(duration)): \(reason)"])
         case .hostRecovered(_, let address): show(["*", "\(address) is back"])

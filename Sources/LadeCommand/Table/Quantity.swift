@@ -8,9 +8,8 @@ enum Quantity {
     static func duration(_ text: String, of option: String) throws(CommandError) -> Duration {
         let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("", 1)]
         for (unit, seconds) in units where text.ends(with: unit) {
-            guard let number = number(Substring(text.unicodeScalars.dropLast(unit.utf8.count))), number > 0 else {
-                break
-            }
+            let digits = Substring(text.unicodeScalars.dropLast(unit.utf8.count))
+            guard let number = Whole.decimal(digits), number > 0 else { break }
             // A longer duration counts as a hundred years, whose nanoseconds fit into 64 bits.
             return .milliseconds(Int64(min(number * seconds * 1_000, 3_155_760_000_000)))
         }
@@ -26,7 +25,7 @@ enum Quantity {
         from least: Int = 1,
         to most: Int = .max
     ) throws(CommandError) -> Int {
-        guard let count = Int(text), count >= least, count <= most else {
+        guard let count = Whole.count(text).flatMap({ Int(exactly: $0) }), count >= least, count <= most else {
             let bounds = most == .max ? "from \(least)" : "from \(least) to \(most)"
             throw .usage("\(option): “\(text)” is no number \(bounds)", advice: "Write it in digits.")
         }
@@ -45,7 +44,7 @@ enum Quantity {
             default: 0
             }
         let digits = shift == 0 ? text[...] : Substring(text.unicodeScalars.dropLast())
-        if !digits.isEmpty, digits.utf8.allSatisfy(\.isASCIIDigit), let count = Int(digits) {
+        if let count = Whole.count(digits).flatMap({ Int(exactly: $0) }) {
             let (bytes, overflow) = count.multipliedReportingOverflow(by: 1 << shift)
             if !overflow { return bytes }
         }
@@ -63,13 +62,13 @@ enum Quantity {
         var port: Int?
         let isBareAddress = text.unicodeScalars.count { $0 == ":" } > 1 && !text.begins(with: "[")
         if let (name, digits) = text.cut(atLast: ":"), !isBareAddress, !digits.has("]") {
-            guard let number = Int(digits), (1...65_535).contains(number) else {
+            guard let number = Whole.count(digits), (1...65_535).contains(number) else {
                 throw .usage(
                     "\(option): “\(text.asArgument)” has no port from 1 to 65535",
                     advice: "Write it as host:8080."
                 )
             }
-            port = number
+            port = Int(number)
             host = name
         }
         if host.begins(with: "["), host.ends(with: "]") { host = Substring(host.unicodeScalars.dropFirst().dropLast()) }
@@ -78,16 +77,4 @@ enum Quantity {
         }
         return (String(host), port)
     }
-
-    /// A number of digits with at most one decimal point; no sign, exponent or space.
-    private static func number(_ text: Substring) -> Double? {
-        guard text.utf8.first?.isASCIIDigit == true,
-            text.utf8.allSatisfy({ $0.isASCIIDigit || $0 == UInt8(ascii: ".") })
-        else { return nil }
-        return Double(text)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 }

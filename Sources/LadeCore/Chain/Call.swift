@@ -23,17 +23,17 @@ public struct Call: Sendable {
     /// When the whole call must have ended; nil means no deadline.
     public var deadline: Instant? {
         get { course.deadline }
-        set { course = Course(newValue, course.ledger, course.scope, course.redaction) }
+        set { course = Course(newValue, course.ledger, course.scope, course.redaction, course.counter) }
     }
     /// Where the call's time went; nil when it is not recorded.
     public var ledger: StageLedger? {
         get { course.ledger }
-        set { course = Course(course.deadline, newValue, course.scope, course.redaction) }
+        set { course = Course(course.deadline, newValue, course.scope, course.redaction, course.counter) }
     }
     /// What cancels the call apart from its task; nil when only the task's cancellation does.
     public var scope: CallScope? {
         get { course.scope }
-        set { course = Course(course.deadline, course.ledger, newValue, course.redaction) }
+        set { course = Course(course.deadline, course.ledger, newValue, course.redaction, newValue ?? course.counter) }
     }
 
     /// Makes a call.
@@ -64,8 +64,19 @@ public struct Call: Sendable {
 
     /// Sets the deadline and the ledger together.
     package mutating func set(deadline: Instant?, ledger: StageLedger?) {
-        course = Course(deadline, ledger, course.scope, course.redaction)
+        course = Course(deadline, ledger, course.scope, course.redaction, course.counter)
     }
+
+    /// Counts the attempts of a call that has no scope.
+    package mutating func countAttempts(in counter: CallScope) {
+        course = Course(course.deadline, course.ledger, course.scope, course.redaction, counter)
+    }
+
+    /// Notes that the current attempt begins; errors of the call say how many there were.
+    package func noteAttempt() { course.counter?.noteAttempt(attempt) }
+
+    /// How many attempts were made; 0 when none was, or when they are not counted.
+    package var attemptsMade: Int { course.counter?.attempts ?? 0 }
 
     /// The account that the call is made for.
     public var account: String { context.account }
@@ -91,24 +102,33 @@ public struct Call: Sendable {
     func carrying(_ request: Request) -> Call {
         guard isObserved else { return self }
         var call = self
-        call.course = Course(course.deadline, course.ledger, course.scope, Redaction(request))
+        call.course = Course(course.deadline, course.ledger, course.scope, Redaction(request), course.counter)
         return call
     }
 
     /// The deadline, ledger and scope of a call, and the values that its events must not show.
     private final class Course: Sendable {
-        static let none = Course(nil, nil, nil, nil)
+        static let none = Course(nil, nil, nil, nil, nil)
 
         let deadline: Instant?
         let ledger: StageLedger?
         let scope: CallScope?
         let redaction: Redaction?
+        /// Counts the attempts: the scope, which stays here when a child task has none.
+        let counter: CallScope?
 
-        init(_ deadline: Instant?, _ ledger: StageLedger?, _ scope: CallScope?, _ redaction: Redaction?) {
+        init(
+            _ deadline: Instant?,
+            _ ledger: StageLedger?,
+            _ scope: CallScope?,
+            _ redaction: Redaction?,
+            _ counter: CallScope?
+        ) {
             self.deadline = deadline
             self.ledger = ledger
             self.scope = scope
             self.redaction = redaction
+            self.counter = counter
         }
     }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Cancels a call from outside of the task that the call runs in.
 ///
 /// A loader can end calls without cancelling the tasks that wait for them: when the loader is deallocated, or when its
@@ -35,6 +37,7 @@ public final class CallScope: Sendable {
 
     // Guarded by its lock; handlers run outside it.
     private let state = Locked(State())
+    private let attemptCount = Atomic(0)
     /// The request of the call.
     package let request: Request?
 
@@ -44,6 +47,12 @@ public final class CallScope: Sendable {
     public init(_ request: Request? = nil) {
         self.request = request
     }
+
+    /// How many attempts the call has made.
+    package var attempts: Int { attemptCount.load(ordering: .relaxed) }
+
+    /// Notes that an attempt begins.
+    func noteAttempt(_ number: Int) { attemptCount.max(number, ordering: .relaxed) }
 
     /// Whether the scope was cancelled.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }

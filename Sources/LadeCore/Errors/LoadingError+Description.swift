@@ -23,8 +23,8 @@ extension LoadingError: CustomStringConvertible {
         case .invalidRequest(let fault, _): fault.description
         case .invalidSetting(let name, let reason, _): "The setting \(name) cannot be used: \(reason)"
         case .timedOut(let phase, let context): phase.sentence(context)
-        case .nameNotResolved(let host, _): "The name \(host) could not be resolved"
-        case .cannotConnect(let host, let reason, _): "No connection to \(host): \(reason)"
+        case .nameNotResolved(let host, _): "The name \(host.hostInBothForms) could not be resolved"
+        case .cannotConnect(let host, let reason, _): "No connection to \(host.hostInBothForms): \(reason)"
         case .proxy(let fault, _): fault.description
         case .connectionLost(let progress, _, _): "The connection was lost \(progress)"
         case .malformedResponse(let fault, _): fault.description
@@ -36,7 +36,7 @@ extension LoadingError: CustomStringConvertible {
             "The body" + (announced.map { " of \($0) bytes" } ?? "") + " is larger than \(limit) bytes"
         case .decompressionRatioExceeded(let limit, _): "The body grew more than \(limit) times when decoded"
         case .untrustedServer(let fault, _): fault.description
-        case .pinMismatch(let host, _): "The key of \(host) is none of those pinned for it"
+        case .pinMismatch(let host, _): "The key of \(host.hostInBothForms) is none of those pinned for it"
         case .clientCertificateRequired: "The server requires a client certificate and got none it accepts"
         case .decorationFailed(let error, _): "A decorator of the request failed: \(error)"
         case .interceptionFailed(let error, _): "An interceptor of the app failed: \(error)"
@@ -201,7 +201,9 @@ extension TrustFault: CustomStringConvertible {
             case .notTLS: "there was none"
             case .other(let message): message
             }
-        if self.cause == .notTLS { return "\(host) does not speak TLS on this port, which may be one for plain HTTP" }
-        return "The certificate of \(host) was refused: \(cause)"
+        if self.cause == .notTLS {
+            return "\(host.hostInBothForms) does not speak TLS on this port, which may be one for plain HTTP"
+        }
+        return "The certificate of \(host.hostInBothForms) was refused: \(cause)"
     }
 }

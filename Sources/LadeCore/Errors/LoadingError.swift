@@ -97,6 +97,14 @@ public indirect enum LoadingError: Error, Sendable {
         set { self = replacingContext(newValue) }
     }
 
+    /// The error with the number of attempts, unless it has one.
+    package func counted(_ attempts: Int) -> LoadingError {
+        guard context.attempts == 0, attempts > 0 else { return self }
+        var counted = self
+        counted.context.attempts = attempts
+        return counted
+    }
+
     /// Whether the call was cancelled, which is an outcome and not a failure.
     public var isCancellation: Bool {
         if case .cancelled = self { true } else { false }

@@ -14,6 +14,8 @@ extension Event {
             .malformationTolerated(MalformedResponse(fault.rule, redacted: fault.excerpt.map(rule.text)))
         case .redirectFollowed(let status, let from, let to, let method):
             .redirectFollowed(status: status, from: rule.address(from), to: rule.address(to), method: method)
+        case .valueIgnored(let name, let value):
+            .valueIgnored(name: name, value: rule.isSecret(name) ? Redaction.mark : rule.text(value))
         default: self
         }
     }

@@ -38,8 +38,12 @@ public enum Event: Sendable {
     case gateClosed(key: String, for: Duration, status: Status)
     /// The rate limit of a service was set to what its server announced; nil when that limit ended.
     case rateAdjusted(key: String, perSecond: Double?)
+    /// A value that a server sent, or that stands in the environment, is not understood whole and has no effect.
+    case valueIgnored(name: String, value: String)
     /// An attempt uses another address than its host's own.
     case hostChosen(host: String, address: String)
+    /// An attempt continues at the next address of its host's list: the request certainly was not processed.
+    case hostMoved(host: String, from: String, to: String)
     /// An address is marked as unusable for a while, for the given reason.
     case hostMarked(host: String, address: String, reason: String, for: Duration)
     /// An address is used again.

@@ -245,6 +245,14 @@ public struct Headers: Sendable, Hashable {
         change { $0.append(field) }
     }
 
+    /// Joins several `Cookie` fields into the only one that a request may have (RFC 6265 §5.4).
+    package mutating func joinCookies() {
+        guard contains("Cookie") else { return }
+        let fields = octets("Cookie")
+        guard fields.count > 1 else { return }
+        set("Cookie", secretOctets: Array(fields.filter { !$0.isEmpty }.joined(separator: "; ".utf8)))
+    }
+
     /// Removes every field that carries credentials, by its name or because it was set as a secret.
     package mutating func removeCredentials() {
         guard contains(where: \.carriesCredentials) else { return }

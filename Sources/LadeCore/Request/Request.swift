@@ -72,7 +72,9 @@ public struct Request: Sendable {
         body: RequestBody? = nil,
         delivery: Delivery = .buffered(limit: Request.defaultBufferLimit)
     ) throws(LoadingError) {
-        guard let url = URL(string: address, encodingInvalidCharacters: false) else {
+        let ascii = address.withASCIIHost
+        // What is left has no normal form, and `URL` must not find another one.
+        guard !ascii.hasHostBeyondASCII, let url = URL(string: ascii, encodingInvalidCharacters: false) else {
             let shown = Redaction.standard.unparsable(address).escapedForDisplay()
             throw .invalidRequest(.url(shown, reason: AddressParts.fault(in: address)), ErrorContext())
         }

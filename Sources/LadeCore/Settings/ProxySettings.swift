@@ -1,8 +1,9 @@
 /// Which proxy requests use.
 public enum ProxySettings: Sendable, Hashable {
-    /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+    /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say when the transport is made.
     ///
-    /// Loopback hosts are connected to directly.
+    /// Loopback hosts are connected to directly. The entries of `no_proxy` are those of ``Proxy/exceptions``, separated by
+    /// commas or spaces; an entry that is not understood is skipped, and is the event `valueIgnored`.
     case environment
     /// No proxy.
     case direct
@@ -41,8 +42,19 @@ public enum ProxySettings: Sendable, Hashable {
         public var port: Int
         /// The credentials for the proxy, if it needs any.
         public var credentials: Credentials?
-        /// Hosts that are connected to directly: names, names with a leading dot for all names below, addresses, or
-        /// `*`.
+        /// The hosts that are connected to directly.
+        ///
+        /// | entry | excepts |
+        /// | --- | --- |
+        /// | `*` | every host |
+        /// | `example.com`, `.example.com` | this name and all names below it |
+        /// | `*.example.com` | all names below it |
+        /// | `192.0.2.7`, `2001:db8::7`, `[2001:db8::7]` | this address, in any notation |
+        /// | `192.0.2.0/24`, `2001:db8::/32` | these addresses |
+        /// | `192.0.2.` | the addresses that begin so |
+        /// | `example.com:8080`, `[2001:db8::7]:8080` | the same, at this port only |
+        ///
+        /// Names are not resolved. Another entry is `LoadingError.invalidSetting` when the transport is made.
         public var exceptions: [String]
 
         /// Makes a proxy.

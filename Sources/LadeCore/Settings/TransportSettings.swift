@@ -67,6 +67,8 @@ public struct TransportSettings: Sendable {
     public var tls = TLSSettings()
     /// Which proxy requests use; what the environment says by default.
     public var proxy = ProxySettings.environment
+    /// The exceptions from the environment's proxies in place of `no_proxy`; nil, the default, for those of `no_proxy`.
+    package var environmentExceptions: [String]?
     /// Limits on the number and life of connections.
     public var connections = ConnectionLimits()
     /// Limits on the size of an answer.

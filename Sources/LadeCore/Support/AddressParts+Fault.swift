@@ -6,6 +6,12 @@ extension AddressParts {
         let allowed = Set("!#$&'()*+,/:;=?@[]-._~%".unicodeScalars)
         let scalars = Array(address.unicodeScalars)
         guard !scalars.isEmpty else { return "it is empty" }
+        let host = Array(
+            address.utf8.dropFirst(AddressParts(address).host.lowerBound).prefix(AddressParts(address).host.count)
+        )
+        if host.contains(where: { $0 >= 0x80 }), NormalHost(bytes: host) == nil {
+            return "its host is no name of any script, or mixes what no name may mix"
+        }
         for (index, scalar) in scalars.enumerated() {
             let position = "character \(index + 1)"
             switch scalar {

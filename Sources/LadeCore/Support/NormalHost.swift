@@ -4,13 +4,14 @@
 /// | --- | --- |
 /// | `API.Example.COM.` | `api.example.com` |
 /// | `ex%61mple.org` | `example.org` |
+/// | `bücher.example` | `xn--bcher-kva.example` |
 /// | `127.1`, `0x7f.1`, `2130706433` | `127.0.0.1` |
 /// | `[1:0::]` | `1::` |
 /// | `[example.org]`, `a..b`, `1.2.3.4.5`, more than 253 bytes | none |
 ///
 /// Percent escapes are decoded (RFC 3986 §6.2.2), letters become lower case, and one dot at the end is dropped. A name
 /// whose last label is a number is an IPv4 address in any of the forms that `inet_aton` reads. An IPv6 address is
-/// written as in RFC 5952. Names are ASCII: a name in another script is given as its A-labels (RFC 5890).
+/// written as in RFC 5952. A name in another script becomes its A-labels (RFC 5890, UTS 46).
 package struct NormalHost: Sendable, Hashable {
     /// The kinds of host.
     package enum Kind: Sendable, Hashable {
@@ -69,6 +70,10 @@ package struct NormalHost: Sendable, Hashable {
             return
         }
         guard var name = Self.decoded(written) else { return nil }
+        if name.contains(where: { $0 >= 0x80 }) {
+            guard let ascii = InternationalName.ascii(name) else { return nil }
+            name = ascii
+        }
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         guard Self.isName(name) else { return nil }
         if Self.endsInNumber(name) {

@@ -17,7 +17,7 @@ package struct Redaction: Sendable {
     private static let leastLength = 6
 
     private let names: Set<String>
-    // Longest first, so that no part of a secret remains that contains another one.
+    // In lower case, and longest first, so that no part of a secret remains that contains another one.
     private let values: [[UInt8]]
 
     /// Makes a rule.
@@ -31,9 +31,7 @@ package struct Redaction: Sendable {
         self.names = Set(names.map(\.asciiLowercased))
         var forms: Set<[UInt8]> = []
         for value in values where value.utf8.count >= leastLength {
-            forms.insert(Array(value.utf8))
-            forms.insert(value.percentDecodedBytes)
-            forms.insert(Self.percentEncoded(value))
+            for form in Self.forms(of: value) { forms.insert(form.map(\.lowercasedASCII)) }
         }
         self.values = forms.sorted { ($1.count, $0.first ?? 0) < ($0.count, $1.first ?? 0) }
     }
@@ -176,20 +174,27 @@ package struct Redaction: Sendable {
 
     // MARK: - Values
 
+    /// The text without known values, in whatever case the letters are.
     private func masked(_ text: [UInt8]) -> [UInt8] {
         guard !values.isEmpty else { return text }
         var result = text
-        for value in values { result = Self.replacing(value, in: result) }
+        var lowered = text.map(\.lowercasedASCII)
+        for value in values {
+            guard let replaced = Self.replacing(value, in: result, lowered) else { continue }
+            result = replaced
+            lowered = replaced.map(\.lowercasedASCII)
+        }
         return result
     }
 
-    private static func replacing(_ value: [UInt8], in text: [UInt8]) -> [UInt8] {
-        guard let first = value.first, text.count >= value.count else { return text }
+    /// The text without a value; nil when the value does not occur.
+    private static func replacing(_ value: [UInt8], in text: [UInt8], _ lowered: [UInt8]) -> [UInt8]? {
+        guard let first = value.first, text.count >= value.count else { return nil }
         var result: [UInt8] = []
         var copied = 0
         var position = 0
         while position + value.count <= text.count {
-            guard text[position] == first, text[position..<(position + value.count)].elementsEqual(value) else {
+            guard lowered[position] == first, lowered[position..<(position + value.count)].elementsEqual(value) else {
                 position += 1
                 continue
             }
@@ -197,8 +202,42 @@ package struct Redaction: Sendable {
             position += value.count
             copied = position
         }
-        return copied == 0 ? text : result + text[copied...]
+        return copied == 0 ? nil : result + text[copied...]
     }
+
+    /// The spellings in which a server may repeat a secret: as it is, percent-encoded and decoded, as a JSON string, in
+    /// hexadecimal, and in Base64.
+    private static func forms(of value: String) -> [[UInt8]] {
+        let bytes = Array(value.utf8)
+        let isEscapedInJSON: (UInt8) -> Bool = { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+        var forms = [bytes, value.percentDecodedBytes, percentEncoded(value)]
+        forms.append(bytes.flatMap { isEscapedInJSON($0) ? [UInt8(ascii: "\\"), $0] : [$0] })
+        forms.append(bytes.flatMap { $0 == UInt8(ascii: "/") ? [UInt8(ascii: "\\"), $0] : [$0] })
+        forms.append(bytes.flatMap { [hexadecimal[Int($0 >> 4)], hexadecimal[Int($0 & 15)]] })
+        // Within a longer text, such as `user:secret`, the secret begins at one of three places of a group of bytes. Only
+        // the letters that depend on nothing else are searched for.
+        for skipped in 0..<3 {
+            let letters = Array((Data(count: skipped) + bytes).base64EncodedString().utf8)
+            let first = (skipped * 8 + 5) / 6
+            let end = (skipped + bytes.count) * 8 / 6
+            guard end - first >= leastLength else { continue }
+            let form = Array(letters[first..<end])
+            forms.append(form)
+            // The alphabet for addresses (RFC 4648 §5).
+            forms.append(
+                form.map {
+                    switch $0 {
+                    case UInt8(ascii: "+"): UInt8(ascii: "-")
+                    case UInt8(ascii: "/"): UInt8(ascii: "_")
+                    default: $0
+                    }
+                }
+            )
+        }
+        return forms
+    }
+
+    private static let hexadecimal = Array("0123456789abcdef".utf8)
 
     private static func percentEncoded(_ text: String) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)

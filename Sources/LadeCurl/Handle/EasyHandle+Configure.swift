@@ -102,7 +102,7 @@ extension EasyHandle {
         setMethodAndBody(plan)
         setHeaders(plan)
         setDestination(plan)
-        setProxy(plan, settings.proxy)
+        setProxy(plan, handleSettings)
         if plan.transfer.isSecure { setTLS(plan, handleSettings) }
     }
 
@@ -178,22 +178,22 @@ extension EasyHandle {
         }
     }
 
-    private func setProxy(_ plan: Plan, _ proxy: ProxySettings) {
-        if case .unixSocket = plan.request.destination { return setNoProxy() }
-        switch proxy {
-        case .direct: setNoProxy()
-        case .environment:
-            // libcurl reads the variables itself; requests to the loopback address must not use a proxy.
-            if Self.isLoopback(plan.transfer.host) { setNoProxy() }
-        case .proxy(let proxy):
+    /// Which hosts are excepted is decided here, and libcurl's own reading of exceptions, which knows other forms, is off.
+    private func setProxy(_ plan: Plan, _ handleSettings: HandleSettings) {
+        if let proxy = plan.transfer.proxy(of: handleSettings) {
             let scheme = proxy.kind == .http ? "http" : "socks5h"
             let host = proxy.host.contains(":") && !proxy.host.hasPrefix("[") ? "[\(proxy.host)]" : proxy.host
             set(CURLOPT_PROXY, "\(scheme)://\(host):\(proxy.port)")
-            set(CURLOPT_NOPROXY, proxy.exceptions.joined(separator: ","))
+            set(CURLOPT_NOPROXY, "")
             if let credentials = proxy.credentials {
                 set(CURLOPT_PROXYUSERNAME, credentials.user)
                 set(CURLOPT_PROXYPASSWORD, credentials.password.reveal())
             }
+        } else if let found = plan.transfer.environmentProxy(of: handleSettings) {
+            set(CURLOPT_PROXY, found.address.reveal())
+            set(CURLOPT_NOPROXY, "")
+        } else {
+            setNoProxy()
         }
     }
 
@@ -201,10 +201,6 @@ extension EasyHandle {
         set(CURLOPT_PROXY, "")
         // Without exceptions, libcurl would search the environment for them on each exchange.
         set(CURLOPT_NOPROXY, "")
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        NormalHost(host)?.isLoopback ?? false
     }
 
     private func setTLS(_ plan: Plan, _ handleSettings: HandleSettings) {

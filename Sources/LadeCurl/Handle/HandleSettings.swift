@@ -13,6 +13,10 @@ struct HandleSettings: Sendable {
     let authorityFile: String?
     /// The file of all revocation lists.
     let revocationFile: String?
+    /// The hosts that the proxy of the settings is not used for.
+    let exceptions: ProxyExceptions
+    /// The proxies of the environment; nil when there are none, and when the settings say which proxy is used.
+    let environment: EnvironmentProxies?
     /// Files that were made for this transport and are deleted with it.
     let temporaryFiles: TemporaryFiles
 
@@ -29,7 +33,21 @@ struct HandleSettings: Sendable {
             try Self.checkPEM(identity.certificateFile, "CERTIFICATE", setting: "client certificate")
             try Self.checkPEM(identity.keyFile ?? identity.certificateFile, "PRIVATE KEY", setting: "client key")
         }
-        if case .proxy(let proxy) = settings.proxy { try Self.check(proxy) }
+        if case .proxy(let proxy) = settings.proxy {
+            try Self.check(proxy)
+            exceptions = try ProxyExceptions(proxy.exceptions)
+        } else {
+            exceptions = ProxyExceptions()
+        }
+        if case .environment = settings.proxy {
+            let replaced = try settings.environmentExceptions.map { list throws(LoadingError) in
+                try ProxyExceptions(list)
+            }
+            let proxies = EnvironmentProxies(ProcessInfo.processInfo.environment, exceptions: replaced)
+            environment = proxies.isEmpty ? nil : proxies
+        } else {
+            environment = nil
+        }
         guard settings.tls.pinScope == .leaf else {
             let reason = "libcurl compares the key of the server's own certificate only"
             throw .invalidSetting(name: "tls.pinScope", reason: reason, ErrorContext())

@@ -245,7 +245,7 @@ extension CurlLoop {
         if failure.systemError == 0 { failure.systemError = transfer.socketError }
         failure.proxyCode = handle.long(CURLINFO_PROXY_ERROR)
         failure.connectStatus = handle.long(CURLINFO_HTTP_CONNECTCODE)
-        if let proxy = transfer.proxy(of: handleSettings.settings) { failure.proxy = "\(proxy.host):\(proxy.port)" }
+        failure.proxy = transfer.proxyName(of: handleSettings)
         failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         failure.expected = transfer.head?.contentLength
         failure.wasSent = transfer.sendings > 0

@@ -59,7 +59,7 @@ extension Transfer {
         for fault in vetting.tolerated { call.record(.malformationTolerated(fault)) }
         call.record(.headReceived(status: head.status, headers: head.headers, version: head.version))
         loop.learned(head.version, transfer: self)
-        if head.status == 407, !isSecure, let proxy = proxy(of: loop.handleSettings.settings), proxy.kind == .http,
+        if head.status == 407, !isSecure, let proxy = proxy(of: loop.handleSettings), proxy.kind == .http,
             case .running(let handle) = phase, handle.long(CURLINFO_PRIMARY_PORT) == proxy.port
         {
             failure = .proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)"), context)

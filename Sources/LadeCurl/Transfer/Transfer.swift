@@ -235,16 +235,26 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// The proxy of the settings; nil when the request does not use it.
-    func proxy(of settings: TransportSettings) -> ProxySettings.Proxy? {
-        guard case .proxy(let proxy) = settings.proxy else { return nil }
+    func proxy(of handleSettings: HandleSettings) -> ProxySettings.Proxy? {
+        guard case .proxy(let proxy) = handleSettings.settings.proxy else { return nil }
         if case .unixSocket = request.destination { return nil }
-        let host = host
-        let isExcepted = proxy.exceptions.contains { exception in
-            let name = exception.drop { $0 == "." }.lowercased()
-            return exception == "*" || host == name || host.hasSuffix("." + name)
-        }
-        return isExcepted ? nil : proxy
+        return handleSettings.exceptions.covers(host, port: port) ? nil : proxy
     }
+
+    /// The proxy of the environment; nil when the request uses none.
+    func environmentProxy(of handleSettings: HandleSettings) -> EnvironmentProxies.Found? {
+        guard let environment = handleSettings.environment, !environment.isEmpty else { return nil }
+        if case .unixSocket = request.destination { return nil }
+        return environment.proxy(isSecure: isSecure, host: host, port: port)
+    }
+
+    /// The proxy that the request uses, with its origin, for messages; nil without one.
+    func proxyName(of handleSettings: HandleSettings) -> String? {
+        if let proxy = proxy(of: handleSettings) { return "\(proxy.host):\(proxy.port)" }
+        return environmentProxy(of: handleSettings)?.name
+    }
+
+    private var port: Int { request.parts.port ?? (isSecure ? 443 : 80) }
 
     /// The error when the deadline of the call has passed.
     var deadlineExceeded: LoadingError {

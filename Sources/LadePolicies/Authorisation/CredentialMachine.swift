@@ -138,7 +138,7 @@ struct CredentialMachine<Value: Sendable>: Sendable {
     mutating func succeed(_ value: Value, end: CredentialEnd, refresh: Int, now: Instant, date: Date) {
         guard isAwaited(refresh) else { return }
         isRefreshing = false
-        hold(value, end, now, date)
+        hold(value, end, now, date, isJustObtained: true)
     }
 
     /// The refresh failed; `isLasting` when only new credentials from outside can help.
@@ -163,15 +163,24 @@ struct CredentialMachine<Value: Sendable>: Sendable {
         hold(value, end, now, date)
     }
 
-    private mutating func hold(_ value: Value, _ end: CredentialEnd, _ now: Instant, _ date: Date) {
+    private mutating func hold(
+        _ value: Value,
+        _ end: CredentialEnd,
+        _ now: Instant,
+        _ date: Date,
+        isJustObtained: Bool = false
+    ) {
         lastVersion += 1
         (failure, failuresInRow) = (nil, 0)
-        let life: Duration? =
+        var life: Duration? =
             switch end {
             case .never: nil
             case .after(let duration): duration
             case .at(let then): .seconds(min(max(then.timeIntervalSince(date), 0), 1e9))
             }
+        // Credentials that seem to have expired when they were made come with a wrong clock, here or at the server. They are
+        // used, and the server's refusal is their end: otherwise each call would obtain others, and none would be sent.
+        if isJustObtained, let known = life, known <= .zero { life = nil }
         let ahead = life.map { max($0 - settings.ahead, $0 / 2) }
         held = Held(
             value: value,

@@ -25,7 +25,14 @@ actor CookieFile {
     func write(_ snapshot: @Sendable () -> (version: Int, cookies: [Cookie])) throws(LoadingError) {
         let (version, cookies) = snapshot()
         guard version != written else { return }
+        // What would not be read again is not written: the cookies that were used longest ago.
+        var room = Self.sizeLimit
         let entries = cookies.filter { $0.expires != nil }
+            .sorted { $0.lastUse > $1.lastUse }
+            .prefix { cookie in
+                room -= Self.size(cookie)
+                return room >= 0
+            }
             .sorted { $0.order < $1.order }
             .map(Entry.init)
         let encoder = JSONEncoder()
@@ -77,8 +84,15 @@ actor CookieFile {
         #endif
     }
 
-    // The jar itself keeps far less.
+    // The jar itself keeps far less, unless its limits are changed.
     private static let sizeLimit = 64 << 20
+
+    /// The most bytes of a cookie in the file: those of its text, which may need escapes or Base64, and the names of its
+    /// members.
+    private static func size(_ cookie: Cookie) -> Int {
+        2 * (cookie.domain.utf8.count + cookie.path.utf8.count + cookie.setter.utf8.count)
+            + 4 * (cookie.pair.nameOctets.count + cookie.pair.valueOctets.count) + 600
+    }
 
     /// The contents of the file; empty when there is none.
     static func read(_ path: String) throws(LoadingError) -> [Cookie] {

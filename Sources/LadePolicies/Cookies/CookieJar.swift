@@ -154,6 +154,7 @@ public final class CookieJar: Sendable {
     ///
     /// Cookies that the request contains already come first and take precedence.
     func add(to request: inout Request, at date: @autoclosure () -> Date) {
+        request.headers.joinCookies()
         guard !isEmpty else { return }
         let written = Array(request.headers.octets("Cookie").joined(separator: "; ".utf8))
         let names = written.split(separator: UInt8(ascii: ";")).map { pair in

@@ -78,6 +78,11 @@ struct CookieStorage: Sendable {
 
     /// Adds a cookie.
     mutating func insert(_ cookie: Cookie, at now: Date) {
+        var cookie = cookie
+        // A file may name more hosts than the cookie was set for: the cookies of a public suffix are for that host alone.
+        if !cookie.isHostOnly, isPublicSuffix(cookie.domain) { cookie.isHostOnly = true }
+        // A field cannot carry it, so that it would fail the calls that send it.
+        guard cookie.pair.isSendable else { return }
         let identity = cookie.identity
         let old = self[identity]
         if cookie.isExpired(at: now) {
@@ -85,7 +90,6 @@ struct CookieStorage: Sendable {
             if old?.expires != nil { version += 1 }
             return
         }
-        var cookie = cookie
         if let old {
             (cookie.created, cookie.order) = (old.created, old.order)
         } else if cookie.order == 0 {

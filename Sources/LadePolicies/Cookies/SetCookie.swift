@@ -87,9 +87,10 @@ struct SetCookie: Equatable {
     private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = isNegative ? text.dropFirst() : text
-        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        if isNegative { return 0 }
-        return Int64(String(decoding: digits, as: UTF8.self)) ?? .max
+        guard let first = digits.first, (0x30...0x39).contains(first),
+            let seconds = Whole.count(String(decoding: digits, as: UTF8.self))
+        else { return nil }
+        return isNegative ? 0 : seconds
     }
 
     /// Until when the cookie is kept: at most 400 days (RFC 6265bis §5.5); nil for the session.
@@ -117,6 +118,13 @@ struct CookiePair: Hashable, Sendable {
 
     /// The pair as it is sent in `Cookie` (RFC 6265bis §5.8.3).
     var sent: [UInt8] { nameOctets.isEmpty ? valueOctets : nameOctets + [UInt8(ascii: "=")] + valueOctets }
+
+    /// Whether a field can carry the pair: no control character, and nothing that ends a name or a pair.
+    var isSendable: Bool {
+        let isControl: (UInt8) -> Bool = { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }
+        return !nameOctets.contains { isControl($0) || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "=") }
+            && !valueOctets.contains { isControl($0) || $0 == UInt8(ascii: ";") }
+    }
 
     /// The prefix with a meaning (RFC 6265bis §4.1.3) that the octets begin with, in lower case.
     static func prefix(of octets: some Sequence<UInt8>) -> String? {

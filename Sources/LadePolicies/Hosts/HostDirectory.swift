@@ -26,9 +26,9 @@ public final class HostDirectory: Sendable {
         var host: String
         var port: Int?
 
-        init(_ address: HostAddress) {
+        init(_ address: HostAddress, or other: Int? = nil) {
             host = address.host
-            port = address.port
+            port = address.port ?? other
         }
     }
 
@@ -42,8 +42,8 @@ public final class HostDirectory: Sendable {
         mutating func setList(_ list: [HostAddress], of host: String) {
             let old = lists[host] ?? []
             lists[host] = list.isEmpty ? nil : list
-            for place in list.map(Place.init) { uses[place, default: 0] += 1 }
-            for place in old.map(Place.init) {
+            for place in list.map({ Place($0) }) { uses[place, default: 0] += 1 }
+            for place in old.map({ Place($0) }) {
                 let left = (uses[place] ?? 1) - 1
                 uses[place] = left > 0 ? left : nil
                 if left <= 0 { breakers[place] = nil }
@@ -129,10 +129,19 @@ public final class HostDirectory: Sendable {
     /// How many addresses have a state.
     var knownAddressCount: Int { locked.withLock { $0.breakers.count } }
 
-    /// Picks the address for one exchange; nil when the host has no list.
-    func choose(_ host: String, at now: Instant) -> Choice? {
-        locked.withLock { state in
-            guard let address = preferred(host, at: now, state) else { return nil }
+    /// Picks the address for one exchange.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - now: The time.
+    ///   - used: The addresses that the attempt has used.
+    ///   - port: The port of the request, which is that of addresses without one.
+    /// - Returns: The address; nil when the host has no list, or when every address was used.
+    func choose(_ host: String, at now: Instant, besides used: [HostAddress] = [], _ port: Int? = nil) -> Choice? {
+        let used = used.map { Place($0, or: port) }
+        return locked.withLock { state in
+            let address = preferred(host, at: now, state) { !used.contains(Place($0, or: port)) }
+            guard let address else { return nil }
             // The fallback may be the host itself, which need not be on its list: it has no mark to probe.
             let ticket = state.change(Place(address)) { $0.pick(at: now) }
             return Choice(address: address, ticket: ticket ?? AddressBreaker.Ticket(generation: 0, isProbe: false))
@@ -149,13 +158,26 @@ public final class HostDirectory: Sendable {
     }
 
     /// The first address without a mark; the fallback when all are marked.
-    private func preferred(_ host: String, at now: Instant, _ state: State) -> HostAddress? {
-        guard let list = state.lists[host] else { return nil }
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - now: The time.
+    ///   - state: The lists and marks.
+    ///   - isLeft: Whether the attempt may still use an address.
+    /// - Returns: The address; nil when the host has no list, or when none of it is left.
+    private func preferred(
+        _ host: String,
+        at now: Instant,
+        _ state: State,
+        _ isLeft: (HostAddress) -> Bool = { _ in true }
+    ) -> HostAddress? {
+        guard let list = state.lists[host]?.filter(isLeft) else { return nil }
         let breakers = list.map { state.breakers[Place($0)] ?? AddressBreaker() }
         if let index = breakers.firstIndex(where: { !$0.isMarked(at: now) }) { return list[index] }
         switch marking.fallback {
         case .hostItself:
-            return HostAddress(host)
+            let itself = HostAddress(host)
+            return isLeft(itself) ? itself : nil
         case .markedLongestAgo:
             let since = breakers.map { $0.markedSince ?? now }
             return since.indices.min { since[$0] < since[$1] }.map { list[$0] }

@@ -7,6 +7,10 @@ public import LadeCore
 
 /// Sends each attempt to the best address of its host, and learns from the result.
 ///
+/// An attempt that certainly was not processed at an address continues at the next one immediately. This is not a retry: it
+/// is not counted, has no delay and takes nothing from the retry budget. An attempt uses each address of the list at most
+/// once, within the deadline of its call; then the retry policy decides. Source: policies PL-34.
+///
 /// The request keeps its address: only `LadeCore.Request.destination` is set. `Host`, TLS name, certificate check,
 /// credentials and keys stay those of the host. A request with a destination keeps it. The interceptor stands below the
 /// retries, so that each attempt picks an address again.
@@ -22,7 +26,10 @@ public struct HostsInterceptor: Interceptor {
     /// True: cancelling the scope ends a call here as cancelling its task does.
     public var observesScope: Bool { true }
 
-    /// Picks an address, sends the request there and records the result.
+    /// Picks an address, sends the request there and records the result; goes on to the next address when the request
+    /// certainly was not processed.
+    ///
+    /// - Throws: The error of the last address that was used.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         guard !directory.isEmpty, request.destination == nil else { return try await next(request) }
         return try await sent(request, next)
@@ -30,15 +37,28 @@ public struct HostsInterceptor: Interceptor {
 
     private func sent(_ request: Request, _ next: Next) async throws(LoadingError) -> Response {
         guard let host = request.url.host().map(HostAddress.normal),
-            let choice = directory.choose(host, at: next.call.time.now)
+            var choice = directory.choose(host, at: next.call.time.now)
         else { return try await next(request) }
-        do {
-            let response = try await next(aim(request, host, at: choice.address, next.call))
-            note(HostEvidence(response), choice, host, next.call)
-            return response
-        } catch {
-            note(HostEvidence(error), choice, host, next.call)
-            throw error
+        var request = request
+        let body = request.watchBody()
+        var used: [HostAddress] = []
+        while true {
+            request.hasOtherAddresses = directory.addresses(for: host).count > used.count + 1
+            do {
+                let response = try await next(aim(request, host, at: choice.address, next.call))
+                note(HostEvidence(response), choice, host, next.call)
+                return response
+            } catch {
+                note(HostEvidence(error), choice, host, next.call)
+                used.append(choice.address)
+                guard FailureKind.movesOn(error), body?.isTouched != true, next.call.hasTimeLeft,
+                    let other = directory.choose(host, at: next.call.time.now, besides: used, Origin(request.url)?.port)
+                else { throw error }
+                next.call.record(
+                    .hostMoved(host: host, from: choice.address.description, to: other.address.description)
+                )
+                choice = other
+            }
         }
     }
 
@@ -78,5 +98,22 @@ public struct HostsInterceptor: Interceptor {
         case .recovered:
             call.record(.hostRecovered(host: host, address: choice.address.description))
         }
+    }
+}
+
+extension Call {
+    /// Whether the deadline has not passed.
+    fileprivate var hasTimeLeft: Bool { deadline.map { time.now < $0 } ?? true }
+}
+
+private enum OtherAddressesTag: RequestTag {
+    static let defaultValue = false
+}
+
+extension Request {
+    /// Whether the attempt can continue at another address if nothing is sent to this one.
+    var hasOtherAddresses: Bool {
+        get { self[OtherAddressesTag.self] }
+        set { self[OtherAddressesTag.self] = newValue }
     }
 }

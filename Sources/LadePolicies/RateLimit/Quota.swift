@@ -5,6 +5,20 @@
 #endif
 import LadeCore
 
+/// How much of an announced quota is kept for spreading.
+struct QuotaReserve: Sendable, Hashable {
+    /// The share of the limit.
+    var share = 0.1
+    /// The least number of calls.
+    var least = 5
+
+    /// The calls from which on the rest is spread over the rest of the window.
+    func calls(of limit: Int) -> Int {
+        let part = Double(limit) * min(max(share, 0), 1)
+        return max(0, least, Int(min(part, 1e12)))
+    }
+}
+
 /// The remaining quota that a server announces.
 ///
 /// | fields | source |
@@ -12,31 +26,57 @@ import LadeCore
 /// | `RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60` | IETF draft, structured fields |
 /// | `RateLimit: limit=100, remaining=50, reset=30` | earlier IETF draft |
 /// | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | earlier IETF drafts |
-/// | `X-RateLimit-…`, with the seconds or the date of the reset | many services |
+/// | `X-RateLimit-…` | many services |
+///
+/// The reset of the last two is a number of seconds, a duration such as `5m0s`, or a date; see `Whole`.
 struct QuotaReading: Sendable, Hashable {
+    /// A field that is not understood whole.
+    struct IgnoredField: Sendable, Hashable {
+        var name: String
+        var value: String
+    }
+
     /// The number of calls left.
     var remaining: Int
     /// The time until the quota is renewed.
     var reset: Duration
+    /// The calls of a whole window, when the server announced them.
+    var limit: Int?
     /// The time per call over a whole window, when the server announced both its length and its quota.
     var windowInterval: Duration?
 
     /// Reads the fields of an answer; nil when there are no usable ones.
     init?(_ headers: Headers, now: Date) {
+        guard let reading = Self.read(headers, now: now).reading else { return nil }
+        self = reading
+    }
+
+    /// Reads the fields of an answer.
+    ///
+    /// - Parameters:
+    ///   - headers: The fields.
+    ///   - now: What a date is compared with when the answer has none.
+    ///   - reserve: How much of a quota is spread; of several quotas the one that delays calls the most counts.
+    /// - Returns: The reading, nil without usable fields; and the fields that are not understood.
+    static func read(
+        _ headers: Headers,
+        now: Date,
+        reserve: QuotaReserve = QuotaReserve()
+    ) -> (reading: QuotaReading?, ignored: [IgnoredField]) {
         // Most answers have none of them.
         guard headers.containsName(startingWith: "ratelimit") || headers.containsName(startingWith: "x-ratelimit")
         else {
-            return nil
+            return (nil, [])
         }
-        if headers.contains("RateLimit"), let reading = Self.structured(headers) ?? Self.dictionary(headers) {
-            self = reading
-        } else if headers.contains("RateLimit-Remaining"), let reading = Self.three("RateLimit", headers, now) {
-            self = reading
-        } else if headers.contains("X-RateLimit-Remaining"), let reading = Self.three("X-RateLimit", headers, now) {
-            self = reading
-        } else {
-            return nil
+        var ignored: [IgnoredField] = []
+        if let text = headers["RateLimit"] {
+            if let reading = structured(headers, reserve) ?? dictionary(headers) { return (reading, []) }
+            ignored.append(IgnoredField(name: "RateLimit", value: text))
         }
+        for prefix in ["RateLimit", "X-RateLimit"] where headers.contains(prefix + "-Remaining") {
+            if let reading = three(prefix, headers, now, &ignored) { return (reading, ignored) }
+        }
+        return (nil, ignored)
     }
 
     private init?(remaining: Double, reset: Double, limit: Double? = nil, window: Double? = nil) {
@@ -44,7 +84,9 @@ struct QuotaReading: Sendable, Hashable {
         self.remaining = Int(min(remaining, 1e12))
         // A month is the longest window in use; a longer one is a misread date.
         self.reset = .seconds(min(max(0, reset), 31 * 86_400))
-        if let limit, let window, limit >= 1, window > 0 { windowInterval = .seconds(min(window, 1e9) / limit) }
+        guard let limit, limit >= 1 else { return }
+        self.limit = Int(min(limit, 1e12))
+        if let window, window > 0 { windowInterval = .seconds(min(window, 1e9) / limit) }
     }
 
     /// The reading with its times limited.
@@ -55,8 +97,8 @@ struct QuotaReading: Sendable, Hashable {
         return copy
     }
 
-    /// Of several policies the one that allows the least.
-    private static func structured(_ headers: Headers) -> QuotaReading? {
+    /// Of several policies the one that delays calls the most.
+    private static func structured(_ headers: Headers, _ reserve: QuotaReserve) -> QuotaReading? {
         guard let limits = try? StructuredField.List(parsing: headers.all("RateLimit")) else { return nil }
         let policies = try? StructuredField.List(parsing: headers.all("RateLimit-Policy"))
         var strictest: QuotaReading?
@@ -70,10 +112,17 @@ struct QuotaReading: Sendable, Hashable {
             guard let reading = QuotaReading(remaining: remaining, reset: reset, limit: quota, window: window) else {
                 continue
             }
-            if strictest.map({ reading.secondsPerCall > $0.secondsPerCall }) ?? true { strictest = reading }
+            if strictest.map({ reading.isStricter(than: $0, reserve) }) ?? true { strictest = reading }
         }
         return strictest
     }
+
+    private func isStricter(than other: QuotaReading, _ reserve: QuotaReserve) -> Bool {
+        let (own, others) = (isSpread(reserve), other.isSpread(reserve))
+        return own == others ? secondsPerCall > other.secondsPerCall : own
+    }
+
+    private func isSpread(_ reserve: QuotaReserve) -> Bool { remaining <= reserve.calls(of: limit ?? 0) }
 
     private var secondsPerCall: Double { remaining > 0 ? reset.inSeconds / Double(remaining) : .infinity }
 
@@ -84,36 +133,49 @@ struct QuotaReading: Sendable, Hashable {
         return QuotaReading(remaining: remaining, reset: reset, limit: fields["limit"]?.item?.value.number)
     }
 
-    private static func three(_ prefix: String, _ headers: Headers, _ now: Date) -> QuotaReading? {
-        guard let remaining = number(headers[prefix + "-Remaining"]), var reset = number(headers[prefix + "-Reset"])
-        else { return nil }
-        if reset >= 1e9 {
-            // A date: since 2001 its seconds exceed 10⁹, and its milliseconds 10¹².
-            let date = reset >= 1e12 ? reset / 1000 : reset
-            let server = headers["Date"].flatMap { try? HTTPDate($0, now: now) }?.date ?? now
-            reset = date - server.timeIntervalSince1970
+    private static func three(
+        _ prefix: String,
+        _ headers: Headers,
+        _ now: Date,
+        _ ignored: inout [IgnoredField]
+    ) -> QuotaReading? {
+        func read<Value>(_ name: String, _ parse: (String) -> Value?) -> Value? {
+            guard let text = headers[prefix + name] else { return nil }
+            let value = parse(text)
+            if value == nil { ignored.append(IgnoredField(name: prefix + name, value: text)) }
+            return value
         }
-        return QuotaReading(remaining: remaining, reset: reset)
-    }
-
-    /// The number at the beginning of a value; `100, 100;w=60` is 100.
-    private static func number(_ text: String?) -> Double? {
-        guard let text else { return nil }
-        return Double(text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") })
+        let server = headers["Date"].flatMap { try? HTTPDate($0, now: now) }?.date ?? now
+        let remaining = read("-Remaining", Whole.decimal)
+        let reset = read("-Reset") { text in
+            Whole.date(text, now: now).map { $0.timeIntervalSince(server) } ?? Whole.duration(text)?.inSeconds
+        }
+        // `100, 100;w=60` has the quotas of all windows after the limit that applies.
+        let limit = read("-Limit") { text in
+            (try? StructuredField.List(parsing: [text]))?.members.first?.item?.value.number
+        }
+        guard let remaining, let reset else { return nil }
+        return QuotaReading(remaining: remaining, reset: reset, limit: limit)
     }
 }
 
-/// How an announced quota is spent: the remaining calls, evenly over the remaining window.
+/// How an announced quota is spent: at once while much of it is left, the last calls evenly over the remaining window.
 ///
 /// The last call comes before the reset, not on it, where it would belong to the next window. Example: with 3 calls
-/// left and 12 s to go, calls start after 3, 6 and 9 s; with none left, nothing starts until the reset.
+/// left and 12 s to go, calls start after 3, 6 and 9 s; with none left, nothing starts until the reset. With 60 calls left
+/// of 100, 50 start at once.
 struct QuotaPace: Sendable {
     /// The interval after a reset, until the first answer of the new window.
     private static let unknownInterval: Int64 = 1_000_000_000
 
     /// When the next call may start.
     private(set) var next: Instant
-    /// The time from one call to the next.
+    /// Whether no call is left before the reset: then ``next`` is the reset, and not a pace.
+    private(set) var isExhausted = false
+    private let reserve: QuotaReserve
+    /// The calls that start at once.
+    private var free = 0
+    /// The time from one call to the next, after those.
     private var interval: Int64 = 0
     /// The earliest reset that was announced in this window.
     ///
@@ -125,35 +187,78 @@ struct QuotaPace: Sendable {
     private(set) var high: Instant
     /// The calls that may start before the next reading; nil when unknown.
     private var allowance: Int?
+    /// The calls of a whole window: as announced, else the most that were left in any reading of this window.
+    private var limit = 0
+    /// Whether the reset has passed since the last reading.
+    private var isNewWindow = false
     /// The interval at the beginning of a window, before its first reading.
     private var resting: Int64?
     private var lastStart: Instant?
-    /// The pace that was last reported to the event sinks.
-    private var announced: Double?
+    /// The pace that was last reported to the event sinks; without one, calls start at once.
+    private var announced = Double.infinity
 
-    init(_ now: Instant) {
+    init(_ now: Instant, _ reserve: QuotaReserve = QuotaReserve()) {
         (next, earliest, high) = (now, now, now)
+        self.reserve = reserve
     }
 
     /// When a call may start that has `ahead` others before it in the queue.
     func start(after ahead: Int) -> Instant {
-        let (steps, overflow) = interval.multipliedReportingOverflow(by: Int64(ahead))
-        return overflow ? Instant(nanoseconds: .max) : next.advanced(nanoseconds: steps)
+        let steps = free > 0 ? max(0, ahead - free + 1) : ahead
+        let (length, overflow) = interval.multipliedReportingOverflow(by: Int64(steps))
+        return overflow ? Instant(nanoseconds: .max) : next.advanced(nanoseconds: length)
     }
+
+    /// The instant before which the server would refuse every call; nil while it would take one.
+    var floor: Instant? { isExhausted ? next : nil }
 
     mutating func start(at now: Instant) {
         lastStart = now
-        if now >= high { allowance = nil }
-        next = max(next, now).advanced(nanoseconds: interval)
+        if now >= high, !isNewWindow { beginWindow() }
+        isExhausted = false
+        guard free > 0 else {
+            next = max(next, now).advanced(nanoseconds: interval)
+            spend(now)
+            return
+        }
+        free -= 1
+        spend(now)
+        if free == 0, !isExhausted { spread(now) } else if !isExhausted { next = now }
+    }
+
+    /// The reset has passed: the quota is whole again, as far as it is known.
+    private mutating func beginWindow() {
+        isNewWindow = true
+        allowance = nil
+        guard limit > reserve.calls(of: limit) else { return }
+        allowance = limit
+        free = limit - reserve.calls(of: limit)
+        // Until the first answer of the window, nothing is known of its end.
+        interval = resting ?? Self.unknownInterval
+    }
+
+    private mutating func spend(_ now: Instant) {
         guard let left = allowance else { return }
         allowance = left - 1
         if left <= 1 { exhaust(now) }
     }
 
+    /// Spreads what is left over the rest of the window.
+    private mutating func spread(_ now: Instant) {
+        if let allowance, earliest > now {
+            interval = now.duration(to: earliest).wholeNanoseconds / Int64(min(allowance, 1 << 40) + 1)
+        }
+        next = min(now.advanced(nanoseconds: interval), max(high, now))
+    }
+
     /// Returns a start that was not used.
     mutating func giveBack() {
-        next = next.advanced(nanoseconds: -interval)
         if let left = allowance { allowance = left + 1 }
+        if free > 0 {
+            free += 1
+        } else if !isExhausted {
+            next = next.advanced(nanoseconds: -interval)
+        }
     }
 
     /// Applies a reading; `inFlight` calls that the server may not have counted yet count as spent.
@@ -165,22 +270,30 @@ struct QuotaPace: Sendable {
         let isSameWindow = now < high && difference < .milliseconds(1500) && difference > .milliseconds(-1500)
         earliest = isSameWindow ? min(earliest, observed) : observed
         high = earliest.advanced(by: .seconds(1))
+        // The server has counted the call that it answers.
+        limit = reading.limit ?? max(min(reading.remaining, .max - 1) + 1, isSameWindow ? limit : 0)
         if let whole = reading.windowInterval { resting = whole.wholeNanoseconds }
         let available = reading.remaining - inFlight
+        (isExhausted, isNewWindow) = (false, false)
         var rate = 0.0
         if available > 0 {
             allowance = available
+            free = max(0, available - reserve.calls(of: limit))
             interval = max(0, now.duration(to: earliest).wholeNanoseconds) / Int64(min(available, 1 << 40) + 1)
             if reading.windowInterval == nil, !isSameWindow || interval > resting ?? 0, interval > 0 {
                 resting = interval
             }
             // Never later than the reset, which renews the quota.
-            next = min((lastStart ?? now).advanced(nanoseconds: interval), max(high, now))
-            rate = interval > 0 ? 1e9 / Double(interval) : .infinity
+            let spaced = (lastStart ?? now).advanced(nanoseconds: interval)
+            next = free > 0 ? min(lastStart ?? now, now) : min(spaced, max(high, now))
+            rate = free > 0 || interval == 0 ? .infinity : 1e9 / Double(interval)
         } else {
             exhaust(now)
         }
-        if let announced, abs(rate - announced) <= announced * 0.1 { return nil }
+        // Equal infinities differ by no number.
+        if rate == announced || abs(rate - announced) <= announced * 0.1, rate.isInfinite == announced.isInfinite {
+            return nil
+        }
         announced = rate
         return rate
     }
@@ -188,6 +301,8 @@ struct QuotaPace: Sendable {
     /// No call is left before the reset.
     private mutating func exhaust(_ now: Instant) {
         allowance = nil
+        free = 0
+        isExhausted = true
         interval = resting ?? Self.unknownInterval
         next = max(now, high)
     }

@@ -34,6 +34,8 @@ struct RateBucket: Sendable {
     var concurrency: Int?
     private(set) var inFlight = 0
     private(set) var paidUntil = Instant(nanoseconds: .min)
+    /// The starts, as far as a slot that is returned late must know them.
+    private var starts = RateStarts()
     /// The server-requested delay for all accounts.
     private(set) var gate = RateGate()
     var pace: QuotaPace?
@@ -45,6 +47,8 @@ struct RateBucket: Sendable {
     private var ready = PriorityIndex<String, WaitPlace>()
     private var held = PriorityIndex<String, Instant>()
     private var deadlines = PriorityIndex<UInt64, Instant>()
+    /// The waiting calls by the instant from which no pace delays them.
+    private var patience = PriorityIndex<UInt64, Instant>()
     private var leaders = PriorityIndex<UInt64, LeaderRank>()
     private var laneSweepAt = 16
     /// The waiting call whose task runs the timer, and the priority of that task.
@@ -70,7 +74,13 @@ struct RateBucket: Sendable {
     /// When the service's limits allow a call with this many calls before it to start; nil when unknown.
     ///
     /// Limits on the number of concurrent exchanges are not considered.
-    func start(after ahead: Int, now: Instant) -> Instant? {
+    ///
+    /// - Parameters:
+    ///   - ahead: The calls before it.
+    ///   - now: The time.
+    ///   - isPaced: Whether the pace of an announced quota delays the call; an exhausted one always does.
+    /// - Returns: The instant; nil when unknown.
+    func start(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant? {
         var start = gate.start(after: ahead, now: now, isSpaced: rate != nil)
         if let rate {
             guard let interval = rate.interval else { return nil }
@@ -79,14 +89,15 @@ struct RateBucket: Sendable {
             guard !overflow else { return Instant(nanoseconds: ahead < rate.burst ? start.nanoseconds : .max) }
             start = max(start, Instant(nanoseconds: base).advanced(nanoseconds: steps))
         }
-        return pace.map { max(start, $0.start(after: ahead)) } ?? start
+        let hold = isPaced ? pace?.start(after: ahead) : pace?.floor
+        return hold.map { max(start, $0) } ?? start
     }
 
     /// When a new call would start; nil when unknown.
-    func start(of priority: Request.Priority, in account: String, now: Instant) -> Instant? {
-        guard let start = start(after: readyCounts.ahead(of: priority), now: now) else { return nil }
+    func start(of priority: Request.Priority, in account: String, now: Instant, isPaced: Bool = true) -> Instant? {
+        guard let start = start(after: readyCounts.ahead(of: priority), now: now, isPaced: isPaced) else { return nil }
         guard let lane = lanes[account] else { return start }
-        return max(start, lane.start(after: lane.counts.ahead(of: priority), now: now))
+        return max(start, lane.start(after: lane.counts.ahead(of: priority), now: now, isPaced: isPaced))
     }
 
     /// The first of the calls that their accounts allow to start.
@@ -98,8 +109,25 @@ struct RateBucket: Sendable {
         if !isFull, !isCrowded, let start = start(after: 0, now: now) {
             next = ready.isEmpty ? held.first.map { max(start, $0.rank) } : start
         }
+        if !isFull, !isCrowded, let due = patience.first?.rank, let start = start(after: 0, now: now, isPaced: false) {
+            next = min(next ?? Instant(nanoseconds: .max), max(due, start))
+        }
         guard let deadline = deadlines.first?.rank else { return next }
         return next.map { min($0, deadline) } ?? deadline
+    }
+
+    /// A waiting call that no pace delays any longer, because it has waited for half of the time that it had; nil
+    /// without one, or when something else delays it.
+    mutating func impatient(now: Instant, account: (UInt64) -> String?) -> UInt64? {
+        while let (id, due) = patience.first, due <= now {
+            guard let start = start(after: 0, now: now, isPaced: false), start <= now else { return nil }
+            guard let lane = account(id).flatMap({ lanes[$0] }) else { return id }
+            let own = lane.start(after: 0, now: now, isPaced: false)
+            guard own > now else { return id }
+            // Its account has to wait for something else.
+            patience.set(id, own)
+        }
+        return nil
     }
 
     /// The waiting call with the earliest deadline.
@@ -115,18 +143,20 @@ struct RateBucket: Sendable {
         now: Instant,
         blur: Double
     ) -> (reason: Obstacle, start: Instant?, wait: Duration)? {
-        let start = start(of: priority, in: account, now: now)
+        let paced = start(of: priority, in: account, now: now)
         let isFree = !isFull && !isCrowded
         let hasNoneAhead =
             readyCounts.ahead(of: priority) == 0 && (lanes[account]?.counts.ahead(of: priority) ?? 0) == 0
         // A slot may be free for a waiting call that was not resumed yet; a new call never overtakes that one.
-        if isFree, hasNoneAhead, let start, start <= now {
+        if isFree, hasNoneAhead, let paced, paced <= now {
             reserve(account, due: now, now: now, blur: blur)
             return nil
         }
+        // A pace delays calls, and refuses none.
+        let start = start(of: priority, in: account, now: now, isPaced: false)
         let wait = start.map { now.duration(to: $0) } ?? .zero
         if gate.isClosed(at: now) || lanes[account]?.gate.isClosed(at: now) ?? false { return (.gate, start, wait) }
-        if isFree || start.map({ $0 > now }) ?? true { return (.rate, start, wait) }
+        if isFree || paced.map({ $0 > now }) ?? true { return (.rate, start, wait) }
         return (.concurrency, start, wait)
     }
 
@@ -134,7 +164,10 @@ struct RateBucket: Sendable {
     mutating func enqueue(_ place: WaitPlace, _ account: String, deadline: Instant?, taskPriority: UInt8, now: Instant)
     {
         add(place, account, now)
-        if let deadline { deadlines.set(place.id, deadline) }
+        if let deadline {
+            deadlines.set(place.id, deadline)
+            patience.set(place.id, now.advanced(by: now.duration(to: deadline) / 2))
+        }
         leaders.set(place.id, LeaderRank(taskPriority: taskPriority, id: place.id))
     }
 
@@ -142,6 +175,7 @@ struct RateBucket: Sendable {
     mutating func remove(_ place: WaitPlace, _ account: String, now: Instant) {
         take(place, account, now)
         deadlines.remove(place.id)
+        patience.remove(place.id)
         leaders.remove(place.id)
         if leader?.id == place.id { (leader, armed) = (nil, nil) }
         dropLane(account)
@@ -193,8 +227,9 @@ struct RateBucket: Sendable {
     ///   - blur: A number in `0 ..< 1` that places the next start after a delay.
     mutating func reserve(_ account: String, due: Instant, now: Instant, blur: Double) {
         inFlight += 1
+        let floor = max(due, now.advanced(nanoseconds: -Self.lateness))
+        starts.add(slack: floor.duration(to: paidUntil).wholeNanoseconds)
         if let interval = rate?.interval {
-            let floor = max(due, now.advanced(nanoseconds: -Self.lateness))
             paidUntil = max(paidUntil, floor).advanced(nanoseconds: interval)
         }
         pace?.start(at: now)
@@ -206,11 +241,21 @@ struct RateBucket: Sendable {
         arrange(account, now)
     }
 
+    /// The number of the last start.
+    var lastStart: UInt64 { starts.count }
+
     /// Returns a slot that was reserved and not used.
-    mutating func giveBack(_ account: String, now: Instant) {
+    ///
+    /// - Parameters:
+    ///   - start: The number of its start.
+    ///   - account: The account of the call.
+    ///   - now: The time.
+    mutating func giveBack(_ start: UInt64, _ account: String, now: Instant) {
         pace?.giveBack()
         lanes[account]?.pace?.giveBack()
-        if let interval = rate?.interval { paidUntil = paidUntil.advanced(nanoseconds: -interval) }
+        if let interval = rate?.interval {
+            paidUntil = paidUntil.advanced(nanoseconds: -starts.refund(start, atMost: interval))
+        }
         arrange(account, now)
         finish(account)
     }
@@ -230,6 +275,8 @@ struct RateBucket: Sendable {
     ///
     /// At 1 per second with the next start in 0.5 s, a change to 10 per second makes that 0.05 s.
     mutating func setRate(_ new: Rate?, now: Instant) {
+        // What a slot of another rate took is no longer known.
+        starts.forget()
         defer { rate = new }
         guard let old = rate?.interval, let interval = new?.interval, paidUntil > now else {
             // After a hold, or without a previous rate, counting starts again: at the end of a server-requested delay,
@@ -249,6 +296,7 @@ struct RateBucket: Sendable {
     mutating func close(until end: Instant, spread: Duration, blur: Double) -> Bool {
         guard gate.close(until: end) else { return false }
         guard let rate, let interval = rate.interval else { return true }
+        starts.forget()
         // After a delay calls start one by one, regardless of the burst: the server has just had too many.
         let burst = interval.multipliedReportingOverflow(by: Int64(rate.burst - 1)).partialValue
         paidUntil = max(paidUntil, end.advanced(nanoseconds: burst))
@@ -272,18 +320,25 @@ struct RateBucket: Sendable {
     ///   - reading: The announced quota.
     ///   - account: The account.
     ///   - isRunning: Whether the exchange that brought the reading still counts as running.
+    ///   - reserve: How much of the quota is spread.
     ///   - now: The time.
     /// - Returns: The new pace in calls per second; nil when it need not be reported.
-    mutating func observe(_ reading: QuotaReading, _ account: String?, isRunning: Bool, now: Instant) -> Double? {
+    mutating func observe(
+        _ reading: QuotaReading,
+        _ account: String?,
+        isRunning: Bool,
+        reserve: QuotaReserve = QuotaReserve(),
+        now: Instant
+    ) -> Double? {
         // The server has counted the call that it answers.
         let own = isRunning ? 1 : 0
         guard let account else {
-            var pace = pace ?? QuotaPace(now)
+            var pace = pace ?? QuotaPace(now, reserve)
             defer { self.pace = pace }
             return pace.observe(reading, inFlight: max(0, inFlight - own), now: now)
         }
         makeLane(account, now)
-        var pace = lanes[account]?.pace ?? QuotaPace(now)
+        var pace = lanes[account]?.pace ?? QuotaPace(now, reserve)
         let observed = pace.observe(reading, inFlight: max(0, (lanes[account]?.inFlight ?? 0) - own), now: now)
         lanes[account]?.pace = pace
         arrange(account, now)

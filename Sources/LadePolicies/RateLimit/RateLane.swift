@@ -81,9 +81,10 @@ struct RateLane: Sendable {
     }
 
     /// When a call of the account may start that has this many of the account before it.
-    func start(after ahead: Int, now: Instant) -> Instant {
+    func start(after ahead: Int, now: Instant, isPaced: Bool = true) -> Instant {
         let start = gate.start(after: ahead, now: now, isSpaced: false)
-        return pace.map { max(start, $0.start(after: ahead)) } ?? start
+        let hold = isPaced ? pace?.start(after: ahead) : pace?.floor
+        return hold.map { max(start, $0) } ?? start
     }
 
     /// Whether forgetting the lane changes nothing.

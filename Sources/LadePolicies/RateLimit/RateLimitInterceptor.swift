@@ -81,7 +81,8 @@ public struct RateLimitInterceptor: Interceptor {
         if let status = error.context.status {
             limiter.observe(status, error.context.headers, of: request, call: call, isRunning: slot.key != nil)
         }
-        limiter.finish(slot)
+        // An exchange that sent nothing, and whose request goes to another address, has taken nothing from the service.
+        limiter.finish(slot, isUnused: request.hasOtherAddresses && FailureKind(error).isUnsent)
         return error
     }
 }

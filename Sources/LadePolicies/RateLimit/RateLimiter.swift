@@ -41,6 +41,8 @@ public final class RateLimiter: Sendable {
         let key: ServiceKey?
         /// The account of the call.
         let account: String
+        /// The number of the start among those of the service.
+        var start: UInt64 = 0
     }
 
     private let time: any TimeSource
@@ -48,6 +50,7 @@ public final class RateLimiter: Sendable {
     public let keyRule: ServiceKey.Rule
     private let gateStatuses: StatusSet
     private let respectsQuotas: Bool
+    private let reserve: QuotaReserve
     private let delaySharing: RateLimits.Sharing
     // Guarded by its lock.
     private let state: Locked<RateLimiterState>
@@ -72,6 +75,7 @@ public final class RateLimiter: Sendable {
         keyRule = limits.keyRule
         gateStatuses = limits.gateStatuses
         respectsQuotas = limits.respectsQuotas
+        reserve = limits.reserve
         delaySharing = limits.delaySharing
         state = Locked(RateLimiterState(limits, seed: random.next()))
     }
@@ -247,7 +251,8 @@ public final class RateLimiter: Sendable {
         }
         wake(wakes)
         switch arrival {
-        case .started(let isTracked): return .slot(Reservation(key: isTracked ? key : nil, account: call.account))
+        case .started(let number):
+            return .slot(Reservation(key: number == nil ? nil : key, account: call.account, start: number ?? 0))
         case .waiting(let id, let reason): return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
@@ -277,7 +282,7 @@ public final class RateLimiter: Sendable {
 
     /// Reads the limits that a server announces with an answer.
     ///
-    /// A 429 or 503 with `Retry-After` closes the gate of the service; an announced quota is spent evenly.
+    /// A 429 or 503 with `Retry-After` closes the gate of the service; see ``RateLimits/respectsQuotas`` for announced quotas.
     public func observe(_ status: Status, _ headers: Headers, of request: Request, call: Call) {
         observe(status, headers, of: request, call: call, isRunning: false)
     }
@@ -297,7 +302,10 @@ public final class RateLimiter: Sendable {
                 call.record(.gateClosed(key: key.description, for: closed, status: status))
             }
         }
-        guard respectsQuotas, let reading = QuotaReading(headers, now: call.time.date) else { return }
+        guard respectsQuotas else { return }
+        let (read, ignored) = QuotaReading.read(headers, now: call.time.date, reserve: reserve)
+        for field in ignored { call.record(.valueIgnored(name: field.name, value: field.value)) }
+        guard let reading = read else { return }
         let key = keyRule(request)
         let now = time.now
         let (pace, wakes) = state.withLock { $0.observe(reading, key, call.account, isRunning: isRunning, now: now) }
@@ -334,15 +342,16 @@ public final class RateLimiter: Sendable {
         _ call: Call
     ) throws(LoadingError) -> Reservation {
         switch news {
-        case .granted, .lead:
-            let reservation = Reservation(key: key, account: call.account)
+        case .granted(let number):
+            let reservation = Reservation(key: key, account: call.account, start: number)
             guard call.isCancelled else { return reservation }
             finish(reservation, isUnused: true)
             throw .cancelled(ErrorContext())
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
         case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
         case .expired: throw .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
-        case .cancelled: throw .cancelled(ErrorContext())
+        // The loop that waits has handled the instruction to lead.
+        case .cancelled, .lead: throw .cancelled(ErrorContext())
         }
     }
 

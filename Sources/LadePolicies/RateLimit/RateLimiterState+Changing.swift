@@ -77,7 +77,9 @@ extension RateLimiterState {
         if buckets[key] == nil { add(makeBucket(key), key, now) }
         let reading = reading.bounded(by: limits.quotaLimit)
         let lane = limits.quotaSharing == .account ? account : nil
-        let observed = change(key) { $0.observe(reading, lane, isRunning: isRunning, now: now) } ?? nil
+        let reserve = limits.reserve
+        let observed =
+            change(key) { $0.observe(reading, lane, isRunning: isRunning, reserve: reserve, now: now) } ?? nil
         var wakes: Wakes = []
         if buckets[key].map({ $0.waiting > 0 }) ?? false { pump(key, now, &wakes) }
         return (observed, wakes)
@@ -119,10 +121,10 @@ extension RateLimiterState {
         var (ahead, aheadInLanes) = (0, [String: Int]())
         for id in everyWaiter(of: key) {
             guard let waiter = waiters[id], let bucket = buckets[key], let lane = bucket.lanes[waiter.lane],
-                let open = bucket.start(after: ahead, now: now)
+                let open = bucket.start(after: ahead, now: now, isPaced: false)
             else { break }
             let inLane = aheadInLanes[waiter.lane] ?? 0
-            let start = max(open, lane.start(after: inLane, now: now))
+            let start = max(open, lane.start(after: inLane, now: now, isPaced: false))
             let end = [bucket.gate, lane.gate].filter { $0.isClosed(at: now) }.compactMap(\.end).max()
             let reason: WaitReason = end == nil ? .rateLimit(key: key.description) : .gate(key: key.description)
             if let end, now.duration(to: end) > limits.pauseLimit {

@@ -16,8 +16,8 @@ struct RateLimiterState {
 
     /// The result of requesting a slot.
     enum Arrival {
-        /// The exchange starts now; `isTracked` says whether ``finish(_:isUnused:now:)`` must be called.
-        case started(isTracked: Bool)
+        /// The exchange starts now, with this number; nil when ``finish(_:_:isUnused:now:)`` need not be called.
+        case started(UInt64?)
         /// Wait under this number.
         case waiting(UInt64, WaitReason)
         /// As the cases of `RateWake` with these names.
@@ -108,7 +108,7 @@ struct RateLimiterState {
         if buckets[key] == nil {
             let bucket = makeBucket(key)
             if bucket.rate == nil, bucket.concurrency == nil, totalConcurrency == nil {
-                return (.started(isTracked: false), [])
+                return (.started(nil), [])
             }
             add(bucket, key, now)
         }
@@ -120,7 +120,7 @@ struct RateLimiterState {
         }
         guard case .some(.some(let arrival)) = obstacle else {
             inFlight += 1
-            return (.started(isTracked: true), [])
+            return (.started(buckets[key]?.lastStart ?? 0), [])
         }
         let reason = arrival.reason.reason(key)
         if arrival.reason == .gate, arrival.wait > limits.pauseLimit { return (.paused(arrival.wait), []) }
@@ -167,7 +167,7 @@ struct RateLimiterState {
     mutating func finish(_ slot: RateLimiter.Reservation, _ key: ServiceKey, isUnused: Bool, now: Instant) -> Wakes {
         inFlight = max(0, inFlight - 1)
         let lane = lane(of: slot.account)
-        change(key) { isUnused ? $0.giveBack(lane, now: now) : $0.finish(lane) }
+        change(key) { isUnused ? $0.giveBack(slot.start, lane, now: now) : $0.finish(lane) }
         var wakes: Wakes = []
         let hasWaiters = hasWaiters(key)
         guard totalConcurrency != nil else {
@@ -236,12 +236,21 @@ struct RateLimiterState {
             guard mayStart(key, now) else { break }
             grant(head.id, key, now, due: due ?? now, &wakes)
         }
+        while !isCrowded, buckets[key]?.isFull == false, let id = impatient(key, now) {
+            grant(id, key, now, due: now, &wakes)
+        }
         expire(key, now, &wakes)
         rearm(key, now, &wakes)
     }
 
     private func mayStart(_ key: ServiceKey, _ now: Instant) -> Bool {
         buckets[key]?.start(after: 0, now: now).map { $0 <= now } ?? false
+    }
+
+    /// A waiting call that a pace has delayed for long enough.
+    private mutating func impatient(_ key: ServiceKey, _ now: Instant) -> UInt64? {
+        let waiters = waiters
+        return change(key) { $0.impatient(now: now) { waiters[$0]?.lane } } ?? nil
     }
 
     private mutating func grant(
@@ -252,9 +261,10 @@ struct RateLimiterState {
         _ wakes: inout Wakes
     ) {
         guard let lane = waiters[id]?.lane else { return }
-        dismiss(id, .granted, now, &wakes)
         inFlight += 1
         let blur = nextBlur()
+        let number = change(key) { $0.lastStart + 1 } ?? 0
+        dismiss(id, .granted(number), now, &wakes)
         change(key) { $0.reserve(lane, due: due, now: now, blur: blur) }
     }
 

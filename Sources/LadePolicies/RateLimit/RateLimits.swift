@@ -46,7 +46,10 @@ public struct Rate: Sendable, Hashable {
 
 /// The initial limits of a ``RateLimiter``.
 public struct RateLimits: Sendable {
-    /// The rate of services without a specific one; nil, no limit, by default.
+    /// The rate of each service without a specific one; nil, no limit, by default.
+    ///
+    /// A service is what ``keyRule`` makes of a request: by default host, port and first path component. With 5 a second,
+    /// `/shows` and `/search` of one host together start 10 a second; with `keyRule = ServiceKey.perHost`, 5.
     public var `default`: Rate?
     /// The specific rates of services.
     public var rates: [ServiceKey: Rate] = [:]
@@ -55,7 +58,9 @@ public struct RateLimits: Sendable {
     public var concurrency: Int?
     /// How many exchanges may run at the same time in total; nil, no limit, by default.
     public var totalConcurrency: Int?
-    /// Which requests share a rate: host, port and first path component by default.
+    /// Which requests share a rate: those with the same host, port and first path component by default.
+    ///
+    /// ``ServiceKey/perHost(_:)`` is the rule for one rate per host.
     public var keyRule: ServiceKey.Rule = { ServiceKey($0) }
     /// The statuses whose `Retry-After` closes the gate of a service; 429 and 503 by default.
     public var gateStatuses: StatusSet = [429, 503]
@@ -71,8 +76,18 @@ public struct RateLimits: Sendable {
     public var waitingLimit: Int? = 100_000
     /// The time over which the calls that waited at a gate are spread when the service has no rate; 2 s by default.
     public var releaseSpread = Duration.seconds(2)
-    /// Whether a quota that a server announces is spent evenly; true by default.
+    /// Whether quotas that servers announce are respected; true by default.
+    ///
+    /// Calls start at once while much of a quota is left. The last calls, see ``quotaReserve``, are spread over the rest of
+    /// the window, for which a call waits no longer than half of the time that it has left. When no call is left, calls wait
+    /// for the reset.
     public var respectsQuotas = true
+    /// The share of an announced quota that is spread over the rest of its window; a tenth by default.
+    ///
+    /// 0 with ``quotaReserveCalls`` 0 sends all calls at once until the quota is used up; 1 spreads all of them.
+    public var quotaReserve = 0.1
+    /// The least number of calls that are spread so; 5 by default.
+    public var quotaReserveCalls = 5
     /// The longest time for which an announced quota can hold calls; one hour by default.
     ///
     /// A reset that is further away, or that was misread, counts as one at that time.
@@ -83,6 +98,9 @@ public struct RateLimits: Sendable {
     public var delaySharing = Sharing.service
     /// How many services may have a state before idle ones are removed; 1,024 by default.
     public var idleKeyLimit = 1_024
+
+    /// How much of a quota is spread.
+    var reserve: QuotaReserve { QuotaReserve(share: quotaReserve, least: quotaReserveCalls) }
 
     /// Which calls to a service share the limits that its server announces.
     public enum Sharing: Sendable, Hashable {

@@ -85,6 +85,7 @@ public struct RedirectInterceptor: Interceptor {
     private func refused(_ fault: RedirectFault, _ response: Response, _ request: Request) -> LoadingError {
         response.body.cancel()
         var context = ErrorContext(request)
+        context.attempts = response.attempts
         context.status = response.status
         context.headers = response.headers
         return .redirectRefused(fault, context)

@@ -4,7 +4,6 @@
     import Foundation
 #endif
 public import LadeCore
-import Synchronization
 
 /// Retries failed attempts: back-off with jitter, `Retry-After` as the minimum, a budget per service.
 ///
@@ -49,6 +48,7 @@ public struct RetryInterceptor: Interceptor {
     ///   deadline; `LoadingError.cancelled` as soon as the task is cancelled.
     public func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
         let (request, hasKey, spent) = prepared(request, next.call)
+        next.call.noteAttempt()
         next.call.record(.attemptStarted(next.call.attempt))
         let first = await Self.outcome(of: request, next)
         if case .success(let response) = first, response.status.code < 400 {
@@ -87,7 +87,7 @@ public struct RetryInterceptor: Interceptor {
             }
             attempt.remaining = call.deadline.map { call.time.now.duration(to: $0) }
             var decision = policy.decision(attempt)
-            if case .failure(let error) = outcome, error.isCancellation { throw error }
+            if case .failure(let error) = outcome, error.isCancellation { throw error.counted(call.attempt) }
             var cost = 0
             if case .retry = decision.action, let budget {
                 cost = RetryPolicy.isTimeout(attempt.outcome) ? budget.settings.timeoutCost : budget.settings.retryCost
@@ -114,6 +114,7 @@ public struct RetryInterceptor: Interceptor {
                 if cost > 0 { budget?.refund(for: keyRule(request), cost) }
                 throw Self.described(error, request, outcome, attempt.number)
             }
+            next.call.noteAttempt()
             next.call.record(.attemptStarted(next.call.attempt))
             outcome = await Self.outcome(of: request, next)
         }
@@ -131,25 +132,8 @@ public struct RetryInterceptor: Interceptor {
             }
             hasKey = true
         }
-        guard request.hasBody, let body = request.body, !body.isReplayable, case .stream(let write) = body.content
-        else {
-            return (prepared, hasKey, nil)
-        }
-        let mark = TouchMark()
-        var watched = RequestBody.writer(length: body.length, contentType: body.contentType) { writer in
-            mark.touch()
-            try await write(writer)
-        }
-        watched.trailers = body.trailers
-        prepared.body = watched
+        let mark = prepared.watchBody()
         return (prepared, hasKey, mark)
-    }
-
-    /// Whether a body that can be sent only once was read.
-    private final class TouchMark: Sendable {
-        private let flag = Atomic(false)
-        var isTouched: Bool { flag.load(ordering: .acquiring) }
-        func touch() { flag.store(true, ordering: .releasing) }
     }
 
     // MARK: - The outcome
@@ -165,8 +149,12 @@ public struct RetryInterceptor: Interceptor {
     private static func ending(_ outcome: Result<Response, LoadingError>, _ call: Call) -> RetryPolicy.Attempt.Outcome {
         switch outcome {
         case .success(let response):
-            .answer(response.status, pause: response.headers.pause(now: call.time.date))
-        case .failure(let error): .failure(error)
+            let pause = response.headers.pause(now: call.time.date)
+            if pause == nil, let text = response.headers["Retry-After"] {
+                call.record(.valueIgnored(name: "Retry-After", value: text))
+            }
+            return .answer(response.status, pause: pause)
+        case .failure(let error): return .failure(error)
         }
     }
 

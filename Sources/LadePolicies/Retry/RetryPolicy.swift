@@ -111,8 +111,8 @@ public struct RetryPolicy: Sendable, Hashable {
             isFinal = !(statuses.contains(status) || (statusesWithPause.contains(status) && asked != nil))
             rule = isFinal ? .finalStatus(status) : .status(status)
         case .failure(let error):
-            switch Self.kind(of: error, attempt.request) {
-            case .final: (rule, isFinal) = (.finalFailure, true)
+            switch FailureKind(error) {
+            case .final, .untrusted: (rule, isFinal) = (.finalFailure, true)
             case .unsent: rule = .neverSent
             case .unprocessed: rule = .neverProcessed
             case .passing: rule = .transportFailure
@@ -160,28 +160,6 @@ public struct RetryPolicy: Sendable, Hashable {
         case .answer: true
         case .failure(.cancelled), .failure(.untrustedServer), .failure(.pinMismatch): false
         case .failure: true
-        }
-    }
-
-    private enum FailureKind {
-        /// The next attempt would end the same way, or must not be made.
-        case final
-        /// Nothing of the request left this machine.
-        case unsent
-        /// The server certainly did not process the request.
-        case unprocessed
-        /// The next attempt may succeed.
-        case passing
-    }
-
-    private static func kind(of error: LoadingError, _ request: Request) -> FailureKind {
-        switch error {
-        case .nameNotResolved, .cannotConnect, .timedOut(.nameLookup, _), .timedOut(.connect, _),
-            .proxy(.nameNotResolved, _), .proxy(.cannotConnect, _):
-            .unsent
-        case .connectionLost(_, isSafeToRepeat: true, _): .unprocessed
-        case .timedOut, .connectionLost, .incompleteBody: .passing
-        default: .final
         }
     }
 

@@ -70,7 +70,7 @@ struct ConnectionSettingsTests {
     @Test(
         "refuses what needs another option, and what names no host",
         arguments: [
-            (["--key", "me.key"], "--key without --cert"), (["--noproxy", "a"], "--noproxy without --proxy"),
+            (["--key", "me.key"], "--key without --cert"), (["--noproxy", "a, b*"], "--noproxy"),
             (["--pin", "=sha256/x"], "names no host"), (["-x", "ftp://p"], "no proxy speaks"),
         ]
     )
@@ -124,5 +124,7 @@ struct ConnectionSettingsTests {
         #expect(try settings("-x", "").transportSettings().proxy == .direct)
         #expect(try settings("-x", "", "--noproxy", "a").transportSettings().proxy == .direct)
         #expect(try settings("--noproxy", "*").transportSettings().proxy == .direct)
+        let others = try settings("--noproxy", "a,.b").transportSettings()
+        #expect(others.proxy == .environment && others.environmentExceptions == ["a", ".b"])
     }
 }

@@ -87,4 +87,31 @@ struct AddressTests {
         address.completePath(with: "a b")
         #expect(address.text == text)
     }
+
+    // As curl 7.88 sends them.
+    static let dots: [(String, String)] = [
+        ("http://h/a/./b", "http://h/a/b"), ("http://h/a/../b", "http://h/b"), ("http://h/a/b/..", "http://h/a/"),
+        ("http://h/a/b/.", "http://h/a/b/"), ("http://h/../../x", "http://h/x"), ("http://h/a//../b", "http://h/a/b"),
+        ("http://h/..?x=/../y", "http://h/?x=/../y"), ("http://h/a/...", "http://h/a/..."),
+        ("http://h/a/%2e%2e/b", "http://h/a/%2e%2e/b"),
+        ("http://h", "http://h"), ("http://h/", "http://h/"), ("http://h/a/.b/..c", "http://h/a/.b/..c"),
+    ]
+
+    @Test("finding CF-23 dot segments of the path are removed as curl removes them", arguments: dots)
+    func dotSegments(typed: String, sent: String) {
+        var address = Address(typed)
+        address.removeDotSegments()
+        #expect(address.text == sent)
+    }
+
+    @Test(
+        "finding CF-23 a printed line has --path-as-is where curl might change the address",
+        arguments: [
+            ("http://h/a/../b", true), ("http://h/a/%2E/b", true), ("http://h/a/b", false),
+            ("http://h/a?b=/../c", false),
+        ]
+    )
+    func printed(text: String, isNeeded: Bool) {
+        #expect(Address(text).hasDotSegments == isNeeded)
+    }
 }

@@ -287,6 +287,101 @@ struct OAuth2Tests {
         #expect(transport.received[1].text.hasSuffix("refresh_token=kept-refresh"))
     }
 
+    // MARK: - Answers
+
+    @Test(
+        "finding LF-5 finding HF-18 an empty member of a token response counts as absent",
+        arguments: [
+            #"{"access_token": "a", "refresh_token": "", "token_type": "", "expires_in": "", "error": ""}"#,
+            #"{"access_token": "a", "refresh_token": ""}"#, #"{"access_token": "a", "token_type": ""}"#,
+            #"{"access_token": "a", "expires_in": ""}"#, #"{"access_token": "a", "error": ""}"#,
+        ]
+    )
+    func emptyMembers(text: String) async throws {
+        transport.on(.post, "/token").respond(.json(text)).then(tokens(2))
+        transport.onAnyRequest().respond(.status(200))
+        let authoriser = try make()
+
+        _ = try await send(authoriser)
+        authoriser.credentials.refresh()
+        _ = try await send(authoriser)
+
+        #expect(transport.requests[1].headers["Authorization"] == "Bearer a")
+        #expect(stored.withLock { $0[0].end } == .never)
+        // The refresh token that was there is used again.
+        #expect(transport.received[2].text.hasSuffix("refresh_token=r1"))
+    }
+
+    @Test(
+        "finding LF-5 a response whose token is empty has no token",
+        arguments: [(200, #"{"access_token": ""}"#), (400, #"{"error": ""}"#)]
+    )
+    func emptyToken(status: Int, text: String) async throws {
+        transport.on(.post, "/token").respond(.json(text, status: Status(status)))
+        let authoriser = try make()
+
+        let error = await #expect(throws: LoadingError.self) { try await send(authoriser) }
+
+        #expect(try #require(error).description.contains("has no token"))
+    }
+
+    @Test(
+        "finding LF-4 the life of a token is read whole",
+        arguments: [
+            (#""3600""#, true), ("3600", true), (#""1e3""#, false), (#""3600 s""#, false), (#""0x10""#, false),
+            (#""inf""#, false), (#""-5""#, false),
+        ]
+    )
+    func lives(text: String, isUnderstood: Bool) async throws {
+        transport.on(.post, "/token").respond(tokens(1, seconds: text))
+        transport.onAnyRequest().respond(.status(200))
+
+        _ = try await send(try make())
+
+        #expect(stored.withLock { $0[0].end } == (isUnderstood ? .after(.seconds(3_600)) : .never))
+    }
+
+    @Test("finding LF-6 a token that seems to have expired when it was made is sent, and a 401 decides about it")
+    func expiredWhenMade() async throws {
+        transport.onAnyRequest().respond(.status(200)).then(.status(401)).then(.status(200))
+        let count = Locked(0)
+        let (time, date) = (time, time.date.addingTimeInterval(-3_600))
+        let authoriser = BearerAuthoriser(scope: try CredentialScope("https://api.test")) {
+            (_, _) throws(LoadingError) in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .init(Secret("a\(number)"), end: .at(date))
+        }
+        let chain = Chain([AuthorisationInterceptor(authorisers: [authoriser])], transport: transport)
+
+        for _ in 0..<2 { _ = try await chain.send(Request("https://api.test/"), call: Call(time: time)) }
+
+        // One for the first call, and one after the refusal.
+        #expect(count.withLock { $0 } == 2)
+        #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer a1", "Bearer a1", "Bearer a2"])
+    }
+
+    @Test(
+        "finding HF-18 an error code that repeats a secret of the client does not show it",
+        arguments: [
+            "the-client-secret", "THE-CLIENT-SECRET", "x the-client-secret y", "dGhlLWNsaWVudC1zZWNyZXQ=", "user:r1",
+            "7468652d636c69656e742d736563726574",
+        ]
+    )
+    func repeatedSecret(code: String) async throws {
+        transport.on(.post, "/token").respond(.json(#"{"error": "\#(code)"}"#, status: 400))
+        let authoriser = try make { $0.clientProof = .form("the-client-secret") }
+
+        let error = await #expect(throws: LoadingError.self) { try await send(authoriser) }
+
+        let text = String(reflecting: try #require(error)) + (error?.description ?? "")
+        #expect(!text.lowercased().contains("the-client-secret"))
+        #expect(!text.contains("dGhlLWNsaWVudC1zZWNyZXQ") && !text.contains("r1") && !text.contains("7468652d"))
+        #expect(text.contains("<redacted>"))
+    }
+
     @Test(
         "finding FP-3 a refusal that does not concern the user's grant is tried again later, with growing delays",
         arguments: [

@@ -176,6 +176,78 @@ struct CookieJarTests {
         #expect(most <= 2 * 67)
     }
 
+    @Test("finding QF-4 a cookie that was set again outlives its first expiry when room is made")
+    func renewedCookies() async throws {
+        var limits = CookieJar.Limits()
+        limits.perDomain = 2
+        let jar = CookieJar(limits: limits)
+        _ = try await visit("https://a.test/", jar, setting: "a=1; Max-Age=10")
+        _ = try await visit("https://a.test/", jar, setting: "a=2; Max-Age=1000")
+        _ = try await visit("https://a.test/", jar, setting: "b=1; Path=/other; Max-Age=1000")
+        time.advance(by: .seconds(1))
+        _ = try await visit("https://a.test/", jar)
+        time.advance(by: .seconds(10))
+        _ = try await visit("https://a.test/", jar, setting: "c=1")
+
+        #expect(jar.cookies.map(\.name) == ["a", "c"])
+    }
+
+    @Test("finding QF-3 a stored cookie that becomes one of the session is no longer in the file")
+    func storedToSession() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "lade-\(UInt64.random(in: 0...(.max)))")
+            .path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let jar = try CookieJar(file: path)
+        _ = try await visit("https://a.test/", jar, setting: "sid=old; Max-Age=1000")
+        try await jar.save()
+        #expect(try CookieJar(file: path).cookies.count == 1)
+
+        _ = try await visit("https://a.test/", jar, setting: "sid=new")
+        try await jar.save()
+
+        #expect(try CookieJar(file: path).cookies.isEmpty)
+    }
+
+    @Test("finding CF-16 a request has one Cookie field, whether the jar has cookies for it or not")
+    func oneField() async throws {
+        let jar = CookieJar()
+        _ = try await visit("https://a.test/", jar, setting: "d=4")
+        for (host, field) in [("a.test", "a=1; b=2; c=3; d=4"), ("b.test", "a=1; b=2; c=3")] {
+            let transport = ScriptedTransport(answering: .status(200))
+            var headers: Headers = ["Cookie": "a=1"]
+            headers.add("Cookie", "b=2; c=3")
+            let request = try Request("https://\(host)/", headers: headers)
+            _ = try await Chain([CookieInterceptor(jar: jar)], transport: transport).send(
+                request,
+                call: Call(time: time)
+            )
+            #expect(transport.requests[0].headers.all("Cookie") == [field])
+        }
+    }
+
+    @Test(
+        "finding CF-25 a cookie that no field can carry is not kept, and fails no call",
+        arguments: [("n", "a\u{1}b"), ("n\u{7F}", "a"), ("n", "a\nb"), ("n", "a;b"), ("n=m", "a"), ("n", "a\0")]
+    )
+    func unsendable(name: String, value: String) async throws {
+        let jar = CookieJar()
+        jar.insert(Cookie(name: name, value: Secret(value), domain: "a.test"), at: time.date)
+        jar.insert(Cookie(name: "good", value: "1", domain: "a.test"), at: time.date)
+
+        #expect(try await visit("https://a.test/", jar) == "good=1")
+    }
+
+    @Test("finding CF-25 a stored cookie for a public suffix is sent to that host alone")
+    func publicSuffix() async throws {
+        let jar = CookieJar()
+        jar.insert(Cookie(name: "n", value: "1", domain: "co.uk", isHostOnly: false), at: time.date)
+        jar.insert(Cookie(name: "m", value: "1", domain: "shop.co.uk", isHostOnly: false), at: time.date)
+
+        #expect(try await visit("https://bank.co.uk/", jar) == nil)
+        #expect(try await visit("https://www.shop.co.uk/", jar) == "m=1")
+        #expect(try await visit("https://co.uk/", jar) == "n=1")
+    }
+
     @Test("policies PL-51 the caller's own Cookie field comes first and wins")
     func mergesWithCaller() async throws {
         let jar = CookieJar()

@@ -134,13 +134,14 @@ struct RateLimitInterceptorTests {
     @Test(
         "policies PL-23 reads every form in which quotas are announced",
         arguments: [
-            (["RateLimit": #""default";r=49;t=30"#, "RateLimit-Policy": #""default";q=100;w=60"#], 0.6),
-            (["RateLimit": #""a";r=49;t=30, "b";r=9;t=30"#], 3),
-            (["RateLimit": "limit=100, remaining=49, reset=25"], 0.5),
-            (["RateLimit-Limit": "100, 100;w=60", "RateLimit-Remaining": "49", "RateLimit-Reset": "20"], 0.4),
-            (["X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "19", "X-RateLimit-Reset": "40"], 2),
-            (["X-RateLimit-Remaining": "19", "X-RateLimit-Reset": "1767225640"], 2),
-            (["X-RateLimit-Remaining": "19", "X-RateLimit-Reset": "1767225640000"], 2),
+            (["RateLimit": #""default";r=9;t=30"#, "RateLimit-Policy": #""default";q=100;w=60"#], 3),
+            (["RateLimit": #""a";r=49;t=30, "b";r=4;t=30"#], 6),
+            (["RateLimit": "limit=100, remaining=9, reset=25"], 2.5),
+            (["RateLimit-Limit": "100, 100;w=60", "RateLimit-Remaining": "9", "RateLimit-Reset": "20"], 2),
+            (["X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "40"], 8),
+            (["X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "1767225640"], 8),
+            (["X-RateLimit-Remaining": "4", "X-RateLimit-Reset": "1767225640000"], 8),
+            (["X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "19", "X-RateLimit-Reset": "40"], 0),
             (["X-RateLimit-Remaining": "many", "X-RateLimit-Reset": "40"], 0), (["RateLimit": "???"], 0),
             (["RateLimit": #""default";r=0;t=30"#], 31),
         ] as [([String: String], Double)]

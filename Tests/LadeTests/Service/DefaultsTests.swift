@@ -28,6 +28,9 @@ struct DefaultsTests {
             ("`RateLimits.default`", limits.default == nil ? "none" : "some"),
             ("`RateLimits.gateStatuses`", limits.gateStatuses.description),
             ("`RateLimits.pauseLimit`", text(limits.pauseLimit)),
+            (
+                "`RateLimits.quotaReserve`", "\(limits.quotaReserve), at least \(limits.quotaReserveCalls) calls"
+            ),
             ("`RateLimits.waitingLimit`", limits.waitingLimit.map { "\($0)" } ?? "none"),
             ("`transport.connections.perHost`", "\(transport.connections.perHost)"),
             ("`transport.connections.total`", "\(transport.connections.total)"),

@@ -37,16 +37,23 @@ enum TokenAnswer {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: Key.self)
-            accessToken = try container.decodeIfPresent(String.self, forKey: .accessToken)
-            tokenType = try container.decodeIfPresent(String.self, forKey: .tokenType)
-            refreshToken = try container.decodeIfPresent(String.self, forKey: .refreshToken)
-            error = try container.decodeIfPresent(String.self, forKey: .error)
+            func text(_ key: Key) throws -> String? {
+                // An empty member counts as absent: servers write it for what they do not have.
+                let text = try container.decodeIfPresent(String.self, forKey: key)
+                return text?.isEmpty == true ? nil : text
+            }
+            accessToken = try text(.accessToken)
+            tokenType = try text(.tokenType)
+            refreshToken = try text(.refreshToken)
+            error = try text(.error)
             // Some servers write the number as a string. Anything else counts as absent, and the end of the token is
             // unknown.
             if let number = try? container.decodeIfPresent(Double.self, forKey: .expiresIn) {
                 seconds = number
             } else {
-                seconds = (try? container.decodeIfPresent(String.self, forKey: .expiresIn)).flatMap { Double($0) }
+                seconds = (try? container.decodeIfPresent(String.self, forKey: .expiresIn)).flatMap {
+                    Whole.decimal($0)
+                }
             }
         }
     }
@@ -63,7 +70,7 @@ enum TokenAnswer {
         }
         if let code = fields.error, !status.isSuccessful {
             self = .refused(code: code.escapedForDisplay(limit: 60))
-        } else if status.isSuccessful, let token = fields.accessToken, !token.isEmpty {
+        } else if status.isSuccessful, let token = fields.accessToken {
             // Tokens are visible ASCII (RFC 6749 §A.12), and the type becomes the scheme of a field.
             let isSendable = token.utf8.allSatisfy { (0x20...0x7E).contains($0) }
             guard isSendable, fields.tokenType?.utf8.allSatisfy(\.isTokenCharacter) ?? true else {

@@ -78,7 +78,32 @@ struct TokenSource: Sendable {
             context.status = status
             throw .unacceptableStatus(status, context)
         }
-        return TokenAnswer(status: status, body: try await response.body.collect(limit: Self.answerLimit))
+        let answer = TokenAnswer(status: status, body: try await response.body.collect(limit: Self.answerLimit))
+        guard case .refused(let code) = answer, !Self.knownCodes.contains(code) else { return answer }
+        // A server may repeat what it was sent.
+        let secrets = secrets(of: grant).filter { !$0.isEmpty }
+        return .refused(code: Redaction(names: [], values: secrets, leastLength: 1).text(code))
+    }
+
+    /// The codes of RFC 6749 §5.2 and RFC 8628 §3.5, which contain no secret even where one is a part of them.
+    private static let knownCodes: Set<String> = [
+        "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+        "invalid_scope", "authorization_pending", "slow_down", "access_denied", "expired_token",
+    ]
+
+    /// The secrets that a request for tokens carries.
+    private func secrets(of grant: OAuth2Settings.Grant) -> [String] {
+        var secrets = settings.parameters.map { $0.value.reveal() }
+        switch grant {
+        case .clientCredentials: break
+        case .refreshToken(let token): secrets.append(token.reveal())
+        case .password(_, let password): secrets.append(password.reveal())
+        }
+        switch settings.clientProof {
+        case .none: break
+        case .form(let secret), .basic(let secret): secrets.append(secret.reveal())
+        }
+        return secrets
     }
 
     private func makeRequest(_ grant: OAuth2Settings.Grant) -> Request {

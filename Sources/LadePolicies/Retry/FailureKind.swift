@@ -1,0 +1,47 @@
+import LadeCore
+
+/// What an error says about the fate of its request: the one place that decides whether a server may have processed it.
+///
+/// | error | kind | next address of a list | another attempt |
+/// | --- | --- | --- | --- |
+/// | name not resolved, no connection, time-out of either | unsent | yes | any method |
+/// | proxy not found or not reached | unsent | no: the proxy is the same | any method |
+/// | certificate refused, wrong key | untrusted | yes | no |
+/// | connection lost, certainly not processed | unprocessed | yes | any method |
+/// | other time-outs and losses, body cut short | passing | no | idempotent methods |
+/// | anything else | final | no | no |
+enum FailureKind: Sendable, Hashable {
+    /// The next attempt would end the same way, or must not be made.
+    case final
+    /// Nothing of the request left this machine.
+    case unsent
+    /// The server was refused before anything of the request was sent to it.
+    case untrusted
+    /// The server certainly did not process the request.
+    case unprocessed
+    /// The next attempt may succeed.
+    case passing
+
+    init(_ error: LoadingError) {
+        switch error {
+        case .nameNotResolved, .cannotConnect, .timedOut(.nameLookup, _), .timedOut(.connect, _),
+            .proxy(.nameNotResolved, _), .proxy(.cannotConnect, _):
+            self = .unsent
+        case .untrustedServer, .pinMismatch: self = .untrusted
+        case .connectionLost(_, isSafeToRepeat: true, _): self = .unprocessed
+        case .timedOut, .connectionLost, .incompleteBody: self = .passing
+        default: self = .final
+        }
+    }
+
+    /// Whether nothing of the request was sent.
+    var isUnsent: Bool { self == .unsent || self == .untrusted }
+
+    /// Whether the request of an error may go to the next address of its host's list: it certainly was not processed,
+    /// and another address may help.
+    static func movesOn(_ error: LoadingError) -> Bool {
+        if case .proxy = error { return false }
+        let kind = FailureKind(error)
+        return kind.isUnsent || kind == .unprocessed
+    }
+}
