@@ -604,6 +604,57 @@ struct ContentModelTests {
         #expect(script.inputs == [1, 1])
     }
 
+    /// How a load ends that has not delivered while stored content is shown.
+    enum Interruption: CaseIterable {
+        case noValue
+        case cancelled
+        case cancelledByItself
+        case superseded
+        case supersededAndCancelled
+        case failedAndCancelled
+    }
+
+    @Test("finding LF-8 stored content stays, marked as stale, however the load ends", arguments: Interruption.allCases)
+    func storedContentStays(interruption: Interruption) async {
+        let script = Script()
+        let model = Model(triggers: [.willAppear], policy: .withoutContent, stored: { _ in 99 }) {
+            try await script.load($0)
+        }
+        var content = model.contentChanges.makeAsyncIterator()
+        model.refresh(1)
+        #expect(await content.next() == 99)
+        await script.begun(1)
+
+        switch interruption {
+        case .noValue: script.end(0, .success(nil))
+        case .cancelled: model.cancel()
+        case .cancelledByItself: script.end(0, .failure(CancellationError()))
+        case .superseded, .supersededAndCancelled:
+            model.refresh(2)
+            await script.begun(2)
+            #expect(model.content == 99 && model.snapshot.isStale)
+            if interruption == .superseded { script.end(1, .success(nil)) } else { model.cancel() }
+        case .failedAndCancelled:
+            script.end(0, .failure(LoadingTestError()))
+            _ = await settled(model)
+            model.refresh(2)
+            await script.begun(2)
+            model.cancel()
+        }
+        let state = await settled(model)
+
+        #expect(state == (interruption == .failedAndCancelled ? .error(LoadingTestError()) : .unloaded))
+        #expect(model.content == 99 && model.snapshot.isStale)
+
+        // Stale content does not keep a trigger from loading, and the next value replaces it.
+        let begun = script.inputs.count
+        model.lifetime = .willAppear
+        await script.begun(begun + 1)
+        script.end(begun, .success(5))
+        #expect(await settled(model) == .success(5))
+        #expect(model.content == 5 && !model.snapshot.isStale)
+    }
+
     /// A store that answers only when its task is cancelled, and says when it is asked and when it ends.
     private struct SlowStore: Sendable {
         let events: AsyncStream<String>

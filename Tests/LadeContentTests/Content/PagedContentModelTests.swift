@@ -331,7 +331,7 @@ struct PagedContentModelTests {
     @Test(
         "there is another page as the page says, else with a cursor, else after the requested number of items",
         arguments: [
-            (ContentPage([0, 1]), true), (ContentPage([0]), false), (ContentPage([0, 1, 2]), false),
+            (ContentPage([0, 1]), true), (ContentPage([0]), false), (ContentPage([0, 1, 2]), true),
             (ContentPage([0], cursor: 7), true), (ContentPage([0], cursor: 7, hasMore: false), false),
             (ContentPage([0], hasMore: true), true), (ContentPage([0, 1], hasMore: false), false),
         ] as [(ContentPage<Int>, Bool)]
@@ -444,11 +444,90 @@ struct PagedContentModelTests {
         _ = await settled(model)
         #expect(model.items == [0, 1, 2] && !model.hasMore)
 
-        // A list that starts over has the last query and size.
+        // A list that starts over has the query of what is shown, and the last size.
         model.refresh()
         await script.begun(5)
-        #expect(script.inputs[4]?.query == "b" && script.inputs[4]?.size == 3)
+        #expect(script.inputs[4]?.query == "a" && script.inputs[4]?.size == 3)
         model.cancel()
+    }
+
+    /// What starts a list over without naming its query.
+    enum Restart: CaseIterable {
+        case refresh
+        case trigger
+        case pageSize
+    }
+
+    @Test(
+        "finding LF-9 a list that starts over without a query has that of the shown content",
+        arguments: Restart.allCases,
+        [true, false]
+    )
+    func queryOfTheShown(restart: Restart, isCancelled: Bool) async throws {
+        let script = Script()
+        let model = try PagedContentModel<String, Int>(pageSize: 2, triggers: [.willAppear]) { position in
+            try await script.load(position) ?? ContentPage([])
+        }
+        for (number, query) in ["a", "b"].enumerated() {
+            model.startOver(with: query)
+            await script.begun(number + 1)
+            guard query == "b" else {
+                script.end(0, .success(ContentPage([0, 1])))
+                _ = await settled(model)
+                continue
+            }
+            if isCancelled {
+                model.cancel()
+            } else {
+                script.end(1, .failure(LoadingTestError()))
+                _ = await settled(model)
+            }
+        }
+
+        switch restart {
+        case .refresh: model.refresh()
+        case .trigger: model.lifetime = .willAppear
+        case .pageSize: try model.setPageSize(3)
+        }
+        await script.begun(3)
+
+        #expect(script.inputs[2]?.query == "a" && script.inputs[2]?.index == 0)
+        model.cancel()
+    }
+
+    @Test("finding LF-9 a change of the page size during a load keeps its query, and so does a view before any content")
+    func queryOfTheLoadInProgress() async throws {
+        let script = Script()
+        let model = try scripted(script, pageSize: 2)
+        model.startOver(with: "a")
+        await script.begun(1)
+        model.cancel()
+        // Nothing is shown, as when a view disappears before its first page.
+        model.refresh()
+        await script.begun(2)
+        script.end(1, .success(ContentPage([0, 1])))
+        _ = await settled(model)
+        model.startOver(with: "b")
+        await script.begun(3)
+
+        try model.setPageSize(3)
+        await script.begun(4)
+
+        #expect(script.inputs.map { $0?.query } == ["a", "a", "b", "b"] && script.inputs[3]?.size == 3)
+        model.cancel()
+    }
+
+    @Test(
+        "finding LF-10 a page with as many items as asked for, or more, is not the last",
+        arguments: [0, 1, 2, 3, 100]
+    )
+    func longPages(count: Int) async throws {
+        let model = try PagedContentModel<String, Int>(pageSize: 2) { _ in ContentPage(Array(0..<count)) }
+
+        model.startOver()
+        _ = await settled(model)
+
+        #expect(model.items.count == count && model.hasMore == (count >= 2))
     }
 
     @Test("cancelling a next page keeps what is loaded, and starting over during one delivers only the first page")
