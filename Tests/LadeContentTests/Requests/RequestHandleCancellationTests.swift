@@ -89,21 +89,54 @@ struct RequestHandleCancellationTests {
         observation.cancel()
     }
 
-    @Test("requests R35 never calls back after its loader was released, and stops running")
+    @Test("requests R35 never calls back after the owner of its loader was released, and stops running")
     func ownerGone() async throws {
         let delivered = Deliveries<RequestOutcome<Data>>()
         let transport = ScriptedTransport(answering: .stalls)
-        var loader: Loader? = Rig.loader(on: transport)
-        let request = RequestHandle(try #require(loader), try rig.endpoint("/ok"), options: .cancellationErrors) {
+        let loader = Rig.loader(on: transport)
+        let request = RequestHandle(loader, try rig.endpoint("/ok"), options: .cancellationErrors) {
             delivered.add($0)
         }
         request.resume()
         _ = try await transport.request(at: 0)
 
-        loader = nil
+        // As the provider of a catalogue does.
+        loader.dissolve()
         await end(of: request)
 
         #expect(delivered.all.isEmpty)
+    }
+
+    @Test(
+        "finding SF-6 a request keeps its loader, started or not, and releases it with itself",
+        arguments: ["data", "first page", "page"]
+    )
+    func keepsItsLoader(form: String) async throws {
+        let values = Deliveries<Bool>()
+        let transport = ScriptedTransport()
+        let go = Signal()
+        transport.onAnyRequest().respond(.json("[]").after(go))
+        weak var weakLoader: Loader?
+        do {
+            let loader = Rig.loader(on: transport)
+            weakLoader = loader
+            let endpoint = try rig.endpoint("/ok")
+            let paged = PagedEndpoint(endpoint, paginator: Paginator { _ in nil })
+            let request: any GroupedRequest =
+                switch form {
+                case "data": RequestHandle(loader, endpoint) { values.add($0.value != nil) }
+                case "first page": FirstPageHandle(loader, paged) { values.add($0.value != nil) }
+                default: FirstPageHandle(loader, paged) { values.add($0.value != nil) }.handle(for: nil)
+                }
+            request.resume()
+        }
+        _ = try await transport.request(at: 0)
+        #expect(weakLoader != nil)
+
+        go.raise()
+
+        #expect(await values.wait(for: 1) == [true])
+        #expect(transport.cancellations == 0)
     }
 
     @Test("requests RQ-D1 stops running when others than itself cancel it")

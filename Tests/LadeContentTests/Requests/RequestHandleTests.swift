@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LadeTesting
 import Testing
@@ -48,6 +49,74 @@ struct RequestHandleTests {
             .resume()
 
         #expect(await delivered.wait(for: 2) == [true, true])
+    }
+
+    /// The forms in which a request can be made.
+    enum Form: CaseIterable {
+        case endpoint
+        case endpointOnMain
+        case parser
+        case changedLater
+        case firstPage
+        case firstPageOnMain
+        case page
+        case pageChangedLater
+    }
+
+    /// A request of a form with background completion, which delivers whether its completion ran on the main queue.
+    private func background(_ form: Form, _ delivered: Deliveries<Bool>) throws -> any GroupedRequest {
+        let options = RequestOptions.backgroundCompletion
+        let loader = rig.loader
+        let endpoint = try rig.endpoint("/json")
+        let paged = PagedEndpoint(endpoint, paginator: Paginator { _ in nil })
+        return switch form {
+        case .endpoint:
+            RequestHandle(loader, endpoint, options: options) { _ in delivered.add(isOnMain) }
+        case .endpointOnMain:
+            RequestHandle(loader, endpoint, options: options, on: .main) { _ in delivered.add(isOnMain) }
+        case .parser:
+            RequestHandle(loader, endpoint.request, options: options, parser: { $0.count }) { _ in
+                delivered.add(isOnMain)
+            }
+        case .changedLater:
+            RequestHandle(loader, endpoint) { _ in delivered.add(isOnMain) }.with(options: options)
+        case .firstPage:
+            FirstPageHandle(loader, paged, options: options) { _ in delivered.add(isOnMain) }
+        case .firstPageOnMain:
+            FirstPageHandle(loader, paged, options: options, on: .main) { _ in delivered.add(isOnMain) }
+        case .page:
+            FirstPageHandle(loader, paged, options: options) { _ in delivered.add(isOnMain) }.handle(for: nil)
+        case .pageChangedLater:
+            FirstPageHandle(loader, paged) { _ in delivered.add(isOnMain) }.handle(for: nil).with(options: options)
+        }
+    }
+
+    @Test(
+        "finding SF-2 background completion works alone in every form: the completion is not on the main queue",
+        arguments: Form.allCases
+    )
+    func backgroundCompletionAlone(form: Form) async throws {
+        let delivered = Deliveries<Bool>()
+        let request = try background(form, delivered)
+
+        // Twice: a request can be started again.
+        for count in 1...2 {
+            request.resume()
+            #expect(await delivered.wait(for: count).last == false)
+            await end(of: request)
+        }
+    }
+
+    @Test("finding SF-2 a request is on the main queue again without the option", arguments: [true, false])
+    func withoutBackgroundCompletion(isCopied: Bool) async throws {
+        let delivered = Deliveries<Bool>()
+        let request = RequestHandle(rig.loader, try rig.endpoint("/ok"), options: .backgroundCompletion) { _ in
+            delivered.add(isOnMain)
+        }
+
+        (isCopied ? request.copy() : request.with(options: .httpErrorsDisabled)).resume()
+
+        #expect(await delivered.wait(for: 1) == [true])
     }
 
     @Test("requests R18 calls back off the main thread when that is set")
@@ -173,3 +242,12 @@ struct RequestHandleTests {
         #expect(request.description.contains("not running"))
     }
 }
+
+private let mainQueueMark: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+}()
+
+/// Whether the code runs on the main queue; not bound to the main actor, so that nothing but the queue decides.
+private nonisolated var isOnMain: Bool { DispatchQueue.getSpecific(key: mainQueueMark) == true }
