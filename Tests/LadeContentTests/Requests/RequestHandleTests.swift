@@ -25,7 +25,7 @@ struct RequestHandleTests {
 
         try await offMain { [rig] in try rig.data("/ok", delivered).resume() }
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.response != nil && outcome.error == nil)
     }
 
@@ -48,7 +48,7 @@ struct RequestHandleTests {
         RequestHandle(rig.loader, try rig.endpoint("/ok"), on: .main) { _ in delivered.add(MainDelivery.isOnMain) }
             .resume()
 
-        #expect(await delivered.wait(for: 2) == [true, true])
+        #expect(try await delivered.wait(for: 2) == [true, true])
     }
 
     /// The forms in which a request can be made.
@@ -102,8 +102,8 @@ struct RequestHandleTests {
         // Twice: a request can be started again.
         for count in 1...2 {
             request.resume()
-            #expect(await delivered.wait(for: count).last == false)
-            await end(of: request)
+            #expect(try await delivered.wait(for: count).last == false)
+            try await end(of: request)
         }
     }
 
@@ -116,7 +116,7 @@ struct RequestHandleTests {
 
         (isCopied ? request.copy() : request.with(options: .httpErrorsDisabled)).resume()
 
-        #expect(await delivered.wait(for: 1) == [true])
+        #expect(try await delivered.wait(for: 1) == [true])
     }
 
     @Test("requests R18 calls back off the main thread when that is set")
@@ -127,7 +127,7 @@ struct RequestHandleTests {
             delivered.add(MainDelivery.isOnMain)
         }.resume()
 
-        #expect(await delivered.wait(for: 1) == [false])
+        #expect(try await delivered.wait(for: 1) == [false])
     }
 
     @Test("requests R19 goes with its last reference when it was never started")
@@ -161,7 +161,7 @@ struct RequestHandleTests {
         }
         #expect(weakRequest != nil)
 
-        #expect(await wasAlive.wait(for: 1) == [true])
+        #expect(try await wasAlive.wait(for: 1) == [true])
         try await gone.wait()
         #expect(weakRequest == nil)
     }
@@ -175,7 +175,7 @@ struct RequestHandleTests {
             do { try rig.data("/ok", delivered).resume() } catch { Issue.record(error) }
         }.resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.value != nil })
     }
 
@@ -187,7 +187,7 @@ struct RequestHandleTests {
         let copy = request.copy()
         copy.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.response != nil && outcome.error == nil)
         #expect(copy.options == [] && !request.isRunning)
     }
@@ -205,7 +205,7 @@ struct RequestHandleTests {
 
         request.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(request.options == .httpErrorsDisabled)
         #expect(outcome.error == nil && outcome.response?.status == 404)
     }
