@@ -70,6 +70,15 @@ struct NamedServiceTests {
         #expect(error?.description.contains("mediaComposition") == true)
     }
 
+    @Test("finding SF-13 an address that is none is shown as it was given, not percent-encoded")
+    func shownAsGiven() {
+        let catalogue = #expect(throws: CatalogueError.self) { try Catalogue("not an address") }
+        let request = #expect(throws: LoadingError.self) { try Request("not an address") }
+
+        #expect(catalogue?.description.contains("“not an address”") == true)
+        #expect(request?.description.contains("“not an address”") == true)
+    }
+
     @Test("finding SF-1 no service is named after where its name comes from")
     func names() {
         #expect(CatalogueService.all.allSatisfy { !$0.name.lowercased().contains("seed") })

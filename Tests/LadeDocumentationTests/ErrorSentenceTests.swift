@@ -73,7 +73,7 @@ struct ErrorSentenceTests {
         for case let file as URL in files where file.pathExtension == "swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
             for match in text.matches(
-                of: /(?m)^ *public (?:indirect )?(?:enum|struct|final class) (\w+)[^{\n]*: [^{]*\bError\b/
+                of: /(?m)^ *public (?:indirect )?(?:enum|struct|final class) (\w+): [^{]*\bError\b/
             ) {
                 declared.insert(String(match.1))
             }
