@@ -147,12 +147,14 @@ let package = Package(
             name: "LadeDocumentationTests",
             dependencies: [
                 "Lade", "LadeCatalogue", "LadeCatalogueServer", "LadeConformance", "LadeContent", "LadeHarvest",
-                "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession",
+                "LadeImages", "LadeJSON", "LadePolicies", "LadeTesting", "LadeURLSession", "SharedDoubles",
             ] + curl
         ),
         .testTarget(name: "LadeImagesTests", dependencies: ["CImageSamples", "LadeImages", "LadeTesting"]),
         .testTarget(name: "LadeFoundationTests", dependencies: ["LadeFoundation", "LadeTesting"]),
         .testTarget(name: "LadeContentTests", dependencies: ["LadeContent", "LadeTesting"]),
+        // Its default isolation is the main actor; see below.
+        .testTarget(name: "LadeMainActorTests", dependencies: ["LadeContent", "LadeTesting"]),
         .testTarget(name: "LadeCatalogueTests", dependencies: ["LadeCatalogue", "LadeContent", "LadeTesting"]),
         .testTarget(
             name: "LadeCommandTests",
@@ -230,6 +232,7 @@ for target in package.targets where target.type != .system {
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("ImmutableWeakCaptures"),
     ]
+    if target.name == "LadeMainActorTests" { target.swiftSettings?.append(.defaultIsolation(MainActor.self)) }
 }
 
 // Scripts/release: a smaller command, from modules in which speed matters less than size. Other packages can depend on

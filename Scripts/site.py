@@ -152,14 +152,14 @@ def plain(content, references):
 
 
 def entry_for(page):
-    """What the search knows of a page: address, title, place, kind, abstract, and the words of an article."""
+    """What the search knows of a page: address, title, place, kind, abstract, and the words of its text and its code."""
     metadata, address = page["metadata"], page["variants"][0]["paths"][0]
     above = [page["references"].get(one, {}).get("title", "") for one in page["hierarchy"]["paths"][0]]
     article = page["kind"] == "article"
     return {
         "url": url + address, "title": metadata["title"], "in": " › ".join(dict.fromkeys([*above[:1], *above[-1:]])),
         "kind": "Article" if article else metadata.get("roleHeading", ""),
-        "abstract": plain(page.get("abstract", []), page["references"]), "text": plain(page, page["references"]).replace("\u2060", "") if article else "",
+        "abstract": plain(page.get("abstract", []), page["references"]), "text": plain(page, page["references"]).replace("\u2060", ""),
     }
 
 

@@ -43,7 +43,7 @@ enum CatalogueServices {
         /// The business units that offered it in the first generation of services, whose paths end in `.json`.
         let earlierUnits: Set<String>?
         /// Whether the service exists only in the first generation.
-        let isSeedEra: Bool
+        let isFirstGeneration: Bool
         let method: String
         let answer: Answer
 
@@ -51,14 +51,14 @@ enum CatalogueServices {
             _ path: String,
             _ units: Set<String>?,
             before earlierUnits: Set<String>? = nil,
-            isSeedEra: Bool = false,
+            isFirstGeneration: Bool = false,
             method: String = "GET",
             _ answer: @escaping Answer
         ) {
             self.path = path.split(separator: "/")
             self.units = units
             self.earlierUnits = earlierUnits
-            self.isSeedEra = isSeedEra
+            self.isFirstGeneration = isFirstGeneration
             self.method = method
             self.answer = answer
         }
@@ -87,22 +87,23 @@ enum CatalogueServices {
         var components = path
         guard let version = components.popFirst(), version == "2.0" || version == "2.1", let first = components.first
         else { throw .notFound("There is no such version of the services.") }
-        var isSeedEra = false
+        var isFirstGeneration = false
         if let last = components.last, last.hasSuffix(".json") {
-            isSeedEra = true
+            isFirstGeneration = true
             components[components.endIndex - 1] = last.dropLast(5)
         }
         let unit = allUnits.contains(String(first)) ? String(first) : ""
         if !unit.isEmpty { components.removeFirst() }
         guard let resource = components.first else { throw .notFound("There is no such service.") }
         for row in byResource[resource] ?? [] {
-            guard (row.units == nil) == unit.isEmpty, isSeedEra || !row.isSeedEra else { continue }
+            guard (row.units == nil) == unit.isEmpty, isFirstGeneration || !row.isFirstGeneration else { continue }
             guard let values = row.values(components) else { continue }
             // The current services have another version of compositions.
-            guard (version == "2.1") == (row.path[0] == "mediaComposition" && !isSeedEra && row.units == nil) else {
+            guard (version == "2.1") == (row.path[0] == "mediaComposition" && !isFirstGeneration && row.units == nil)
+            else {
                 continue
             }
-            let units = isSeedEra ? row.earlierUnits ?? row.units : row.units
+            let units = isFirstGeneration ? row.earlierUnits ?? row.units : row.units
             guard units?.contains(unit) ?? true else {
                 throw .notFound("The service \(row.path.joined(separator: "/")) is not available for \(unit).")
             }
@@ -114,7 +115,7 @@ enum CatalogueServices {
     private static let byResource = Dictionary(grouping: rows) { $0.path[0] }
 
     /// A row for each service.
-    static let rows: [Row] = today + seedEra
+    static let rows: [Row] = today + firstGeneration
 
     private static let today: [Row] = [
         // Television: channels, livestreams and programs.
@@ -136,7 +137,7 @@ enum CatalogueServices {
             try answers.events(asked)
         },
         // Television: medias, topics and shows.
-        Row("mediaList/video/editorial", [], before: international, medias(.all(.video))),
+        Row("mediaList/video/editorial", international, medias(.all(.video))),
         Row("mediaList/video/heroStage", []) { answers, asked in answers.whole(.first(10, .video), asked) },
         Row("mediaList/video/latestEpisodes", international, medias(.all(.video))),
         Row("mediaList/video/mostClicked", international) { answers, asked throws(CatalogueRefusal) in
@@ -263,54 +264,75 @@ enum CatalogueServices {
         },
     ]
 
-    private static let seedEra: [Row] = [
-        Row("mediaList/video/latestByTopic/*", international, isSeedEra: true) {
+    private static let firstGeneration: [Row] = [
+        Row("mediaList/video/latestByTopic/*", international, isFirstGeneration: true) {
             answers,
             asked throws(CatalogueRefusal) in
             try answers.page(answers.topic(asked.values[0]), asked)
         },
-        Row("showList/tv/byIds", international, isSeedEra: true, byIds([.tvShow], "showList")),
-        Row("show/tv/*", international, isSeedEra: true, byId(.tvShow)),
-        Row("episodeComposition/latestByShow/tv/*", international, isSeedEra: true, episodes(.tvShow)),
-        Row("showList/radio/byIds", national, isSeedEra: true, byIds([.radioShow], "showList")),
-        Row("show/radio/*", national, isSeedEra: true, byId(.radioShow)),
-        Row("episodeComposition/latestByShow/radio/*", national, isSeedEra: true, episodes(.radioShow)),
-        Row("showList/online/alphabetical/all", ["srf", "rtr"], isSeedEra: true, allShows(.onlineShow)),
-        Row("showList/online/byIds", online, isSeedEra: true, byIds([.onlineShow], "showList")),
-        Row("show/online/*", online, isSeedEra: true, byId(.onlineShow)),
-        Row("episodeComposition/latestByShow/online/*", online, isSeedEra: true, episodes(.onlineShow)),
-        Row("mediaList/video/byIds", international, isSeedEra: true, byIds(videos, "mediaList")),
-        Row("mediaComposition/video/*", international, isSeedEra: true, composition(videos)),
-        Row("searchResultListMedia/video", international, isSeedEra: true) { answers, asked throws(CatalogueRefusal) in
+        Row("showList/tv/byIds", international, isFirstGeneration: true, byIds([.tvShow], "showList")),
+        Row("show/tv/*", international, isFirstGeneration: true, byId(.tvShow)),
+        Row("episodeComposition/latestByShow/tv/*", international, isFirstGeneration: true, episodes(.tvShow)),
+        Row("showList/radio/byIds", national, isFirstGeneration: true, byIds([.radioShow], "showList")),
+        Row("show/radio/*", national, isFirstGeneration: true, byId(.radioShow)),
+        Row("episodeComposition/latestByShow/radio/*", national, isFirstGeneration: true, episodes(.radioShow)),
+        Row("showList/online/alphabetical/all", ["srf", "rtr"], isFirstGeneration: true, allShows(.onlineShow)),
+        Row("showList/online/byIds", online, isFirstGeneration: true, byIds([.onlineShow], "showList")),
+        Row("show/online/*", online, isFirstGeneration: true, byId(.onlineShow)),
+        Row("episodeComposition/latestByShow/online/*", online, isFirstGeneration: true, episodes(.onlineShow)),
+        Row("mediaList/video/byIds", international, isFirstGeneration: true, byIds(videos, "mediaList")),
+        Row("mediaComposition/video/*", international, isFirstGeneration: true, composition(videos)),
+        Row("searchResultListMedia/video", international, isFirstGeneration: true) {
+            answers,
+            asked throws(CatalogueRefusal) in
             try answers.earlierSearch(asked, .video)
         },
-        Row("mediaList/audio/byIds", national, isSeedEra: true, byIds(audios, "mediaList")),
-        Row("mediaComposition/audio/*", national, isSeedEra: true, composition(audios)),
-        Row("searchResultListMedia/audio", national, isSeedEra: true) { answers, asked throws(CatalogueRefusal) in
+        Row("mediaList/audio/byIds", national, isFirstGeneration: true, byIds(audios, "mediaList")),
+        Row("mediaComposition/audio/*", national, isFirstGeneration: true, composition(audios)),
+        Row("searchResultListMedia/audio", national, isFirstGeneration: true) {
+            answers,
+            asked throws(CatalogueRefusal) in
             try answers.earlierSearch(asked, .audio)
         },
-        Row("searchResultListShow/tv", international, isSeedEra: true, showSearch([.tvShow], "searchResultListShow")),
-        Row("searchResultListShow/radio", national, isSeedEra: true, showSearch([.radioShow], "searchResultListShow")),
-        Row("mediaList/latestByModule/*/*", international, isSeedEra: true, medias(.first(60, .clip))),
-        Row("mediaList/latestByModuleAndSection/*/*/*", international, isSeedEra: true, medias(.first(20, .clip))),
-        Row("mediaStatistic/video/*/**", international, isSeedEra: true, method: "POST") {
+        Row(
+            "searchResultListShow/tv",
+            international,
+            isFirstGeneration: true,
+            showSearch([.tvShow], "searchResultListShow")
+        ),
+        Row(
+            "searchResultListShow/radio",
+            national,
+            isFirstGeneration: true,
+            showSearch([.radioShow], "searchResultListShow")
+        ),
+        Row("mediaList/latestByModule/*/*", international, isFirstGeneration: true, medias(.first(60, .clip))),
+        Row(
+            "mediaList/latestByModuleAndSection/*/*/*",
+            international,
+            isFirstGeneration: true,
+            medias(.first(20, .clip))
+        ),
+        Row("mediaStatistic/video/*/**", international, isFirstGeneration: true, method: "POST") {
             answers,
             asked throws(CatalogueRefusal) in
             try answers.count(asked, videos)
         },
-        Row("mediaStatistic/audio/*/**", international, isSeedEra: true, method: "POST") {
+        Row("mediaStatistic/audio/*/**", international, isFirstGeneration: true, method: "POST") {
             answers,
             asked throws(CatalogueRefusal) in
             try answers.count(asked, audios)
         },
-        Row("general/information", international, isSeedEra: true) { answers, asked in answers.serviceMessage(asked) },
-        Row("eventConfigList", international, isSeedEra: true) { answers, asked in
+        Row("general/information", international, isFirstGeneration: true) { answers, asked in
+            answers.serviceMessage(asked)
+        },
+        Row("eventConfigList", international, isFirstGeneration: true) { answers, asked in
             answers.modules(asked, "eventConfigList")
         },
-        Row("mediaList/video/recommended/*", international, isSeedEra: true, recommendedVideos),
-        Row("mediaList/video/recommendedByUserId/*/*", international, isSeedEra: true, recommendedVideos),
-        Row("mediaList/audio/latest", national, isSeedEra: true, medias(.all(.audio))),
-        Row("mediaList/audio/mostClicked", national, isSeedEra: true, medias(.popular(.audio))),
+        Row("mediaList/video/recommended/*", international, isFirstGeneration: true, recommendedVideos),
+        Row("mediaList/video/recommendedByUserId/*/*", international, isFirstGeneration: true, recommendedVideos),
+        Row("mediaList/audio/latest", national, isFirstGeneration: true, medias(.all(.audio))),
+        Row("mediaList/audio/mostClicked", national, isFirstGeneration: true, medias(.popular(.audio))),
     ]
 
     private static let online: Set<String> = ["srf", "rsi", "rtr", "swi"]

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 import LadeTesting
 
 /// One numbered case of the transport conformance suite: what is expected, and the code that checks it.
@@ -119,4 +124,14 @@ public enum TransportConformance {
     public static func conformanceCase(_ number: String) -> ConformanceCase? {
         cases.first { $0.number == number }
     }
+}
+
+extension ConformanceFailure: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension ConformanceSkip: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

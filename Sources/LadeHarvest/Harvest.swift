@@ -291,7 +291,8 @@ public struct Harvest: Sendable {
         _ walk: PageWalk
     ) throws(LoadingError) -> PagePiece<SplitPage> {
         guard let bytes = answer.body.bytes else {
-            throw .invalidRequest(.unsupportedFeature("harvesting of streamed answers"), ErrorContext(answer.request))
+            let clause = "A streamed body cannot be harvested: load the pages with buffered delivery"
+            throw .invalidRequest(.streamedBody(clause), ErrorContext(answer.request))
         }
         guard !answer.isUnrequestedPart else { throw .unacceptableStatus(answer.status, ErrorContext(answer)) }
         // A response without content is a page without items.

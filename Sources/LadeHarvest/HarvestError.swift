@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 public import Lade
 
 /// Why a harvest ended early.
@@ -67,4 +72,9 @@ extension HarvestError: CustomStringConvertible {
             "\(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)."
         }
     }
+}
+
+extension HarvestError: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { if case .page(let failure) = self { failure.text() } else { description } }
 }

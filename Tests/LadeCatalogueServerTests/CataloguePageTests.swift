@@ -155,7 +155,7 @@ struct CataloguePageTests {
     @Test("requests R34 ends with an HTTP error for an identifier that is not known, and does not run any more")
     func unknownIdentifier() async throws {
         let today = try await object { try $0.mediaComposition(urn: "urn:srf:video:0") }
-        let seed = try await object { try $0.seedVideoComposition(.srf, uid: "nothing") }
+        let seed = try await object { try $0.videoComposition(.srf, uid: "nothing") }
 
         for (outcome, isRunning, status) in [
             (today.outcome, today.isRunning, 400), (seed.outcome, seed.isRunning, 404),
@@ -167,8 +167,8 @@ struct CataloguePageTests {
 
     @Test("requests R37 sends an identifier with spaces and signs, and ends with an error")
     func oddIdentifier() async throws {
-        let (outcome, isRunning) = try await object { try $0.seedVideoComposition(.srf, uid: "not a @ video/?#%é") }
-        let list = try await listing({ try $0.seedTVLatestMedias(.srf, topicUid: "not a @ topic") }, size: 10)
+        let (outcome, isRunning) = try await object { try $0.videoComposition(.srf, uid: "not a @ video/?#%é") }
+        let list = try await listing({ try $0.tvTopicLatestMedias(.srf, topicUid: "not a @ topic") }, size: 10)
 
         #expect(outcome?.value == nil && outcome?.error?.code == .http && !isRunning)
         #expect(outcome?.response?.status == 404 && list.response?.status == 404)

@@ -32,7 +32,7 @@ struct ServiceSample: Sendable, CustomTestStringConvertible {
         ServiceSample("programGuideNonSrg/tv/byDate/2023-05-01", "programGuide", ["srf", "rtr"]),
         ServiceSample("mediaList/video/livestreams", "mediaList"),
         ServiceSample("mediaList/video/scheduledLivestreams?signLanguageOnly=true&eventType=news", "mediaList"),
-        ServiceSample("mediaList/video/editorial", "mediaList", []),
+        ServiceSample("mediaList/video/editorial", "mediaList", international),
         ServiceSample("mediaList/video/heroStage", "mediaList", []),
         ServiceSample("mediaList/video/latestEpisodes", "mediaList", international),
         ServiceSample("mediaList/video/mostClicked", "mediaList", international),
@@ -81,7 +81,7 @@ struct ServiceSample: Sendable, CustomTestStringConvertible {
         ServiceSample("section/mediaSectionWithShow/sec2", "show", all),
     ]
 
-    static let seedEra: [ServiceSample] = [
+    static let firstGeneration: [ServiceSample] = [
         ServiceSample("mediaList/video/editorial.json", "mediaList", international),
         ServiceSample("mediaList/video/trending.json", "mediaList", international),
         ServiceSample("mediaList/video/soonExpiring.json", "mediaList", ["srf", "rsi"]),
@@ -126,7 +126,7 @@ struct ServiceSample: Sendable, CustomTestStringConvertible {
 struct CatalogueServiceTests {
     @Test(
         "each service answers for the business units that have it, and says that the others have it not",
-        arguments: ServiceSample.today + ServiceSample.seedEra
+        arguments: ServiceSample.today + ServiceSample.firstGeneration
     )
     func availability(sample: ServiceSample) async throws {
         let client = try CatalogueClient()

@@ -177,49 +177,49 @@ struct WireCall: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    static let seedEra: [WireCall] = [
-        .pages(.seedTVTrendingMedias) { try $0.seedTVTrendingMedias($1) },
-        .pages(.seedTVLatestMedias) { try $0.seedTVLatestMedias($1, topicUid: "1") },
-        .pages(.seedTVMostPopularMedias) { try $0.seedTVMostPopularMedias($1, topicUid: "1") },
-        .list(.seedTVShows) { try $0.seedTVShows($1, uids: ["sh1000", "nothing"]) },
-        .one(.seedTVShow) { try $0.seedTVShow($1, uid: "sh1000") },
-        .objects(.seedTVLatestEpisodes) { try $0.seedTVLatestEpisodes($1, showUid: "sh1000", untilMonthOf: day) },
-        .list(.seedRadioShows) { try $0.seedRadioShows($1, uids: ["rs1000"]) },
-        .one(.seedRadioShow) { try $0.seedRadioShow($1, uid: "rs1000") },
-        .objects(.seedRadioLatestEpisodes) { try $0.seedRadioLatestEpisodes($1, showUid: "rs1000") },
-        .pages(.seedAllOnlineShows) { try $0.seedAllOnlineShows($1) },
-        .list(.seedOnlineShows) { try $0.seedOnlineShows($1, uids: ["os1000"]) },
-        .one(.seedOnlineShow) { try $0.seedOnlineShow($1, uid: "os1000") },
-        .objects(.seedOnlineLatestEpisodes) { try $0.seedOnlineLatestEpisodes($1, showUid: "os1000") },
-        .list(.seedVideos) { try $0.seedVideos($1, uids: ["100000", "100001"]) },
-        .one(.seedVideo) { try $0.seedVideo($1, uid: "100000") },
-        .one(.seedVideoComposition) { try $0.seedVideoComposition($1, uid: "100000", chaptersOnly: true) },
-        .pages(.seedVideoSearch) { try $0.seedVideoSearch($1, matching: "lac") },
-        .list(.seedAudios) { try $0.seedAudios($1, uids: ["a100000"]) },
-        .one(.seedAudio) { try $0.seedAudio($1, uid: "a100000") },
-        .one(.seedAudioComposition) { try $0.seedAudioComposition($1, uid: "a100000") },
-        .pages(.seedAudioSearch) { try $0.seedAudioSearch($1, matching: "lac") },
-        .pages(.seedTVShowSearch) { try $0.seedTVShowSearch($1, matching: "nature") },
-        .pages(.seedRadioShowSearch) { try $0.seedRadioShowSearch($1, matching: "nature") },
-        .pages(.seedModuleLatestMedias) { try $0.seedModuleLatestMedias($1, uid: "mod1") },
-        .pages(.seedModuleSectionLatestMedias) {
-            try $0.seedModuleSectionLatestMedias($1, uid: "mod1", sectionUid: "sec1")
+    static let firstGeneration: [WireCall] = [
+        .pages(.tvTrendingMediaPages) { try $0.tvTrendingMedias($1) },
+        .pages(.tvTopicLatestMedias) { try $0.tvTopicLatestMedias($1, topicUid: "1") },
+        .pages(.tvTopicMostPopularMedias) { try $0.tvTopicMostPopularMedias($1, topicUid: "1") },
+        .list(.tvShowsByUids) { try $0.tvShowsByUids($1, uids: ["sh1000", "nothing"]) },
+        .one(.tvShow) { try $0.tvShow($1, uid: "sh1000") },
+        .objects(.tvShowLatestEpisodes) { try $0.tvShowLatestEpisodes($1, showUid: "sh1000", untilMonthOf: day) },
+        .list(.radioShowsByUids) { try $0.radioShowsByUids($1, uids: ["rs1000"]) },
+        .one(.radioShow) { try $0.radioShow($1, uid: "rs1000") },
+        .objects(.radioShowLatestEpisodes) { try $0.radioShowLatestEpisodes($1, showUid: "rs1000") },
+        .pages(.onlineShows) { try $0.onlineShows($1) },
+        .list(.onlineShowsByUids) { try $0.onlineShowsByUids($1, uids: ["os1000"]) },
+        .one(.onlineShow) { try $0.onlineShow($1, uid: "os1000") },
+        .objects(.onlineShowLatestEpisodes) { try $0.onlineShowLatestEpisodes($1, showUid: "os1000") },
+        .list(.videos) { try $0.videos($1, uids: ["100000", "100001"]) },
+        .one(.video) { try $0.video($1, uid: "100000") },
+        .one(.videoComposition) { try $0.videoComposition($1, uid: "100000", chaptersOnly: true) },
+        .pages(.videoSearch) { try $0.videoSearch($1, matching: "lac") },
+        .list(.audios) { try $0.audios($1, uids: ["a100000"]) },
+        .one(.audio) { try $0.audio($1, uid: "a100000") },
+        .one(.audioComposition) { try $0.audioComposition($1, uid: "a100000") },
+        .pages(.audioSearch) { try $0.audioSearch($1, matching: "lac") },
+        .pages(.tvShowResults) { try $0.tvShowResults($1, matching: "nature") },
+        .pages(.radioShowResults) { try $0.radioShowResults($1, matching: "nature") },
+        .pages(.moduleLatestMediasByUid) { try $0.moduleLatestMediasByUid($1, uid: "mod1") },
+        .pages(.moduleSectionLatestMedias) {
+            try $0.moduleSectionLatestMedias($1, uid: "mod1", sectionUid: "sec1")
         },
-        WireCall(service: .seedServiceMessage) { loader, catalogue, unit, _ in
-            let message = try await loader.load(try catalogue.seedServiceMessage(unit))
+        WireCall(service: .serviceMessage) { loader, catalogue, unit, _ in
+            let message = try await loader.load(try catalogue.serviceMessage(unit))
             #expect(message.uid == "message-\(unit)" && !message.text.isEmpty)
             #expect(message.modificationDate != nil && message.url != nil)
             return 1
         },
-        .list(.seedEvents) { try $0.seedEvents($1) },
-        .pages(.seedRecommendedVideos) { try $0.seedRecommendedVideos($1, uid: "100000") },
-        .pages(.seedRecommendedVideosForUser) { try $0.seedRecommendedVideosForUser($1, uid: "100000", userId: "me") },
-        .pages(.seedLatestAudios) { try $0.seedLatestAudios($1) },
-        .pages(.seedMostPopularAudios) { try $0.seedMostPopularAudios($1) },
-        WireCall(service: .seedIncreaseSocialCount) { loader, catalogue, unit, _ in
+        .list(.events) { try $0.events($1) },
+        .pages(.recommendedVideos) { try $0.recommendedVideos($1, uid: "100000") },
+        .pages(.recommendedVideosForUser) { try $0.recommendedVideosForUser($1, uid: "100000", userId: "me") },
+        .pages(.latestAudios) { try $0.latestAudios($1) },
+        .pages(.mostPopularAudios) { try $0.mostPopularAudios($1) },
+        WireCall(service: .increaseSocialCountByUid) { loader, catalogue, unit, _ in
             let composition = try await loader.load(try catalogue.mediaComposition(urn: urn))
             let chapter = try #require(composition.mainChapter)
-            _ = try await loader.load(try catalogue.seedIncreaseSocialCount(.view, unit, of: chapter))
+            _ = try await loader.load(try catalogue.increaseSocialCountByUid(.view, unit, of: chapter))
             return 1
         },
     ]
@@ -241,15 +241,15 @@ struct CatalogueWireTests {
 
     @Test("has a call for every service")
     func completeness() {
-        let called = (WireCall.today + WireCall.seedEra).map(\.service.name)
-        let services = (CatalogueService.today + CatalogueService.seedEra).map(\.name)
+        let called = (WireCall.today + WireCall.firstGeneration).map(\.service.name)
+        let services = (CatalogueService.today + CatalogueService.firstGeneration).map(\.name)
 
         #expect(Set(called) == Set(services) && called.count == services.count)
     }
 
     @Test(
         "every service answers every business unit that has it, and the others are refused before anything is sent",
-        arguments: WireCall.today + WireCall.seedEra
+        arguments: WireCall.today + WireCall.firstGeneration
     )
     func services(call: WireCall) async throws {
         for unit in BusinessUnit.allCases {
@@ -257,7 +257,7 @@ struct CatalogueWireTests {
                 let before = server.counts.requests
                 await #expect(throws: CatalogueError.self) { try await call.call(loader, catalogue, unit) }
                 // Only the event to post was loaded.
-                let loaded = call.service.name == CatalogueService.seedIncreaseSocialCount.name ? 1 : 0
+                let loaded = call.service.name == CatalogueService.increaseSocialCountByUid.name ? 1 : 0
                 #expect(server.counts.requests == before + loaded)
                 continue
             }
@@ -267,7 +267,7 @@ struct CatalogueWireTests {
 
     @Test(
         "a service that a business unit does not have is refused by the server, too",
-        arguments: WireCall.today + WireCall.seedEra
+        arguments: WireCall.today + WireCall.firstGeneration
     )
     func refusals(call: WireCall) async throws {
         var unchecked = catalogue
@@ -298,7 +298,7 @@ struct CatalogueWalkTests {
         return try await withThrowingTaskGroup(of: (String, Int).self) { group in
             var counts: [String: Int] = [:]
             var running = 0
-            for call in WireCall.today + WireCall.seedEra {
+            for call in WireCall.today + WireCall.firstGeneration {
                 for unit in BusinessUnit.allCases where call.service.isAvailable(for: unit) {
                     // A service by URN has no business unit.
                     guard call.service.needsBusinessUnit || unit == .rts else { continue }

@@ -61,7 +61,7 @@ struct CallTests {
         #expect(try target(.media, nil, ["urn": "urn:rts:video:1"]) == "2.0/media/byUrn/urn:rts:video:1?V")
         #expect(try target(.radioCurrentSong, .rts, ["channelUid": "1"]).contains("onlyCurrentSong=true"))
         #expect(
-            try target(.seedTVLatestEpisodes, .rts, ["uid": "1", "maxPublishedDate": "2023-12"])
+            try target(.tvShowLatestEpisodes, .rts, ["uid": "1", "maxPublishedDate": "2023-12"])
                 .contains("maxPublishedDate=2023-12")
         )
     }
@@ -164,14 +164,14 @@ struct CallTests {
             .invalidArgument(argument(.page, "previewDate"), "2023-01-01T24:00:00")
         ),
         (
-            .seedTVLatestEpisodes, .rts, ["uid": "1", "maxPublishedDate": "2023-13"],
-            .invalidArgument(argument(.seedTVLatestEpisodes, "maxPublishedDate"), "2023-13")
+            .tvShowLatestEpisodes, .rts, ["uid": "1", "maxPublishedDate": "2023-13"],
+            .invalidArgument(argument(.tvShowLatestEpisodes, "maxPublishedDate"), "2023-13")
         ),
         (
             .mediaSearchWithSettings, .rts, ["durationFromInMinutes": "-1"],
             .invalidArgument(argument(.mediaSearchWithSettings, "durationFromInMinutes"), "-1")
         ),
-        (.seedVideos, .rts, ["ids": "1,,2"], .invalidIdentifier(name: "identifier", "")),
+        (.videos, .rts, ["ids": "1,,2"], .invalidIdentifier(name: "identifier", "")),
         (.modules, .swi, ["type": "other"], .invalidArgument(argument(.modules, "type"), "other")),
         (.mediaSearch, .rts, [:], .missingArgument(service: "mediaSearch", argument(.mediaSearch, "q"))),
         (.tvTopics, .rts, ["q": "x"], .unknownArgument(service: "tvTopics", name: "q", known: [])),

@@ -165,7 +165,7 @@ struct ImageTests {
 
     private func expectSeedScaling(_ dimension: CatalogueImage.Dimension) throws {
         func scaled(_ text: String, _ value: Double) throws -> String {
-            try #require(CatalogueImage(URL(string: text))).seedURL(dimension, value).absoluteString
+            try #require(CatalogueImage(URL(string: text))).url(scaledTo: dimension, value).absoluteString
         }
         let name = dimension.rawValue
 

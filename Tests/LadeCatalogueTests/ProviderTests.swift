@@ -383,8 +383,8 @@ struct ProviderTests {
         rig.transport.on("next") { $0.url.query()?.contains("next=") == true }.respond(.json(#"{"mediaList": [{}]}"#))
         rig.transport.onAnyRequest().respond(.json("{\"mediaList\": [{}], \"next\": \"\(next)\"}"))
         let pages = try await rig.provider.pages { try $0.tvLatestEpisodes(.srf) }.collected()
-        let seed = try await rig.provider.pages { try $0.seedTVTrendingMedias(.srf) }.collected()
-        let objects = try await rig.provider.pages { try $0.seedTVLatestEpisodes(.srf, showUid: "1") }.collected()
+        let seed = try await rig.provider.pages { try $0.tvTrendingMedias(.srf) }.collected()
+        let objects = try await rig.provider.pages { try $0.tvShowLatestEpisodes(.srf, showUid: "1") }.collected()
 
         #expect(pages.count == 2 && seed.count == 2 && objects.count == 2)
         let requests = rig.transport.requests
@@ -427,7 +427,7 @@ struct ProviderTests {
     /// A handle of a service of today, and one of a service of the first generation.
     @MainActor
     private func handles(_ rig: CatalogueRig) throws -> [FirstPageHandle<Listing<Media>>] {
-        [try handle(rig) { try $0.tvLatestEpisodes(.srf) }, try handle(rig) { try $0.seedTVTrendingMedias(.srf) }]
+        [try handle(rig) { try $0.tvLatestEpisodes(.srf) }, try handle(rig) { try $0.tvTrendingMedias(.srf) }]
     }
 
     @MainActor
@@ -528,7 +528,7 @@ struct ProviderTests {
     @Test("services of the first generation have the global parameters, before their own")
     func seedGlobals() async throws {
         let rig = try CatalogueRig { $0.globalParameters = ["forceLocation": "WW", "a": "b"] }
-        let request = try rig.catalogue.seedVideoSearch(.srf, matching: "x").endpoint.request
+        let request = try rig.catalogue.videoSearch(.srf, matching: "x").endpoint.request
 
         #expect(request.url.query()?.hasPrefix("a=b&forceLocation=WW&vector=") == true)
         #expect(request.queryItems["q"] == "x")

@@ -68,10 +68,10 @@ struct ServiceTests {
 
     @Test("the list of services has each of them once, with its variables")
     func list() {
-        let all = CatalogueService.today + CatalogueService.seedEra
+        let all = CatalogueService.today + CatalogueService.firstGeneration
 
         #expect(Set(all.map(\.name)).count == all.count && CatalogueService.today.count == 69)
-        #expect(CatalogueService.seedEra.count == 32 && CatalogueService.seedEra.allSatisfy(\.isSeedEra))
+        #expect(CatalogueService.firstGeneration.count == 32 && CatalogueService.firstGeneration.allSatisfy(\.isFirstGeneration))
         #expect(
             CatalogueService.radioEpisodes.variables == ["day", "channelUid"]
                 && CatalogueService.radioEpisodes.needsBusinessUnit
@@ -128,7 +128,7 @@ struct ServiceTests {
             _ = try catalogue.showLatestEpisodes(showURN: "urn:rts:show:tv:1", until: far)
         }
         expect(.dayOutOfRange("10000-01-01")) {
-            _ = try catalogue.seedTVLatestEpisodes(.rts, showUid: "1", untilMonthOf: far)
+            _ = try catalogue.tvShowLatestEpisodes(.rts, showUid: "1", untilMonthOf: far)
         }
         var settings = MediaSearchSettings()
         settings.toDay = far
@@ -636,24 +636,24 @@ struct ServiceTests {
     }
 
     @Test("catalogue IL-SEED22 a video by its identifier is a list of one")
-    func seedVideo() async throws {
+    func video() async throws {
         let rig = try seedRig()
 
-        #expect(try await rig.provider.load { try $0.seedVideo(.rts, uid: "1") }?.uid == "1")
+        #expect(try await rig.provider.load { try $0.video(.rts, uid: "1") }?.uid == "1")
     }
 
     @Test("catalogue IL-SEED23 lists by identifiers leave out unknown ones, and are an error when all are unknown")
     func seedLists() async throws {
         let rig = try seedRig()
 
-        #expect(try await rig.provider.load { try $0.seedVideos(.rts, uids: ["1", "2"]) }.map(\.uid) == ["1", "2"])
-        let audios = try await rig.provider.load { try $0.seedAudios(.rts, uids: ["1", "2", "unknown"]) }
+        #expect(try await rig.provider.load { try $0.videos(.rts, uids: ["1", "2"]) }.map(\.uid) == ["1", "2"])
+        let audios = try await rig.provider.load { try $0.audios(.rts, uids: ["1", "2", "unknown"]) }
         #expect(audios.map(\.uid) == ["1", "2"])
         await #expect(throws: LoadingError.self) {
-            try await rig.provider.load { try $0.seedVideos(.rts, uids: ["unknown"]) }
+            try await rig.provider.load { try $0.videos(.rts, uids: ["unknown"]) }
         }
         await #expect(throws: LoadingError.self) {
-            try await rig.provider.load { try $0.seedAudio(.rts, uid: "unknown") }
+            try await rig.provider.load { try $0.audio(.rts, uid: "unknown") }
         }
     }
 
@@ -704,7 +704,7 @@ struct ServiceTests {
             try rig.catalogue.increaseSocialCount(type, of: whole),
             try rig.catalogue.increaseSocialCount(type, of: chapter),
             try rig.catalogue.increaseSocialCount(type, urn: chapter.urn, event: "opaque"),
-            try rig.catalogue.seedIncreaseSocialCount(type, .srf, of: chapter),
+            try rig.catalogue.increaseSocialCountByUid(type, .srf, of: chapter),
         ] {
             #expect(try await rig.loader.load(call).socialCounts?.map(\.value) == [1201])
         }

@@ -249,3 +249,7 @@ private func timer(random: SeededRandom) {
     let third = timer.takeAndAdvance(random)  // about 7.39 s
     _ = (first, second, third)
 }
+
+nonisolated struct Programme: Codable, Sendable, Equatable {
+    var title: String
+}

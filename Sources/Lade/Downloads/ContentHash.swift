@@ -44,3 +44,8 @@ extension Response {
         return Data(hash)
     }
 }
+
+extension DigestMismatch: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
+}

@@ -54,7 +54,7 @@ extension Endpoint {
             return LoadedValue(value: try value(from: processed), response: processed)
         } inspect: { response, context in
             if let failureModel {
-                return Self.decode(failureModel, decoder, response, processors, &context)
+                return Self.readFailure(failureModel, decoder, response, processors, &context)
             }
             guard !processors.isEmpty || !processorNames.isEmpty else { return }
             do throws(LoadingError) {
@@ -71,7 +71,8 @@ extension Endpoint {
 }
 
 extension Endpoint {
-    private static func decode(
+    // Not `decode`: the compiler would answer that guess of a caller with this function's parameters.
+    private static func readFailure(
         _ model: FailureModel,
         _ decoder: any BodyDecoder,
         _ response: Response,

@@ -57,7 +57,8 @@ public struct Endpoint<Value: Sendable>: Sendable {
     ///   `LoadingError.invalidRequest(_:_:)` when the body is a stream.
     public func value(from response: Response) throws(LoadingError) -> Value {
         guard let bytes = response.body.bytes else {
-            throw .invalidRequest(.unsupportedFeature("processing of streamed bodies"), ErrorContext(response.request))
+            let clause = "A streamed body cannot be processed: load the request with buffered delivery"
+            throw .invalidRequest(.streamedBody(clause), ErrorContext(response.request))
         }
         do {
             return try convert(bytes, response)

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 extension Loader {
     /// The events that a server sends (`text/event-stream`), over as many connections as it takes.
     ///
@@ -222,4 +228,9 @@ extension LoadingError {
         default: false
         }
     }
+}
+
+extension EventStreamFault: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
 }

@@ -14,7 +14,7 @@
 ///
 /// The request is sent once, however many handlers it has. Each handler is called once, in the order of attachment. A
 /// handler that is attached after the end is scheduled immediately. After a cancellation, handlers receive
-/// `LoadingError.cancelled`. Builders return the same object. In new code, prefer `load(_:)` with an ``Endpoint``,
+/// `LoadingError.cancelled`, also when the loader is released before the end. Builders return the same object. In new code, prefer `load(_:)` with an ``Endpoint``,
 /// which is shorter.
 public final class LoadRequest: Sendable {
     /// Checks an answer, and throws when it is not acceptable.
@@ -38,9 +38,7 @@ public final class LoadRequest: Sendable {
         var request: Request
         var statuses: StatusSet?
         var validators: [Validator] = []
-        /// Handlers that receive the request as a parameter.
-        ///
-        /// A handler that captured the request would keep it forever when the loader is released before the end.
+        /// Handlers that receive the request as a parameter, and that need not capture it.
         var handlers: [Handler] = []
         var isCancelled = false
     }
@@ -174,7 +172,7 @@ public final class LoadRequest: Sendable {
     private func awaited<Value: Sendable>(
         _ attach: (@escaping @Sendable (LoadOutcome<Value>) -> Void) -> LoadRequest
     ) async -> LoadOutcome<Value> {
-        // The continuation must be resumed, and a released loader reports no ending: the loader is kept until then.
+        // An awaited call keeps its loader, as in every other form.
         let loader = loader
         defer { withExtendedLifetime(loader) {} }
         return await withTaskCancellationHandler {
@@ -253,7 +251,7 @@ public final class LoadRequest: Sendable {
         if let statuses { sent.acceptableStatuses = statuses }
         if sent.delivery == .streamed { sent.delivery = .buffered(limit: Request.defaultBufferLimit) }
         // The status is checked here, so that handlers receive the answer whatever its status.
-        let handle = loader.core.start(sent, .anyResponse, on: executor) { [self] result in
+        let handle = loader.core.start(sent, .anyResponse, on: executor, evenWhenReleased: true) { [self] result in
             switch result {
             case .success(let response): end(checked(response))
             case .failure(let error): end(Ended(error: error))

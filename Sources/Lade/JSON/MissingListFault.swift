@@ -1,8 +1,9 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    public import FoundationEssentials
 #else
-    package import Foundation
+    public import Foundation
 #endif
+
 /// The value at the location of the list is not a list.
 public struct MissingListFault: Error, Sendable, Hashable, CustomStringConvertible {
     /// The location of the list.
@@ -61,4 +62,9 @@ public struct MissingListFault: Error, Sendable, Hashable, CustomStringConvertib
         case .array, .other: "\(place) is not a list\(rest)"
         }
     }
+}
+
+extension MissingListFault: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
 }

@@ -95,17 +95,26 @@ extension Loader {
 
 extension LoaderCore {
     /// Makes a call in a task of its own, which belongs to the handle, and reports its ending.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - ending: Makes the result from the answer.
+    ///   - executor: Where to report.
+    ///   - evenWhenReleased: Whether the cancellation by the release of the loader is reported, too.
+    ///   - completion: Receives the ending.
+    /// - Returns: A handle that can cancel the call.
     func start<Output>(
         _ request: Request,
         _ ending: Ending<Output>,
         on executor: CompletionExecutor,
+        evenWhenReleased: Bool = false,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
     ) -> LoadHandle {
         start(request) { [self] handle, call in
             let result = await run(request, call, ending) { !handle.isCancelled }
-            await report(result, of: handle, on: executor, completion)
+            await report(result, of: handle, on: executor, evenWhenReleased, completion)
         } refused: { [self] handle, error in
-            await report(.failure(error), of: handle, on: executor, completion)
+            await report(.failure(error), of: handle, on: executor, evenWhenReleased, completion)
         }
     }
 
@@ -147,12 +156,13 @@ extension LoaderCore {
         _ result: Result<Output, LoadingError>,
         of handle: LoadHandle,
         on executor: CompletionExecutor,
+        _ evenWhenReleased: Bool,
         _ completion: @escaping @Sendable (Result<Output, LoadingError>) -> Void
     ) async {
         await executor.run { [group] in
             let settled = handle.settle(result)
             group.leave(handle.slot)
-            guard let settled, !group.isSilent else { return }
+            guard let settled, evenWhenReleased || !group.isSilent else { return }
             completion(settled)
         }
     }

@@ -39,7 +39,10 @@ extension Loader {
         let announcer = Announcer(loader: self, delegate: delegate, executor: executor, group: core.group)
         guard request.delivery != .streamed || delegate?.loaderSupportsChunks(self) == true else {
             let fault = LoadingError.invalidRequest(
-                .unsupportedFeature("consent of its delegate to chunks"),
+                .streamedBody(
+                    "The request is streamed, and the delegate does not accept chunks: return true from "
+                        + "loaderSupportsChunks(_:), or leave the delivery buffered"
+                ),
                 ErrorContext(request)
             )
             return core.start(request) { handle, _ in

@@ -6,10 +6,18 @@
 
 /// Loads data for one screen, job or scope, and owns the calls it makes.
 ///
-/// When the last reference to a loader is released, its calls are cancelled: transfers end, slots are released, and no
-/// closure or delegate is called. An awaited call keeps a reference: `await loader.load(…)` holds the loader until it
-/// returns, so it is cancelled through its task or by ``cancelAllLoads()``, not by releasing the loader. Keep the only
-/// reference to a loader where its results are shown. A loader keeps its account, and the account keeps its service.
+/// When the last reference to a loader is released, its calls are cancelled: transfers end and slots are released. What
+/// the caller hears depends on the form of the call:
+///
+/// | form | when the loader is released |
+/// | --- | --- |
+/// | awaited, and a sequence that is iterated | keeps the loader, so it ends by itself, or with its task |
+/// | a handle of `LadeContent` | keeps the loader, so it calls back |
+/// | a ``LoadRequest`` | its handlers receive `LoadingError.cancelled`, once |
+/// | a closure, a delegate | nothing |
+///
+/// Keep the only reference to a loader where its results are shown. A loader keeps its account, and the account keeps
+/// its service.
 ///
 /// ```swift
 /// let show = try await loader.load(Endpoint(showURL).decoding(Show.self))
@@ -36,6 +44,11 @@ public final class Loader: Sendable {
     }
 
     deinit {
+        dissolve()
+    }
+
+    /// Ends the work of the loader for good, as its release does, when the only owner that it works for is released.
+    package func dissolve() {
         core.group.dissolve()
     }
 

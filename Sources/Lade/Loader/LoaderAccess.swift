@@ -4,16 +4,18 @@
     import Foundation
 #endif
 
-/// Access to the calls of a loader that does not keep the loader, so that releasing the loader still ends its work.
+/// Access to the calls of a loader, which it keeps: a request that waits to be started, or runs, needs no other owner.
 package struct LoaderAccess: Sendable {
-    private let core: LoaderCore
+    private let loader: Loader
+
+    private var core: LoaderCore { loader.core }
 
     /// Makes the access to a loader's calls.
     package init(_ loader: Loader) {
-        core = loader.core
+        self.loader = loader
     }
 
-    /// Whether the loader was released, so that nothing may be reported any more.
+    /// Whether nothing may be reported any more; see ``Loader/dissolve()``.
     package var isGone: Bool { core.group.isSilent }
 
     /// Loads the answer to an endpoint's request, whatever its status, without running processors.

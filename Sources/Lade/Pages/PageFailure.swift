@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 public import LadeCore
 
 #if canImport(FoundationEssentials)
@@ -136,4 +141,26 @@ extension PageFailure.Cause {
             PageFailure(page: Page(size: 0, number: 0, request: request, itemsBefore: nil), cause: self).description
         }
     }
+}
+
+extension PageFailure {
+    /// A text for display to the user.
+    public func text(in language: MessageLanguage = .preferred) -> String { cause.text(in: language) }
+}
+
+extension PageFailure.Cause {
+    /// A text for display to the user.
+    func text(in language: MessageLanguage = .preferred) -> String {
+        if case .loading(let error) = self { error.text(in: language) } else { Message.invalidData.text(in: language) }
+    }
+}
+
+extension PageFailure: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { text() }
+}
+
+extension PageFailure.Cause: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { text() }
 }

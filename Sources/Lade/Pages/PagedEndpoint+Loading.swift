@@ -1,8 +1,8 @@
 import LadeCore
 
 extension PagedEndpoint {
-    /// The pages over whatever loads one, so that the sequence needs no loader.
-    func pages(
+    /// The pages over whatever loads one, so that the sequence keeps what that closure captures.
+    package func pages(
         size: Int = 0,
         prefetch: Int = 0,
         pageLimit: Int? = nil,

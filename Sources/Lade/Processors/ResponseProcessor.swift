@@ -108,3 +108,8 @@ public struct ProcessorChain: ResponseProcessor {
         }
     }
 }
+
+extension ProcessingFault: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
+}

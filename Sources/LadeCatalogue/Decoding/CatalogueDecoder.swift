@@ -95,3 +95,8 @@ extension MappingFault: CustomStringConvertible {
         "\(path.description.isEmpty ? "the answer" : path.description): \(reason)"
     }
 }
+
+extension MappingFault: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
+}

@@ -74,7 +74,7 @@ public struct CatalogueImage: Sendable, Hashable {
     ///   - dimension: The dimension of the value.
     ///   - value: The size in pixels. For 0 and for a local file, the result is the address of the original.
     /// - Returns: The address.
-    public func seedURL(_ dimension: Dimension, _ value: Double) -> URL {
+    public func url(scaledTo dimension: Dimension, _ value: Double) -> URL {
         guard value > 0, value.isFinite, url.scheme?.lowercased() != "file" else { return url }
         let whole = url.absoluteString
         let base = whole.prefix { $0 != "?" && $0 != "#" }

@@ -96,6 +96,27 @@ public enum StreamToken {
     }
 }
 
+extension Catalogue {
+    /// The endpoint whose value is the playable address of a stream, with a token; the same as
+    /// ``StreamToken/endpoint(for:service:)``, under the name that data providers give it.
+    ///
+    /// ```swift
+    /// RequestHandle(loader, try Catalogue.tokenizeURL(mediaURL)) { outcome in play(outcome.value) }.resume()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - url: The address of the stream.
+    ///   - service: The address of the token service.
+    /// - Returns: The endpoint.
+    /// - Throws: `LoadingError.invalidRequest` for an invalid address of the token service.
+    public static func tokenizeURL(
+        _ url: URL,
+        service: String = StreamToken.serviceURL
+    ) throws(LoadingError) -> Endpoint<URL> {
+        try StreamToken.endpoint(for: url, service: service)
+    }
+}
+
 extension URL {
     /// The address with query items appended; nil when the result is not a valid address.
     fileprivate func appendingQuery(_ query: String) -> URL? {
@@ -126,4 +147,9 @@ extension Substring {
             }
         }
     }
+}
+
+extension StreamToken.Fault: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
 }

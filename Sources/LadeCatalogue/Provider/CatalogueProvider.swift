@@ -10,7 +10,8 @@ public import Lade
 /// ```
 ///
 /// A program can have several providers. When the last reference to one is released, its loads are cancelled and call
-/// no closure afterwards.
+/// no closure afterwards: neither that of a call of ``loader`` nor that of a request handle. Pages that are iterated, and
+/// calls that are awaited, keep the provider.
 public final class CatalogueProvider: Sendable {
     /// The services of the catalogue.
     public let catalogue: Catalogue
@@ -36,6 +37,11 @@ public final class CatalogueProvider: Sendable {
     public init(_ catalogue: Catalogue, loader: Loader) {
         self.catalogue = catalogue
         self.loader = loader
+    }
+
+    deinit {
+        // A request handle keeps its loader; the provider's release ends it all the same.
+        loader.dissolve()
     }
 
     // MARK: - The shared provider
@@ -83,7 +89,9 @@ public final class CatalogueProvider: Sendable {
         _ make: (Catalogue) throws -> PagedEndpoint<Value>
     ) throws -> PageSequence<Value> {
         try PageSize.validate(size)
-        return loader.pages(of: try make(catalogue), size: size, prefetch: prefetch)
+        return try make(catalogue).pages(size: size, prefetch: prefetch) { (endpoint) async throws(LoadingError) in
+            try await self.loader.loadValue(of: endpoint)
+        }
     }
 }
 

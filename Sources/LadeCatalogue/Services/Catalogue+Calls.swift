@@ -153,6 +153,6 @@ extension CatalogueService {
     /// The service with a name; nil when there is none.
     public static func named(_ name: String) -> CatalogueService? { all.first { $0.name == name } }
 
-    /// All services: those of ``today``, then those of ``seedEra``.
-    public static let all = today + seedEra
+    /// All services: those of ``today``, then those of ``firstGeneration``.
+    public static let all = today + firstGeneration
 }

@@ -44,14 +44,14 @@ extension Catalogue {
     }
 
     /// Counts a view, a like or a share of a video or audio, by a service of the first generation.
-    public func seedIncreaseSocialCount(
+    public func increaseSocialCountByUid(
         _ type: SocialCountType,
         _ unit: BusinessUnit,
         of part: some Subdivision
     ) throws(CatalogueError) -> Endpoint<SocialCountOverview> {
         guard let mediaType = part.mediaType.item else { throw .nothingChosen(name: "media type") }
         let values = ["type": mediaType, "uid": part.uid, "endpoint": try type.endpoint()]
-        return try endpoint(.seedIncreaseSocialCount, unit, values).posting(part.event)
+        return try endpoint(.increaseSocialCountByUid, unit, values).posting(part.event)
             .decoding(SocialCountOverview.self)
     }
 }

@@ -67,7 +67,9 @@ extension Catalogue {
 
     // MARK: - Television: medias, topics and shows
 
-    /// The medias selected by editors.
+    /// The medias selected by editors, as the first generation of services has them.
+    ///
+    /// Today's servers have the landing page of a product instead: `landingPage(…)`.
     public func tvEditorialMedias(_ unit: BusinessUnit) throws(CatalogueError) -> PagedEndpoint<Listing<Media>> {
         try pages(.tvEditorialMedias, unit)
     }

@@ -94,7 +94,7 @@ public struct Catalogue: Sendable {
     ///
     /// - Throws: The same errors as ``init(_:)-(URL)``.
     public init(_ serviceURL: String) throws(CatalogueError) {
-        guard let url = URL(string: serviceURL) else {
+        guard let url = URL(string: serviceURL, encodingInvalidCharacters: false) else {
             throw .serviceURL(serviceURL.escapedForDisplay(limit: 200), reason: "it cannot be parsed")
         }
         try self.init(url)
@@ -147,7 +147,7 @@ public struct Catalogue: Sendable {
         }
         let vector = [("vector", vector.rawValue)]
         let global = globalParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        if service.isSeedEra { return global + vector + own }
+        if service.isFirstGeneration { return global + vector + own }
         let size = service.paging.isSized ? [("pageSize", String(PageSize.default))] : []
         return global + own + vector + size
     }

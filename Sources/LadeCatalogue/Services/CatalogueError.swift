@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 public import Lade
 
 /// A request that is invalid for the catalogue; nothing was sent.
@@ -43,6 +48,7 @@ extension CatalogueError: CustomStringConvertible {
             "The service \(service) is not available for \(unit)"
                 + (units.isEmpty
                     ? "; no business unit has it." : ", only for \(units.map(\.rawValue).joined(separator: ", ")).")
+                + (CatalogueService.named(service)?.successor.map { " Today's servers have \($0) instead." } ?? "")
         case .malformedURN(let text): "“\(text)” is no URN, such as urn:rts:video:1."
         case .dayOutOfRange(let text): "“\(text)” is no day between 0001-01-01 and 9999-12-31."
         case .pageSize(let size, let allowed):
@@ -73,4 +79,9 @@ extension CatalogueError: CustomStringConvertible {
 extension CatalogueError: Equatable {
     /// Whether both errors have the same description.
     public static func == (lhs: CatalogueError, rhs: CatalogueError) -> Bool { lhs.description == rhs.description }
+}
+
+extension CatalogueError: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { if case .request(let error) = self { error.text() } else { description } }
 }

@@ -44,7 +44,7 @@ extension CatalogueService {
     public var arguments: [Argument] {
         let inPath = variables.map { argument($0, isRequired: $0 != "day") }
         let own = query.filter { !$0.contains("=") }.map { argument($0, isRequired: isRequired($0)) }
-        let event = acceptsEvent ? [Argument(name: "event", form: .identifier, isRequired: !isSeedEra)] : []
+        let event = acceptsEvent ? [Argument(name: "event", form: .identifier, isRequired: !isFirstGeneration)] : []
         let all = inPath + own + event
         return all.filter(\.isRequired) + all.filter { !$0.isRequired }
     }
@@ -71,7 +71,7 @@ extension CatalogueService {
         case "showUrns", "topicUrns": .urns(limit: nil)
         case "ids", "includes", "excludes": .identifiers
         case "day", "publishedDateFrom", "publishedDateTo": .day
-        case "maxPublishedDate": isSeedEra ? .month : .day
+        case "maxPublishedDate": isFirstGeneration ? .month : .day
         case "minEndTime", "maxStartTime", "previewDate": .time
         case "q": .query
         case "pageSize", "maxCountEditorPicks": .number(0...50)
@@ -87,7 +87,7 @@ extension CatalogueService {
     private static func words(of name: String, _ service: CatalogueService) -> [String]? {
         let mediaTypes = ["video", "audio"]
         switch name {
-        case "type": return service == .seedIncreaseSocialCount ? mediaTypes : [ModuleType.event.rawValue.lowercased()]
+        case "type": return service == .increaseSocialCountByUid ? mediaTypes : [ModuleType.event.rawValue.lowercased()]
         case "mediaType": return mediaTypes
         case "endpoint":
             return SocialCountType.allCases.compactMap { type in

@@ -47,15 +47,23 @@ extension CatalogueService {
     )
 
     // Television: medias, topics and shows.
-    /// The medias selected by editors.
+    /// The medias selected by editors, as the first generation of services has them.
+    ///
+    /// Today's servers have ``landingPage`` instead.
     public static let tvEditorialMedias = Self(
         "tvEditorialMedias",
         "2.0/{bu}/mediaList/video/editorial",
         paging: .pages,
-        for: []
+        for: BusinessUnit.international,
+        successor: "landingPage"
     )
-    /// The medias of the hero stage.
-    public static let tvHeroStageMedias = Self("tvHeroStageMedias", "2.0/{bu}/mediaList/video/heroStage", for: [])
+    /// The medias of the hero stage, which today's servers have in ``landingPage``.
+    public static let tvHeroStageMedias = Self(
+        "tvHeroStageMedias",
+        "2.0/{bu}/mediaList/video/heroStage",
+        for: [],
+        successor: "landingPage"
+    )
     /// The latest medias.
     public static let tvLatestMedias = Self(
         "tvLatestMedias",

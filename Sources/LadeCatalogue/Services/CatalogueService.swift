@@ -33,7 +33,9 @@ public struct CatalogueService: Sendable, Hashable {
     /// The method: POST for services that count, otherwise GET.
     public let method: HTTPMethod
     /// Whether the service belongs to the first generation, which current services have replaced.
-    public let isSeedEra: Bool
+    public let isFirstGeneration: Bool
+    /// The name of the service that today's servers have instead; nil when this is one of today, or has none.
+    public let successor: String?
 
     init(
         _ name: String,
@@ -42,7 +44,8 @@ public struct CatalogueService: Sendable, Hashable {
         paging: Paging = .none,
         for units: Set<BusinessUnit> = BusinessUnit.all,
         method: HTTPMethod = .get,
-        isSeedEra: Bool = false
+        isFirstGeneration: Bool = false,
+        successor: String? = nil
     ) {
         self.name = name
         self.path = path
@@ -50,7 +53,8 @@ public struct CatalogueService: Sendable, Hashable {
         self.paging = paging
         self.units = units
         self.method = method
-        self.isSeedEra = isSeedEra
+        self.isFirstGeneration = isFirstGeneration
+        self.successor = successor
     }
 
     /// Whether a business unit offers the service.

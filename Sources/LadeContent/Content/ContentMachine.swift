@@ -96,16 +96,12 @@ struct ContentMachine<Input: Sendable, Value: Sendable>: Sendable {
     }
 
     private mutating func stored(_ load: Int, _ value: Value) -> [Effect]? {
-        let isRunning = running.contains(load)
         // The network was faster, or there is content that is newer than the store's.
-        guard isRunning || load == failedLoad, snapshot.content == nil else { return nil }
-        snapshot.content = value
-        snapshot.isStale = true
-        if !isRunning {
-            // It belongs to the failure, as if the store had answered before the load failed.
-            settled.content = value
-            settled.isStale = true
-        }
+        guard running.contains(load) || load == failedLoad, snapshot.content == nil else { return nil }
+        // It stays when the load ends without a value, is cancelled or is superseded by one that does: what is shown
+        // does not vanish.
+        (snapshot.content, snapshot.isStale) = (value, true)
+        (settled.content, settled.isStale) = (value, true)
         return [.changed(value)]
     }
 

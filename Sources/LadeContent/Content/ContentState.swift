@@ -83,11 +83,13 @@ public enum LoadReason: Sendable, Hashable {
 public struct ContentSnapshot<Value: Sendable>: Sendable {
     /// One of the five states.
     public internal(set) var state: ContentState<Value>
-    /// The last content: that of the state or, during a load and after a failure, the content from before.
+    /// The last content: that of the state or, during a load, after a failure and after a cancellation, the content that
+    /// was shown before.
     public internal(set) var content: Value?
     /// Why a load runs; nil when none does.
     public internal(set) var reason: LoadReason?
-    /// Whether ``content`` came from the app's store, while the load that replaces it runs or after it failed.
+    /// Whether ``content`` came from the app's store and no load has replaced it yet: while the load runs, and after it
+    /// failed, ended without a value or was cancelled.
     public internal(set) var isStale = false
 
     init(_ state: ContentState<Value>, content: Value? = nil) {

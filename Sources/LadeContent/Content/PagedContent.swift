@@ -55,7 +55,7 @@ public struct ContentPage<Item: Sendable>: Sendable {
     /// Whether there is another page.
     ///
     /// Nil, the default, infers it. With a cursor there is another page; without one, there is if the page has the
-    /// requested number of items.
+    /// requested number of items, or more.
     public var hasMore: Bool?
 
     /// Makes a page.
@@ -65,5 +65,5 @@ public struct ContentPage<Item: Sendable>: Sendable {
         self.hasMore = hasMore
     }
 
-    func hasMore(size: Int) -> Bool { hasMore ?? (cursor != nil || items.count == size) }
+    func hasMore(size: Int) -> Bool { hasMore ?? (cursor != nil || items.count >= size) }
 }

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 public import LadeCore
 public import Observation
 
@@ -39,7 +44,8 @@ public enum ContentFault: Error, Sendable, Hashable, CustomStringConvertible {
 /// Loaded pages stay available while another loads and after a failure. ``loadNextPage()`` has no effect while a load
 /// is in progress and when there is no further page, so a view may call it for each row that it shows.
 /// For search as the user types, call ``ContentModel/refresh(whenChanged:after:)`` with ``PagedInput/startOver(_:)``.
-/// ``ContentModel/retry()`` requests the failed page again. A refresh without input starts over with the last query.
+/// ``ContentModel/retry()`` requests the failed page again. A refresh without input, a trigger and a change of the page
+/// size start over with the query of the load in progress, else with that of the loaded pages, else with the last one.
 /// Source: TDCContentLoading, `PagingContentLoadingViewModel`.
 @Observable
 open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<PagedInput<Query>, PagedContent<Item>> {
@@ -51,7 +57,8 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     /// ``setPageSize(_:)`` changes it.
     public private(set) var pageSize: Int
     @ObservationIgnored private let loadPage: PageLoad
-    @ObservationIgnored private var query: Query?
+    /// The query of the load in progress, or of the last one.
+    @ObservationIgnored private var lastQuery: Query?
 
     /// Makes a model of a list.
     ///
@@ -102,7 +109,22 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         guard size != pageSize else { return }
         pageSize = size
         if case .unloaded = state { return }
-        startOver(with: query)
+        startOver(with: currentQuery)
+    }
+
+    /// The query for a list that starts over without one.
+    ///
+    /// A list that was cancelled, or failed, leaves the loaded pages of another on the screen: those are reloaded.
+    private var currentQuery: Query? {
+        guard !isLoading, let content else { return lastQuery }
+        return content.query as? Query
+    }
+
+    /// Determines the query of a refresh without input before the refresh becomes the load in progress.
+    @discardableResult
+    override func handle(_ event: ContentMachine<PagedInput<Query>, PagedContent<Item>>.Event) -> Bool {
+        if case .refresh = event { lastQuery = currentQuery }
+        return super.handle(event)
     }
 
     /// Makes the load of a page, whose items are appended to the loaded ones.
@@ -111,12 +133,12 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
         switch input {
         case .nextPage: base = content
         case .startOver(let query):
-            self.query = query
+            lastQuery = query
             base = nil
         case nil: base = nil
         }
         let position = PagePosition(
-            query: base.map { $0.query as? Query } ?? query,
+            query: base.map { $0.query as? Query } ?? lastQuery,
             index: base?.pageCount ?? 0,
             size: base?.pageSize ?? pageSize,
             itemsBefore: base?.items.count ?? 0,
@@ -142,4 +164,9 @@ open class PagedContentModel<Query: Sendable, Item: Sendable>: ContentModel<Page
     override func reason(of input: PagedInput<Query>?) -> LoadReason? {
         if case .nextPage = input { .nextPage } else { nil }
     }
+}
+
+extension ContentFault: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

@@ -91,7 +91,8 @@ extension NetworkError {
     public func text(in language: MessageLanguage = .preferred) -> String {
         switch self {
         case .http(let status, _): status.text(in: language)
-        case .invalidData, .pagination: Message.invalidData.text(in: language)
+        case .pagination(let failure): failure.text(in: language)
+        case .invalidData: Message.invalidData.text(in: language)
         case .multiple: Message.severalErrors.text(in: language)
         case .transport(_, looksLikePublicWiFi: true): Message.publicWiFi.text(in: language)
         case .transport(let error, looksLikePublicWiFi: false): error.text(in: language)

@@ -24,7 +24,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     /// Makes the request for the first page; the service chooses the page size.
     ///
     /// - Parameters:
-    ///   - loader: The loader of the pages; not kept alive.
+    ///   - loader: The loader of the pages, which is kept as long as their requests.
     ///   - paged: The list.
     ///   - options: How outcomes other than success are handled.
     ///   - activity: The activity that counts the request.
@@ -42,7 +42,7 @@ public final class FirstPageHandle<Value: Sendable>: GroupedRequest {
     /// Makes the request for the first page, with a completion on a given executor.
     ///
     /// - Parameters:
-    ///   - loader: The loader of the pages; not kept alive.
+    ///   - loader: The loader of the pages, which is kept as long as their requests.
     ///   - paged: The list.
     ///   - options: How outcomes other than success are handled; ``RequestOptions/backgroundCompletion`` takes
     ///     precedence over the executor.

@@ -10,7 +10,7 @@ enum Completion<Outcome: Sendable>: Sendable {
     /// - Parameters:
     ///   - run: The number of the run.
     ///   - control: Determines whether the run still counts.
-    ///   - access: Determines whether the loader still exists.
+    ///   - access: Determines whether the owner of the loader, such as a catalogue's provider, was released.
     ///   - options: The options of the request.
     ///   - outcome: The outcome of the run; nil when nothing must be delivered.
     ///   - cancelled: The outcome of a cancelled run, if it must be delivered.
@@ -32,20 +32,34 @@ enum Completion<Outcome: Sendable>: Sendable {
             case .cancelled: options.contains(.cancellationErrors) ? cancelled : nil
             }
         }
+        let executor: CompletionExecutor
+        let completion: @Sendable (Outcome) -> Void
         switch self {
-        case .main(let completion):
-            MainDelivery.post {
-                if let outcome = taken() { completion(outcome) }
+        case .main(let bound) where !options.contains(.backgroundCompletion):
+            return MainDelivery.post {
+                if let outcome = taken() { bound(outcome) }
                 control.finish(run)
                 withExtendedLifetime(owner) {}
             }
-        case .executor(let executor, let completion):
-            let executor = options.contains(.backgroundCompletion) ? .anywhere : executor
-            await executor.run {
-                if let outcome = taken() { completion(outcome) }
-                control.finish(run)
-                withExtendedLifetime(owner) {}
-            }
+        case .main(let bound):
+            (executor, completion) = (.anywhere, Self.unbound(bound))
+        case .executor(let chosen, let free):
+            (executor, completion) = (options.contains(.backgroundCompletion) ? .anywhere : chosen, free)
         }
+        await executor.run {
+            if let outcome = taken() { completion(outcome) }
+            control.finish(run)
+            withExtendedLifetime(owner) {}
+        }
+    }
+
+    /// The closure without its bond to the main actor.
+    ///
+    /// Isolation is a matter of types alone: both have the same representation. The caller has asked for it with
+    /// ``RequestOptions/backgroundCompletion``, which says what the closure must not do.
+    private static func unbound(
+        _ completion: @escaping @MainActor @Sendable (Outcome) -> Void
+    ) -> @Sendable (Outcome) -> Void {
+        unsafeBitCast(completion, to: (@Sendable (Outcome) -> Void).self)
     }
 }

@@ -15,9 +15,12 @@ public import Lade
 /// ```
 ///
 /// Nothing is sent before ``resume()``. While it runs it keeps itself alive: no reference is needed, and a weak one
-/// suffices to cancel it. A request that was never started is released with its last reference. It never keeps its
-/// loader alive: when the loader is released, the run ends and the completion is not called. All methods may be called
-/// from any thread.
+/// suffices to cancel it. A request that was never started is released with its last reference. It keeps its loader, so
+/// `RequestHandle(try Loader(), …) { … }.resume()` calls back. All methods may be called from any thread.
+///
+/// Each run calls the completion once, with these exceptions: a run that was cancelled, unless
+/// ``RequestOptions/cancellationErrors`` is set; a request of a ``RequestQueue`` or of a catalogue's provider that was
+/// released.
 ///
 /// Statuses from 400 are errors, unless the request or the endpoint names the acceptable ones; the service's acceptable
 /// statuses have no effect here.
@@ -49,7 +52,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     /// Makes a request for the value of an endpoint.
     ///
     /// - Parameters:
-    ///   - loader: The loader of the request; not kept alive.
+    ///   - loader: The loader of the request, which is kept as long as the request.
     ///   - endpoint: What to load: bytes, `jsonObject()`, `jsonArray()`, `decoding(_:)`, or any other endpoint.
     ///   - options: How outcomes other than success are handled.
     ///   - activity: The activity that counts the request.
@@ -68,7 +71,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     /// Makes a request for the value of an endpoint, with a completion on a given executor.
     ///
     /// - Parameters:
-    ///   - loader: The loader of the request; not kept alive.
+    ///   - loader: The loader of the request, which is kept as long as the request.
     ///   - endpoint: What to load.
     ///   - options: How outcomes other than success are handled; ``RequestOptions/backgroundCompletion`` takes
     ///     precedence over the executor.
@@ -94,7 +97,7 @@ public final class RequestHandle<Value: Sendable>: GroupedRequest {
     /// Makes a request whose body is parsed by a closure.
     ///
     /// - Parameters:
-    ///   - loader: The loader of the request; not kept alive.
+    ///   - loader: The loader of the request, which is kept as long as the request.
     ///   - request: The request to send.
     ///   - options: How outcomes other than success are handled.
     ///   - activity: The activity that counts the request.

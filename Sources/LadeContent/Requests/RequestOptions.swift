@@ -14,8 +14,10 @@ public struct RequestOptions: OptionSet, Sendable, Hashable {
     public static let httpErrorsDisabled = RequestOptions(rawValue: 2)
     /// A certificate that was probably refused because of a public WiFi's login page keeps the general error text.
     public static let friendlyWiFiMessagesDisabled = RequestOptions(rawValue: 4)
-    /// The completion runs on any thread instead of the given executor.
+    /// The completion runs on any thread but the main one, instead of the main actor or the given executor.
     ///
-    /// A completion that is bound to the main actor still runs there.
+    /// A completion that an initialiser without `on:` takes is bound to the main actor, and the compiler lets it touch
+    /// the main actor's state. With this option it must not: it runs elsewhere. Where the option is known from the
+    /// beginning, use an initialiser with `on:`, whose completions the compiler checks.
     public static let backgroundCompletion = RequestOptions(rawValue: 8)
 }

@@ -19,6 +19,8 @@ public enum RequestFault: Sendable, Hashable {
     case bodyReadTwice
     /// A feature that this transport does not have.
     case unsupportedFeature(String)
+    /// A streamed body where only a whole one can be used; the text is a clause that says where, and what to do.
+    case streamedBody(String)
 }
 
 /// The stages that have a time-out.

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -51,6 +57,7 @@ extension LoadingError: CustomStringConvertible {
         case .notStored: "Only a stored answer was requested, and there is none"
         case .unacceptableStatus(let status, let context): "The server answered \(status)" + context.reason
         case .decoding(let error, _): "The answer could not be decoded: \(error)"
+        case .transport(0, let message, _): "The transport failed: \(message)"
         case .transport(let code, let message, _): "The transport failed: \(message) (\(code))"
         }
     }
@@ -87,6 +94,9 @@ extension ErrorContext {
 
 extension String {
     /// The sentence with one full stop at its end, whatever ends the text that it quotes last.
+    /// The text with an upper-case letter at its beginning and a full stop at its end.
+    package var asSentence: String { (prefix(1).uppercased() + dropFirst()).endedByFullStop }
+
     package var endedByFullStop: String {
         guard let last, ".!?".contains(last) else { return self + "." }
         return self
@@ -106,6 +116,7 @@ extension RequestFault: CustomStringConvertible {
         case .bodyNotReplayable: "The body cannot be sent a second time"
         case .bodyReadTwice: "A streamed body was read a second time"
         case .unsupportedFeature(let feature): "This transport has no \(feature)"
+        case .streamedBody(let clause): clause
         }
     }
 }
@@ -206,4 +217,9 @@ extension TrustFault: CustomStringConvertible {
         }
         return "The certificate of \(host.hostInBothForms) was refused: \(cause)"
     }
+}
+
+extension Headers.Fault: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
 }

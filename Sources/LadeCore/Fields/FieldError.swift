@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// What is wrong with a field value, and where.
 ///
 /// Field parsers throw no other error. Offsets count UTF-8 bytes from the start of the value; where several field lines
@@ -45,4 +51,9 @@ extension FieldError: CustomStringConvertible {
         case .notWritable(let what): "The \(field) value cannot be written: \(what) is not allowed there."
         }
     }
+}
+
+extension FieldError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

@@ -1,3 +1,10 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+import Lade
+
 /// Why an image could not be decoded.
 @nonexhaustive
 public enum ImageFault: Error, Sendable, Hashable {
@@ -31,4 +38,9 @@ extension ImageFault: CustomStringConvertible {
         case .outOfMemory(let format): "there is no memory to decode the \(format) image"
         }
     }
+}
+
+extension ImageFault: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { description.asSentence }
 }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// The reason and position of an error in a JSON text, or of a value beyond a limit.
 public struct JSONFault: Error, Sendable, Hashable {
     /// The rule that was broken.
@@ -105,4 +111,9 @@ extension JSONFault.Reason: CustomStringConvertible {
         case .repeatedList: "the list occurs a second time"
         }
     }
+}
+
+extension JSONFault: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

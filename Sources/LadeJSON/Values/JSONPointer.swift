@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// A path to a value within a JSON document: `/data/items/0` (RFC 6901).
 ///
 /// ```swift
@@ -96,4 +102,9 @@ extension JSONPointer.Fault: CustomStringConvertible {
         case .invalidEscape: "In a JSON Pointer “~” is followed by 0 or 1"
         }
     }
+}
+
+extension JSONPointer.Fault: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

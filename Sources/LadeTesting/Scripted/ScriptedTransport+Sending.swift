@@ -185,10 +185,13 @@ extension ScriptedTransport: Transport {
     }
 
     private func unscriptedError(_ request: Request, _ titles: [String]) -> LoadingError {
-        let rules = titles.isEmpty ? "nothing is" : titles.map { "“\($0)”" }.joined(separator: ", ") + " are"
+        let rules =
+            titles.isEmpty
+            ? "there is no rule"
+            : "the rules are for " + titles.map { "“\($0)”" }.joined(separator: ", ")
         return .transport(
             code: 0,
-            message: "No answer is scripted for \(request.method) \(Self.target(of: request.url)); \(rules) scripted",
+            message: "No answer is scripted for \(request.method) \(Self.target(of: request.url)); \(rules)",
             ErrorContext(request)
         )
     }

@@ -13,9 +13,10 @@ public import LadeCore
 /// transport.on(.post, "/shows").respond(.status(503, headers: ["Retry-After": "3"])).then(.status(201))
 /// ```
 ///
-/// A request uses the first rule, in the order of definition, that matches it and has an answer left. The answers of a
-/// rule are used in order; the last one is repeated unless ``Rule/andNoMore()`` is called. A request without a matching
-/// rule fails with an error that names the request and the rules.
+/// A request uses the first rule, in the order of definition, that matches it and has an answer left. One rule governs
+/// repetition, however the answers were given: they are used in order, and the last one is repeated unless
+/// ``Rule/andNoMore()`` is called. A request without a matching rule fails with an error that names the request and the
+/// rules.
 ///
 /// Waits use the time of the call, so virtual time controls them. `buffered` answers are collected up to their limit,
 /// `streamed` ones are read step by step. The time-out of the whole exchange (`timeouts.whole`) applies in the call's
@@ -67,12 +68,17 @@ public final class ScriptedTransport: Sendable {
     /// Makes a transport without rules.
     public init() {}
 
-    /// Makes a transport that answers any requests with these answers, in order.
+    /// Makes a transport with one rule, for any request, that gives these answers in order and repeats the last.
+    ///
+    /// ```swift
+    /// let transport = ScriptedTransport(answering: .status(503), .json("[]"))      // 503 once, then the list every time
+    /// ```
+    ///
+    /// For answers that are not repeated: `ScriptedTransport().onAnyRequest().respond(…).andNoMore()`.
     public convenience init(answering answers: ScriptedAnswer...) {
         self.init()
         let rule = onAnyRequest()
         for answer in answers { rule.then(answer) }
-        rule.andNoMore()
     }
 
     // MARK: - Scripting

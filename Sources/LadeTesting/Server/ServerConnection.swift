@@ -393,3 +393,8 @@ extension ServerField {
         return name == "content-length" || name == "transfer-encoding"
     }
 }
+
+extension ServerConnection.Ended: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { "The connection has ended: \(self)." }
+}

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -257,4 +263,9 @@ enum Sockets {
         // The port is at the same offset for both families.
         return withUnsafeBytes(of: &storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
     }
+}
+
+extension SystemCallFailure: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }

@@ -98,7 +98,7 @@ extension ServiceRow {
         ),
         Case(
             "§4 7",
-            ServiceRow("2.0/{bu}/mediaList/video/editorial", "", isSized: true) {
+            ServiceRow("2.0/{bu}/mediaList/video/editorial", "srf rts rsi rtr swi", isSized: true) {
                 try $0.tvEditorialMedias($1).endpoint.request
             }
         ),
@@ -594,186 +594,186 @@ extension ServiceRow {
         Case(
             "§5 1",
             ServiceRow("2.0/{bu}/mediaList/video/trending.json", "srf rts rsi rtr swi") {
-                try $0.seedTVTrendingMedias($1).endpoint.request
+                try $0.tvTrendingMedias($1).endpoint.request
             }
         ),
         Case(
             "§5 2",
             ServiceRow("2.0/{bu}/mediaList/video/latestByTopic/a%20b@c.json", "srf rts rsi rtr swi") {
-                try $0.seedTVLatestMedias($1, topicUid: "a b@c").endpoint.request
+                try $0.tvTopicLatestMedias($1, topicUid: "a b@c").endpoint.request
             }
         ),
         Case(
             "§5 3",
             ServiceRow("2.0/{bu}/mediaList/video/mostClicked.json?topicId=t", "srf rts rsi rtr swi") {
-                try $0.seedTVMostPopularMedias($1, topicUid: "t").endpoint.request
+                try $0.tvTopicMostPopularMedias($1, topicUid: "t").endpoint.request
             }
         ),
         Case(
             "§5 4",
             ServiceRow("2.0/{bu}/showList/tv/byIds.json?ids=1,2", "srf rts rsi rtr swi") {
-                try $0.seedTVShows($1, uids: ["1", "2"]).request
+                try $0.tvShowsByUids($1, uids: ["1", "2"]).request
             }
         ),
         Case(
             "§5 5",
-            ServiceRow("2.0/{bu}/show/tv/1.json", "srf rts rsi rtr swi") { try $0.seedTVShow($1, uid: "1").request }
+            ServiceRow("2.0/{bu}/show/tv/1.json", "srf rts rsi rtr swi") { try $0.tvShow($1, uid: "1").request }
         ),
         Case(
             "§5 6",
             ServiceRow(
                 "2.0/{bu}/episodeComposition/latestByShow/tv/1.json?maxPublishedDate=2023-05",
                 "srf rts rsi rtr swi"
-            ) { try $0.seedTVLatestEpisodes($1, showUid: "1", untilMonthOf: day).endpoint.request }
+            ) { try $0.tvShowLatestEpisodes($1, showUid: "1", untilMonthOf: day).endpoint.request }
         ),
         Case(
             "§5 7",
             ServiceRow("2.0/{bu}/showList/radio/byIds.json?ids=1", "srf rts rsi rtr") {
-                try $0.seedRadioShows($1, uids: ["1"]).request
+                try $0.radioShowsByUids($1, uids: ["1"]).request
             }
         ),
         Case(
             "§5 8",
-            ServiceRow("2.0/{bu}/show/radio/1.json", "srf rts rsi rtr") { try $0.seedRadioShow($1, uid: "1").request }
+            ServiceRow("2.0/{bu}/show/radio/1.json", "srf rts rsi rtr") { try $0.radioShow($1, uid: "1").request }
         ),
         Case(
             "§5 9",
             ServiceRow("2.0/{bu}/episodeComposition/latestByShow/radio/1.json", "srf rts rsi rtr") {
-                try $0.seedRadioLatestEpisodes($1, showUid: "1").endpoint.request
+                try $0.radioShowLatestEpisodes($1, showUid: "1").endpoint.request
             }
         ),
         Case(
             "§5 10",
             ServiceRow("2.0/{bu}/showList/online/alphabetical/all.json", "srf rtr") {
-                try $0.seedAllOnlineShows($1).endpoint.request
+                try $0.onlineShows($1).endpoint.request
             }
         ),
         Case(
             "§5 11",
             ServiceRow("2.0/{bu}/showList/online/byIds.json?ids=1", "srf rsi rtr swi") {
-                try $0.seedOnlineShows($1, uids: ["1"]).request
+                try $0.onlineShowsByUids($1, uids: ["1"]).request
             }
         ),
         Case(
             "§5 12",
-            ServiceRow("2.0/{bu}/show/online/1.json", "srf rsi rtr swi") { try $0.seedOnlineShow($1, uid: "1").request }
+            ServiceRow("2.0/{bu}/show/online/1.json", "srf rsi rtr swi") { try $0.onlineShow($1, uid: "1").request }
         ),
         Case(
             "§5 13",
             ServiceRow("2.0/{bu}/episodeComposition/latestByShow/online/1.json", "srf rsi rtr swi") {
-                try $0.seedOnlineLatestEpisodes($1, showUid: "1").endpoint.request
+                try $0.onlineShowLatestEpisodes($1, showUid: "1").endpoint.request
             }
         ),
         Case(
             "§5 14",
             ServiceRow("2.0/{bu}/mediaList/video/byIds.json?ids=1", "srf rts rsi rtr swi") {
-                try $0.seedVideo($1, uid: "1").request
+                try $0.video($1, uid: "1").request
             }
         ),
         Case(
             "§5 15",
             ServiceRow("2.0/{bu}/mediaList/video/byIds.json?ids=1,2", "srf rts rsi rtr swi") {
-                try $0.seedVideos($1, uids: ["1", "2"]).request
+                try $0.videos($1, uids: ["1", "2"]).request
             }
         ),
         Case(
             "§5 16",
             ServiceRow("2.0/{bu}/mediaComposition/video/1.json?onlyChapters=true", "srf rts rsi rtr swi") {
-                try $0.seedVideoComposition($1, uid: "1", chaptersOnly: true).request
+                try $0.videoComposition($1, uid: "1", chaptersOnly: true).request
             }
         ),
         Case(
             "§5 17",
             ServiceRow("2.0/{bu}/searchResultListMedia/video.json?q=x", "srf rts rsi rtr swi") {
-                try $0.seedVideoSearch($1, matching: "x").endpoint.request
+                try $0.videoSearch($1, matching: "x").endpoint.request
             }
         ),
         Case(
             "§5 18",
             ServiceRow("2.0/{bu}/mediaList/audio/byIds.json?ids=1", "srf rts rsi rtr") {
-                try $0.seedAudio($1, uid: "1").request
+                try $0.audio($1, uid: "1").request
             }
         ),
         Case(
             "§5 19",
             ServiceRow("2.0/{bu}/mediaList/audio/byIds.json?ids=1", "srf rts rsi rtr") {
-                try $0.seedAudios($1, uids: ["1"]).request
+                try $0.audios($1, uids: ["1"]).request
             }
         ),
         Case(
             "§5 20",
             ServiceRow("2.0/{bu}/mediaComposition/audio/1.json", "srf rts rsi rtr") {
-                try $0.seedAudioComposition($1, uid: "1").request
+                try $0.audioComposition($1, uid: "1").request
             }
         ),
         Case(
             "§5 21",
             ServiceRow("2.0/{bu}/searchResultListMedia/audio.json?q=x", "srf rts rsi rtr") {
-                try $0.seedAudioSearch($1, matching: "x").endpoint.request
+                try $0.audioSearch($1, matching: "x").endpoint.request
             }
         ),
         Case(
             "§4 18 seed",
             ServiceRow("2.0/{bu}/searchResultListShow/tv.json?q=x", "srf rts rsi rtr swi") {
-                try $0.seedTVShowSearch($1, matching: "x").endpoint.request
+                try $0.tvShowResults($1, matching: "x").endpoint.request
             }
         ),
         Case(
             "§4 33 seed",
             ServiceRow("2.0/{bu}/searchResultListShow/radio.json?q=x", "srf rts rsi rtr") {
-                try $0.seedRadioShowSearch($1, matching: "x").endpoint.request
+                try $0.radioShowResults($1, matching: "x").endpoint.request
             }
         ),
         Case(
             "§5 22",
             ServiceRow("2.0/{bu}/mediaList/latestByModule/event/1.json", "srf rts rsi rtr swi") {
-                try $0.seedModuleLatestMedias($1, uid: "1").endpoint.request
+                try $0.moduleLatestMediasByUid($1, uid: "1").endpoint.request
             }
         ),
         Case(
             "§5 23",
             ServiceRow("2.0/{bu}/mediaList/latestByModuleAndSection/event/1/2.json", "srf rts rsi rtr swi") {
-                try $0.seedModuleSectionLatestMedias($1, uid: "1", sectionUid: "2").endpoint.request
+                try $0.moduleSectionLatestMedias($1, uid: "1", sectionUid: "2").endpoint.request
             }
         ),
         Case(
             "§5 24",
             ServiceRow("2.0/{bu}/mediaStatistic/video/1/liked.json", "srf rts rsi rtr swi") {
-                try $0.seedIncreaseSocialCount(.like, $1, of: part).request
+                try $0.increaseSocialCountByUid(.like, $1, of: part).request
             }
         ),
         Case(
             "§5.1 service message",
             ServiceRow("2.0/{bu}/general/information.json", "srf rts rsi rtr swi") {
-                try $0.seedServiceMessage($1).request
+                try $0.serviceMessage($1).request
             }
         ),
         Case(
             "§5.1 events",
-            ServiceRow("2.0/{bu}/eventConfigList.json", "srf rts rsi rtr swi") { try $0.seedEvents($1).request }
+            ServiceRow("2.0/{bu}/eventConfigList.json", "srf rts rsi rtr swi") { try $0.events($1).request }
         ),
         Case(
             "§5.1 recommended videos",
             ServiceRow("2.0/{bu}/mediaList/video/recommended/1.json", "srf rts rsi rtr swi") {
-                try $0.seedRecommendedVideos($1, uid: "1").endpoint.request
+                try $0.recommendedVideos($1, uid: "1").endpoint.request
             }
         ),
         Case(
             "§5.1 recommended videos for a user",
             ServiceRow("2.0/{bu}/mediaList/video/recommendedByUserId/1/a%2Fb.json", "srf rts rsi rtr swi") {
-                try $0.seedRecommendedVideosForUser($1, uid: "1", userId: "a/b").endpoint.request
+                try $0.recommendedVideosForUser($1, uid: "1", userId: "a/b").endpoint.request
             }
         ),
         Case(
             "§5.1 latest audios",
             ServiceRow("2.0/{bu}/mediaList/audio/latest.json", "srf rts rsi rtr") {
-                try $0.seedLatestAudios($1).endpoint.request
+                try $0.latestAudios($1).endpoint.request
             }
         ),
         Case(
             "§5.1 most popular audios",
             ServiceRow("2.0/{bu}/mediaList/audio/mostClicked.json", "srf rts rsi rtr") {
-                try $0.seedMostPopularAudios($1).endpoint.request
+                try $0.mostPopularAudios($1).endpoint.request
             }
         ),
     ]

@@ -15,7 +15,7 @@ struct NetworkActivityTests {
 
         try rig.data("/ok").resume()
 
-        #expect(await delivered.wait(for: 3) == [false, true, false])
+        #expect(try await delivered.wait(for: 3) == [false, true, false])
     }
 
     @Test("requests A2 reports the same for a request from a background thread")
@@ -24,7 +24,7 @@ struct NetworkActivityTests {
 
         try await offMain { [rig] in try rig.data("/ok").resume() }
 
-        #expect(await delivered.wait(for: 3) == [false, true, false])
+        #expect(try await delivered.wait(for: 3) == [false, true, false])
     }
 
     @Test("requests A3 reports active immediately when a request is running already")
@@ -34,7 +34,7 @@ struct NetworkActivityTests {
         rig.activity.enable { [delivered] in delivered.add($0) }
         rig.go.raise()
 
-        #expect(await delivered.wait(for: 2) == [true, false])
+        #expect(try await delivered.wait(for: 2) == [true, false])
     }
 
     @Test("requests A4 reports nothing after it is disabled, and still counts")
@@ -107,7 +107,7 @@ struct NetworkActivityTests {
         rig.activity.enable { [delivered] in delivered.add($0) }
 
         async let slow = loader.load(Rig.request("/slow"))
-        #expect(await delivered.wait(for: 2) == [false, true])
+        #expect(try await delivered.wait(for: 2) == [false, true])
         await #expect(throws: LoadingError.self) { try await loader.load(Rig.request("/missing")) }
         let stalled = Task { try await loader.load(Rig.request("/slow")) }
         stalled.cancel()
@@ -116,7 +116,7 @@ struct NetworkActivityTests {
         go.raise()
         _ = try await slow
 
-        #expect(await delivered.wait(for: 3) == [false, true, false])
+        #expect(try await delivered.wait(for: 3) == [false, true, false])
         #expect(!rig.activity.isActive)
     }
 }

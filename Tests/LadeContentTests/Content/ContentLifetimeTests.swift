@@ -56,92 +56,43 @@ struct ContentLifetimeTests {
 
     /// What loads wait for.
     private final class Gate: Sendable {
-        private struct State {
-            var isOpen = false
-            var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-            var lastID = 0
-            var cancelled: Set<Int> = []
-        }
-
-        private let state = Locked(State())
+        private let isOpen = Watched(false)
 
         func open() {
-            let waiters = state.withLock { state in
-                state.isOpen = true
-                defer { state.waiters = [:] }
-                return Array(state.waiters.values)
-            }
-            for waiter in waiters { waiter.resume() }
+            isOpen.change { $0 = true }
         }
 
+        /// Waits, also in a task that was cancelled.
         func passAnyway() async {
-            await wait(makeID())
+            // The gate is always opened at the end of a lifetime.
+            _ = await Task { [isOpen] in try await isOpen.value { $0 ? () : nil } }.result
         }
 
         func pass() async throws {
-            let id = makeID()
-            await withTaskCancellationHandler {
-                await wait(id)
-            } onCancel: {
-                let waiter = state.withLock { state in
-                    state.cancelled.insert(id)
-                    return state.waiters.removeValue(forKey: id)
-                }
-                waiter?.resume()
-            }
-            try Task.checkCancellation()
-        }
-
-        private func makeID() -> Int {
-            state.withLock { state in
-                state.lastID += 1
-                return state.lastID
-            }
-        }
-
-        private func wait(_ id: Int) async {
-            await withCheckedContinuation { continuation in
-                let isOpen = state.withLock { state in
-                    if state.isOpen || state.cancelled.contains(id) { return true }
-                    state.waiters[id] = continuation
-                    return false
-                }
-                if isOpen { continuation.resume() }
-            }
+            try await isOpen.value { $0 ? () : nil }
         }
     }
 
     /// Counts what lives, and lets a test wait until nothing does.
     private final class Census: Sendable {
-        private let state = Locked<(alive: Int, entered: Int, waiter: CheckedContinuation<Void, Never>?)>((0, 0, nil))
+        private let state = Watched<(alive: Int, entered: Int)>((0, 0))
 
-        var entered: Int { state.withLock { $0.entered } }
+        var entered: Int { state.read { $0.entered } }
 
         func enter() {
-            state.withLock { state in
+            state.change { state in
                 state.alive += 1
                 state.entered += 1
             }
         }
 
         func leave() {
-            let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                state.alive -= 1
-                guard state.alive == 0 else { return nil }
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume()
+            state.change { $0.alive -= 1 }
         }
 
-        func untilEmpty() async {
-            await withCheckedContinuation { continuation in
-                let isEmpty = state.withLock { state in
-                    if state.alive > 0 { state.waiter = continuation }
-                    return state.alive == 0
-                }
-                if isEmpty { continuation.resume() }
-            }
+        /// - Throws: `LoadingError.cancelled` when the task is cancelled, as by the time limit of the suite.
+        func untilEmpty() async throws {
+            try await state.value { $0.alive == 0 ? () : nil }
         }
     }
 
@@ -264,7 +215,7 @@ struct ContentLifetimeTests {
 
     /// `LADE_LIFETIMES=100000` runs as many of them.
     @Test("nothing of a thousand random lifetimes remains, and nothing arrives late", arguments: [1] as [UInt64])
-    func lifetimes(seed: UInt64) async {
+    func lifetimes(seed: UInt64) async throws {
         let count = ProcessInfo.processInfo.environment["LADE_LIFETIMES"].flatMap { Int($0) } ?? 1_000
         let random = SeededRandom(seed: seed)
         let ledger = Ledger()
@@ -274,7 +225,7 @@ struct ContentLifetimeTests {
             kept += 1
         }
 
-        await census.untilEmpty()
+        try await census.untilEmpty()
 
         #expect(kept == 0 && ledger.late == 0)
         // Each has a model, a view and a follower, and most have loads, of which many are superseded.

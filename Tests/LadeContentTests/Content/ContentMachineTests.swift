@@ -142,7 +142,7 @@ private struct StoryModel {
     private mutating func stored(of load: Int, _ number: Int) -> [Report]? {
         guard shown.content == nil else { return nil }
         (shown.content, shown.isStale) = (number, true)
-        if !running.contains(load) { (before.content, before.isStale) = (number, true) }
+        (before.content, before.isStale) = (number, true)
         return [.changed(number)]
     }
 
@@ -325,7 +325,7 @@ struct ContentMachineTests {
         #expect(machine.handle(.stored(load: 1, 9)) != nil)
         #expect(machine.snapshot.content == 9)
         _ = machine.handle(.cancel)
-        #expect(machine.snapshot.content == nil)
+        #expect(machine.snapshot.content == 9)
         _ = machine.handle(.refresh(1, nil))
         _ = machine.handle(.finished(load: 2, 5, isEmpty: false))
         #expect(machine.handle(.stored(load: 2, 9)) == nil)

@@ -28,12 +28,12 @@ struct ContentModelTests {
     }
 
     /// Uses a model and releases it: its sequences end, so that there are no further reports.
-    private func story(of make: () -> Model, _ use: (Model) async -> Void) async -> Story {
+    private func story(of make: () -> Model, _ use: (Model) async throws -> Void) async rethrows -> Story {
         var model: Model? = make()
         guard let states = model?.states(buffering: .all), let content = model?.contentChanges,
             let errors = model?.errors
         else { return Story() }
-        if let model { await use(model) }
+        if let model { try await use(model) }
         model = nil
         return Story(
             states: await all(states),
@@ -123,21 +123,21 @@ struct ContentModelTests {
     }
 
     @Test("content XL-03 cancelling returns to the state before, and reports no error")
-    func cancelling() async {
+    func cancelling() async throws {
         let script = Script()
-        let story = await story(of: { Model { try await script.load($0) } }) { model in
+        let story = try await story(of: { Model { try await script.load($0) } }) { model in
             model.refresh(1)
-            await script.begun(1)
+            try await script.begun(1)
             script.end(0, .success(1))
             _ = await settled(model)
             model.refresh(2)
-            await script.begun(2)
+            try await script.begun(2)
 
             model.cancel()
 
             #expect(model.state == .success(1))
             #expect(!model.isLoading)
-            await script.cancelled(load: 1)
+            try await script.cancelled(load: 1)
         }
         #expect(story.states == [.unloaded, .loading, .success(1), .loading, .success(1)])
         #expect(story.content == [1])
@@ -148,14 +148,14 @@ struct ContentModelTests {
         "content XL-04 the latest of two refreshes wins, even when the first delivers later",
         arguments: [true, false]
     )
-    func latest(endsWhenCancelled: Bool) async {
+    func latest(endsWhenCancelled: Bool) async throws {
         let script = Script(endsWhenCancelled: endsWhenCancelled)
-        let story = await story(of: { Model { try await script.load($0) } }) { model in
+        let story = try await story(of: { Model { try await script.load($0) } }) { model in
             model.refresh(1)
-            await script.begun(1)
+            try await script.begun(1)
             model.refresh(2)
-            await script.begun(2)
-            await script.cancelled(load: 0)
+            try await script.begun(2)
+            try await script.cancelled(load: 0)
             script.end(1, .success(2))
             _ = await settled(model)
             script.end(0, .success(1))
@@ -166,13 +166,13 @@ struct ContentModelTests {
     }
 
     @Test("content XL-05 merged loads are loading until both have ended, and both deliver")
-    func merged() async {
+    func merged() async throws {
         let script = Script()
-        let story = await story(of: { Model(strategy: .merge) { try await script.load($0) } }) { model in
+        let story = try await story(of: { Model(strategy: .merge) { try await script.load($0) } }) { model in
             var contents = model.contentChanges.makeAsyncIterator()
             model.refresh(1)
             model.refresh(2)
-            await script.begun(2)
+            try await script.begun(2)
             script.end(0, .success(10))
             _ = await contents.next()
             #expect(model.isLoading)
@@ -186,12 +186,12 @@ struct ContentModelTests {
     }
 
     @Test("content XL-06 concatenated loads run one after the other, in order")
-    func concatenated() async {
+    func concatenated() async throws {
         let script = Script()
-        let story = await story(of: { Model(strategy: .concat) { try await script.load($0) } }) { model in
+        let story = try await story(of: { Model(strategy: .concat) { try await script.load($0) } }) { model in
             for input in 1...3 { model.refresh(input) }
             for number in 0..<3 {
-                await script.begun(number + 1)
+                try await script.begun(number + 1)
                 #expect(script.inputs.count == number + 1)
                 script.end(number, number == 1 ? .failure(LoadingTestError()) : .success(number))
             }
@@ -222,7 +222,7 @@ struct ContentModelTests {
     }
 
     @Test("content XL-08 a model that is released during its load cancels it and ends its sequences")
-    func release() async {
+    func release() async throws {
         let script = Script()
         var model: Model? = Model { try await script.load($0) }
         weak let released = model
@@ -230,12 +230,12 @@ struct ContentModelTests {
             let errors = model?.errors
         else { return }
         model?.refresh(1)
-        await script.begun(1)
+        try await script.begun(1)
 
         model = nil
 
         #expect(released == nil)
-        await script.cancelled(load: 0)
+        try await script.cancelled(load: 0)
         #expect(await all(states) == [.unloaded, .loading])
         #expect(await all(content) == [])
         #expect(await all(errors).isEmpty)
@@ -274,12 +274,12 @@ struct ContentModelTests {
     }
 
     @Test("content XL-12 a refresh after a success keeps the content, and says that it is a refresh")
-    func refreshKeepsContent() async {
+    func refreshKeepsContent() async throws {
         let script = Script()
         let model = Model { try await script.load($0) }
         model.refresh(1)
         #expect(model.snapshot.reason == .first)
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(1))
         _ = await settled(model)
 
@@ -308,17 +308,17 @@ struct ContentModelTests {
     }
 
     @Test("content XL-20 a view that has disappeared cancels the load")
-    func cancelsOnDisappearing() async {
+    func cancelsOnDisappearing() async throws {
         let script = Script()
         let make = { Model(triggers: [.willAppear], cancelsOn: [.didDisappear]) { try await script.load($0) } }
-        let story = await story(of: make) { model in
+        let story = try await story(of: make) { model in
             model.lifetime = .willAppear
-            await script.begun(1)
+            try await script.begun(1)
             model.lifetime = .willDisappear
             #expect(model.isLoading)
             model.lifetime = .didDisappear
             #expect(model.state == .unloaded)
-            await script.cancelled(load: 0)
+            try await script.cancelled(load: 0)
         }
         #expect(story.states == [.unloaded, .loading, .unloaded])
         #expect(story.errors.isEmpty)
@@ -362,7 +362,7 @@ struct ContentModelTests {
     }
 
     @Test("a view that appears again starts no other load while old content is being replaced")
-    func appearsDuringReplacement() async {
+    func appearsDuringReplacement() async throws {
         let time = VirtualTime()
         let script = Script()
         var model: Model? = Model(triggers: [.willAppear], policy: .olderThan(.seconds(60)), time: time) {
@@ -371,7 +371,7 @@ struct ContentModelTests {
         guard let refreshes = model?.refreshes else { return }
         model?.refresh(1)
         model?.lifetime = .willAppear
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(1))
         if let model { _ = await settled(model) }
         time.advance(by: .seconds(61))
@@ -387,7 +387,7 @@ struct ContentModelTests {
         "a view that appears again during its first load starts no other, where content is enough",
         arguments: [Model.TriggerPolicy.withoutContent, .olderThan(.seconds(60))]
     )
-    func appearsDuringFirstLoad(policy: ContentModel<Int, Int>.TriggerPolicy) async {
+    func appearsDuringFirstLoad(policy: ContentModel<Int, Int>.TriggerPolicy) async throws {
         let script = Script()
         var model: Model? = Model(triggers: [.willAppear], policy: policy, time: VirtualTime()) {
             try await script.load($0)
@@ -401,7 +401,7 @@ struct ContentModelTests {
     }
 
     @Test("a value that arrives after its load was cancelled is no content for a trigger")
-    func lateValue() async {
+    func lateValue() async throws {
         let (ended, output) = AsyncStream.makeStream(of: Int.self)
         let script = Script(endsWhenCancelled: false)
         let model = Model(
@@ -414,7 +414,7 @@ struct ContentModelTests {
             }
         ) { try await script.load($0) }
         model.refresh(1)
-        await script.begun(1)
+        try await script.begun(1)
         model.cancel()
         script.end(0, .success(7))
         // Its end is handled on the main actor in one go.
@@ -425,7 +425,7 @@ struct ContentModelTests {
         model.lifetime = .willAppear
 
         #expect(model.isLoading)
-        await script.begun(2)
+        try await script.begun(2)
         script.end(1, .success(nil))
     }
 
@@ -463,13 +463,13 @@ struct ContentModelTests {
     }
 
     @Test("a model that overrides its load combines loads by the strategy that it is made with")
-    func strategyOfSubclass() async {
+    func strategyOfSubclass() async throws {
         let script = Script()
         let model = MergedModel(script)
         var contents = model.contentChanges.makeAsyncIterator()
         model.refresh(1)
         model.refresh(2)
-        await script.begun(2)
+        try await script.begun(2)
         for number in 0..<2 {
             script.end(number, .success(number))
             #expect(await contents.next() == number)
@@ -530,7 +530,7 @@ struct ContentModelTests {
         #expect(!model.isLoading)
 
         time.advance(by: .milliseconds(300))
-        await script.begun(1)
+        try await script.begun(1)
         model.refresh(whenChanged: "ab", after: .milliseconds(300))
 
         #expect(script.inputs == ["ab"])
@@ -538,7 +538,7 @@ struct ContentModelTests {
         // After a cancellation the same input is a new one.
         model.cancel()
         model.refresh(whenChanged: "ab")
-        await script.begun(2)
+        try await script.begun(2)
         #expect(script.inputs == ["ab", "ab"])
     }
 
@@ -582,7 +582,7 @@ struct ContentModelTests {
     }
 
     @Test("content of a store is shown as stale until the load delivers, and after it failed")
-    func storedContent() async {
+    func storedContent() async throws {
         let script = Script()
         let model = Model(stored: { _ in 99 }) { try await script.load($0) }
         var content = model.contentChanges.makeAsyncIterator()
@@ -590,18 +590,69 @@ struct ContentModelTests {
         #expect(await content.next() == 99)
         #expect(model.snapshot.isStale)
         #expect(model.isLoading)
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .failure(LoadingTestError()))
         #expect(await settled(model) == .error(LoadingTestError()))
         #expect(model.content == 99)
         #expect(model.snapshot.isStale)
 
         model.retry()
-        await script.begun(2)
+        try await script.begun(2)
         script.end(1, .success(5))
         #expect(await settled(model) == .success(5))
         #expect(!model.snapshot.isStale)
         #expect(script.inputs == [1, 1])
+    }
+
+    /// How a load ends that has not delivered while stored content is shown.
+    enum Interruption: CaseIterable {
+        case noValue
+        case cancelled
+        case cancelledByItself
+        case superseded
+        case supersededAndCancelled
+        case failedAndCancelled
+    }
+
+    @Test("finding LF-8 stored content stays, marked as stale, however the load ends", arguments: Interruption.allCases)
+    func storedContentStays(interruption: Interruption) async throws {
+        let script = Script()
+        let model = Model(triggers: [.willAppear], policy: .withoutContent, stored: { _ in 99 }) {
+            try await script.load($0)
+        }
+        var content = model.contentChanges.makeAsyncIterator()
+        model.refresh(1)
+        #expect(await content.next() == 99)
+        try await script.begun(1)
+
+        switch interruption {
+        case .noValue: script.end(0, .success(nil))
+        case .cancelled: model.cancel()
+        case .cancelledByItself: script.end(0, .failure(CancellationError()))
+        case .superseded, .supersededAndCancelled:
+            model.refresh(2)
+            try await script.begun(2)
+            #expect(model.content == 99 && model.snapshot.isStale)
+            if interruption == .superseded { script.end(1, .success(nil)) } else { model.cancel() }
+        case .failedAndCancelled:
+            script.end(0, .failure(LoadingTestError()))
+            _ = await settled(model)
+            model.refresh(2)
+            try await script.begun(2)
+            model.cancel()
+        }
+        let state = await settled(model)
+
+        #expect(state == (interruption == .failedAndCancelled ? .error(LoadingTestError()) : .unloaded))
+        #expect(model.content == 99 && model.snapshot.isStale)
+
+        // Stale content does not keep a trigger from loading, and the next value replaces it.
+        let begun = script.inputs.count
+        model.lifetime = .willAppear
+        try await script.begun(begun + 1)
+        script.end(begun, .success(5))
+        #expect(await settled(model) == .success(5))
+        #expect(model.content == 5 && !model.snapshot.isStale)
     }
 
     /// A store that answers only when its task is cancelled, and says when it is asked and when it ends.
@@ -624,14 +675,14 @@ struct ContentModelTests {
     }
 
     @Test("a store is not waited for once the load has delivered, and is cancelled with the model")
-    func slowStore() async {
+    func slowStore() async throws {
         let script = Script()
         let store = SlowStore()
         var events = store.events.makeAsyncIterator()
         var model: Model? = Model(stored: { await store.read($0) }) { try await script.load($0) }
         model?.refresh(1)
         #expect(await events.next() == "asked")
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(nil))
         #expect(await events.next() == "cancelled")
         #expect(model?.content == nil)
@@ -643,20 +694,20 @@ struct ContentModelTests {
     }
 
     /// A model whose first load has failed while its store had not answered.
-    private func failedBeforeItsStore() async -> (Model, load: Script, store: Script) {
+    private func failedBeforeItsStore() async throws -> (Model, load: Script, store: Script) {
         let (script, store) = (Script(), Script())
         let model = Model(stored: { try? await store.load($0) }, load: { try await script.load($0) })
         model.refresh(1)
-        await store.begun(1)
-        await script.begun(1)
+        try await store.begun(1)
+        try await script.begun(1)
         script.end(0, .failure(LoadingTestError()))
         _ = await settled(model)
         return (model, script, store)
     }
 
     @Test("content of a store that answers after the load failed is shown as stale beside the error")
-    func storeAfterFailure() async {
-        let (model, _, store) = await failedBeforeItsStore()
+    func storeAfterFailure() async throws {
+        let (model, _, store) = try await failedBeforeItsStore()
         #expect(model.state == .error(LoadingTestError()))
         #expect(model.content == nil)
 
@@ -669,18 +720,18 @@ struct ContentModelTests {
     }
 
     @Test("a store that has not answered is cancelled by the load after the failed one, and by a cancellation")
-    func storeOfFailedLoad() async {
-        let (model, script, store) = await failedBeforeItsStore()
+    func storeOfFailedLoad() async throws {
+        let (model, script, store) = try await failedBeforeItsStore()
 
         model.retry()
-        await store.cancelled(load: 0)
-        await store.begun(2)
-        await script.begun(2)
+        try await store.cancelled(load: 0)
+        try await store.begun(2)
+        try await script.begun(2)
         script.end(1, .failure(LoadingTestError()))
         _ = await settled(model)
         model.cancel()
 
-        await store.cancelled(load: 1)
+        try await store.cancelled(load: 1)
         #expect(model.state == .error(LoadingTestError()) && model.content == nil)
     }
 
@@ -702,14 +753,14 @@ struct ContentModelTests {
     }
 
     @Test("a lifetime that both cancels and triggers starts a new load")
-    func cancelsAndTriggers() async {
+    func cancelsAndTriggers() async throws {
         let script = Script()
         let model = Model(triggers: [.willAppear], cancelsOn: [.willAppear]) { try await script.load($0) }
         model.refresh(1)
-        await script.begun(1)
+        try await script.begun(1)
         model.lifetime = .willAppear
-        await script.cancelled(load: 0)
-        await script.begun(2)
+        try await script.cancelled(load: 0)
+        try await script.begun(2)
 
         #expect(model.isLoading && script.inputs == [1, nil])
         model.cancel()
@@ -726,34 +777,34 @@ struct ContentModelTests {
     }
 
     @Test("retrying repeats the load that failed, when a later load was cancelled since")
-    func retryAfterCancellation() async {
+    func retryAfterCancellation() async throws {
         let script = Script()
         let model = Model { try await script.load($0) }
         model.refresh(1)
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .failure(LoadingTestError()))
         _ = await settled(model)
         model.refresh(2)
-        await script.begun(2)
+        try await script.begun(2)
         model.cancel()
         #expect(model.state == .error(LoadingTestError()))
 
         model.retry()
 
-        await script.begun(3)
+        try await script.begun(3)
         #expect(script.inputs == [1, 2, 1])
         model.cancel()
     }
 
     @Test("retrying repeats the load that failed, when a later load delivered before")
-    func retryOfMerged() async {
+    func retryOfMerged() async throws {
         let script = Script()
         let model = Model(strategy: .merge) { try await script.load($0) }
         var contents = model.contentChanges.makeAsyncIterator()
         model.refresh(1)
-        await script.begun(1)
+        try await script.begun(1)
         model.refresh(2)
-        await script.begun(2)
+        try await script.begun(2)
         script.end(1, .success(20))
         _ = await contents.next()
         script.end(0, .failure(LoadingTestError()))
@@ -761,7 +812,7 @@ struct ContentModelTests {
 
         model.retry()
 
-        await script.begun(3)
+        try await script.begun(3)
         #expect(script.inputs == [1, 2, 1])
         model.cancel()
     }

@@ -1,5 +1,6 @@
 import LadeContent
 import LadeCore
+import LadeTesting
 
 /// Loads whose outcomes a test determines individually.
 final class LoadScript<Input: Sendable, Value: Sendable>: Sendable {
@@ -9,16 +10,10 @@ final class LoadScript<Input: Sendable, Value: Sendable>: Sendable {
         var input: Input?
         var outcome: Outcome?
         var isCancelled = false
-        var waiter: CheckedContinuation<Outcome, Never>?
     }
 
-    private struct State {
-        var entries: [Entry] = []
-        var arrivals: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        var cancellations: [(number: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Locked(State())
+    // A wait ends with its task, so that the time limit of a suite ends the test that hangs.
+    private let entries = Watched<[Entry]>([])
     private let endsWhenCancelled: Bool
 
     /// Makes a script whose loads end when they are cancelled, or continue and deliver anyway.
@@ -27,75 +22,45 @@ final class LoadScript<Input: Sendable, Value: Sendable>: Sendable {
     }
 
     /// The inputs of the loads that began, in order.
-    var inputs: [Input?] { state.withLock { $0.entries.map(\.input) } }
+    var inputs: [Input?] { entries.read { $0.map(\.input) } }
 
     @concurrent
     func load(_ input: Input?) async throws -> Value? {
-        let (number, arrived) = state.withLock { state in
-            state.entries.append(Entry(input: input))
-            let count = state.entries.count
-            defer { state.arrivals.removeAll { $0.count <= count } }
-            return (count - 1, state.arrivals.filter { $0.count <= count }.map(\.continuation))
+        let number = entries.change { entries in
+            entries.append(Entry(input: input))
+            return entries.count - 1
         }
-        for continuation in arrived { continuation.resume() }
         let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let outcome = state.withLock { state -> Outcome? in
-                    if let outcome = state.entries[number].outcome { return outcome }
-                    state.entries[number].waiter = continuation
-                    return nil
-                }
-                if let outcome { continuation.resume(returning: outcome) }
-            }
+            // A load that goes on although it was cancelled waits in a task that is not.
+            await Task { [entries] in try await entries.value { $0[number].outcome } }.result
         } onCancel: {
             cancelled(number)
         }
-        return try outcome.get()
+        return try outcome.get().get()
     }
 
     private func cancelled(_ number: Int) {
-        let waiting = state.withLock { state in
-            state.entries[number].isCancelled = true
-            defer { state.cancellations.removeAll { $0.number == number } }
-            return state.cancellations.filter { $0.number == number }.map(\.continuation)
-        }
-        for continuation in waiting { continuation.resume() }
+        entries.change { $0[number].isCancelled = true }
         if endsWhenCancelled { end(number, .failure(CancellationError())) }
     }
 
     /// Waits until a number of loads have begun.
-    func begun(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state -> Bool in
-                guard state.entries.count < count else { return true }
-                state.arrivals.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+    ///
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled, as by the time limit of the suite.
+    func begun(_ count: Int) async throws {
+        try await entries.value { $0.count >= count ? () : nil }
     }
 
     /// Waits until a load was cancelled.
-    func cancelled(load number: Int) async {
-        await withCheckedContinuation { continuation in
-            let isCancelled = state.withLock { state -> Bool in
-                guard !state.entries[number].isCancelled else { return true }
-                state.cancellations.append((number, continuation))
-                return false
-            }
-            if isCancelled { continuation.resume() }
-        }
+    ///
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled.
+    func cancelled(load number: Int) async throws {
+        try await entries.value { $0.indices.contains(number) && $0[number].isCancelled ? () : nil }
     }
 
     /// Ends a load that has begun; only the first outcome counts.
     func end(_ number: Int, _ outcome: Outcome) {
-        let waiter = state.withLock { state -> CheckedContinuation<Outcome, Never>? in
-            guard state.entries[number].outcome == nil else { return nil }
-            state.entries[number].outcome = outcome
-            defer { state.entries[number].waiter = nil }
-            return state.entries[number].waiter
-        }
-        waiter?.resume(returning: outcome)
+        entries.change { if $0[number].outcome == nil { $0[number].outcome = outcome } }
     }
 }
 

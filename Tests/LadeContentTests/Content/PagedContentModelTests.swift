@@ -202,13 +202,13 @@ struct PagedContentModelTests {
         model.loadNextPage()
         #expect(model.state == .unloaded)
         model.startOver()
-        await script.begun(1)
+        try await script.begun(1)
         model.loadNextPage()
         script.end(0, .success(ContentPage(Array(0..<25))))
         _ = await settled(model)
         model.loadNextPage()
         model.loadNextPage()
-        await script.begun(2)
+        try await script.begun(2)
         script.end(1, .success(ContentPage([25])))
         _ = await settled(model)
         model.loadNextPage()
@@ -223,11 +223,11 @@ struct PagedContentModelTests {
         let script = Script()
         let model = try scripted(script, pageSize: 2)
         model.startOver(with: "q")
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(ContentPage([0, 1], cursor: "next")))
         _ = await settled(model)
         model.loadNextPage()
-        await script.begun(2)
+        try await script.begun(2)
         script.end(1, .failure(LoadingTestError()))
 
         #expect(await settled(model) == .error(LoadingTestError()))
@@ -235,7 +235,7 @@ struct PagedContentModelTests {
         #expect(model.hasMore)
         model.retry()
         #expect(model.snapshot.reason == .nextPage)
-        await script.begun(3)
+        try await script.begun(3)
         script.end(2, .success(ContentPage([2], hasMore: false)))
         _ = await settled(model)
 
@@ -252,7 +252,7 @@ struct PagedContentModelTests {
         try model.setPageSize(20)
         #expect(model.state == .unloaded)
         model.startOver(with: "q")
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(ContentPage([1])))
         _ = await settled(model)
 
@@ -268,7 +268,7 @@ struct PagedContentModelTests {
         #expect(model.pageSize == 20)
         try model.setPageSize(30)
         #expect(model.isLoading)
-        await script.begun(2)
+        try await script.begun(2)
 
         #expect(script.inputs.compactMap { $0?.size } == [20, 30])
         #expect(script.inputs.compactMap { $0?.query } == ["q", "q"])
@@ -280,12 +280,12 @@ struct PagedContentModelTests {
         let script = Script()
         let model = try scripted(script)
         model.startOver()
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(ContentPage(Array(0..<25))))
         _ = await settled(model)
         #expect(model.hasMore)
         model.loadNextPage()
-        await script.begun(2)
+        try await script.begun(2)
         script.end(1, .success(ContentPage([])))
 
         guard case .success(let content) = await settled(model) else {
@@ -307,7 +307,7 @@ struct PagedContentModelTests {
         var contents: [PagedContent<Int>] = []
         model.startOver()
         for (number, page) in pages.enumerated() {
-            await script.begun(number + 1)
+            try await script.begun(number + 1)
             script.end(number, .success(page))
             _ = await settled(model)
             contents.append(try #require(model.content))
@@ -317,12 +317,12 @@ struct PagedContentModelTests {
         #expect(contents.map(\.items) == [[1, 2], [1, 2], [1, 2]])
         #expect(contents[0] == contents[0] && contents[0] != contents[1] && contents[1] != contents[2])
         model.startOver()
-        await script.begun(4)
+        try await script.begun(4)
         script.end(3, .success(ContentPage([1, 2], hasMore: false)))
         _ = await settled(model)
         #expect(model.content != contents[0])
         model.startOver()
-        await script.begun(5)
+        try await script.begun(5)
         script.end(4, .success(ContentPage([1, 3], hasMore: true)))
         _ = await settled(model)
         #expect(model.content != contents[0])
@@ -331,7 +331,7 @@ struct PagedContentModelTests {
     @Test(
         "there is another page as the page says, else with a cursor, else after the requested number of items",
         arguments: [
-            (ContentPage([0, 1]), true), (ContentPage([0]), false), (ContentPage([0, 1, 2]), false),
+            (ContentPage([0, 1]), true), (ContentPage([0]), false), (ContentPage([0, 1, 2]), true),
             (ContentPage([0], cursor: 7), true), (ContentPage([0], cursor: 7, hasMore: false), false),
             (ContentPage([0], hasMore: true), true), (ContentPage([0, 1], hasMore: false), false),
         ] as [(ContentPage<Int>, Bool)]
@@ -355,7 +355,7 @@ struct PagedContentModelTests {
         model?.lifetime = .didDisappear
         #expect(model?.state == .unloaded)
         model?.lifetime = .willAppear
-        await script.begun(2)
+        try await script.begun(2)
         for number in 0..<2 { script.end(number, .success(ContentPage([1]))) }
         if let model { _ = await settled(model) }
 
@@ -388,7 +388,7 @@ struct PagedContentModelTests {
         let model = try scripted(script)
         model.startOver()
         for (number, count) in [10, 25, 5].enumerated() {
-            await script.begun(number + 1)
+            try await script.begun(number + 1)
             script.end(number, .success(ContentPage(Array(repeating: number, count: count), hasMore: number < 2)))
             _ = await settled(model)
             model.loadNextPage()
@@ -403,11 +403,11 @@ struct PagedContentModelTests {
         let script = Script()
         let model = try scripted(script)
         model.startOver()
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(ContentPage([], hasMore: true)))
         #expect(await settled(model) != .empty)
         model.startOver()
-        await script.begun(2)
+        try await script.begun(2)
         script.end(1, .success(ContentPage([])))
         #expect(await settled(model) == .empty)
     }
@@ -420,11 +420,11 @@ struct PagedContentModelTests {
         let script = Script()
         let model = try scripted(script, pageSize: 2)
         model.startOver(with: "a")
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(ContentPage([0, 1], cursor: "a1")))
         _ = await settled(model)
         model.startOver(with: "b")
-        await script.begun(2)
+        try await script.begun(2)
         if isCancelled {
             model.cancel()
         } else {
@@ -432,11 +432,11 @@ struct PagedContentModelTests {
             _ = await settled(model)
         }
         try model.setPageSize(3)
-        await script.begun(3)
+        try await script.begun(3)
         model.cancel()
 
         model.loadNextPage()
-        await script.begun(4)
+        try await script.begun(4)
         let position = script.inputs[3]
         #expect(position?.query == "a" && position?.index == 1 && position?.size == 2)
         #expect(position?.itemsBefore == 2 && position?.cursor as? String == "a1")
@@ -444,11 +444,90 @@ struct PagedContentModelTests {
         _ = await settled(model)
         #expect(model.items == [0, 1, 2] && !model.hasMore)
 
-        // A list that starts over has the last query and size.
+        // A list that starts over has the query of what is shown, and the last size.
         model.refresh()
-        await script.begun(5)
-        #expect(script.inputs[4]?.query == "b" && script.inputs[4]?.size == 3)
+        try await script.begun(5)
+        #expect(script.inputs[4]?.query == "a" && script.inputs[4]?.size == 3)
         model.cancel()
+    }
+
+    /// What starts a list over without naming its query.
+    enum Restart: CaseIterable {
+        case refresh
+        case trigger
+        case pageSize
+    }
+
+    @Test(
+        "finding LF-9 a list that starts over without a query has that of the shown content",
+        arguments: Restart.allCases,
+        [true, false]
+    )
+    func queryOfTheShown(restart: Restart, isCancelled: Bool) async throws {
+        let script = Script()
+        let model = try PagedContentModel<String, Int>(pageSize: 2, triggers: [.willAppear]) { position in
+            try await script.load(position) ?? ContentPage([])
+        }
+        for (number, query) in ["a", "b"].enumerated() {
+            model.startOver(with: query)
+            try await script.begun(number + 1)
+            guard query == "b" else {
+                script.end(0, .success(ContentPage([0, 1])))
+                _ = await settled(model)
+                continue
+            }
+            if isCancelled {
+                model.cancel()
+            } else {
+                script.end(1, .failure(LoadingTestError()))
+                _ = await settled(model)
+            }
+        }
+
+        switch restart {
+        case .refresh: model.refresh()
+        case .trigger: model.lifetime = .willAppear
+        case .pageSize: try model.setPageSize(3)
+        }
+        try await script.begun(3)
+
+        #expect(script.inputs[2]?.query == "a" && script.inputs[2]?.index == 0)
+        model.cancel()
+    }
+
+    @Test("finding LF-9 a change of the page size during a load keeps its query, and so does a view before any content")
+    func queryOfTheLoadInProgress() async throws {
+        let script = Script()
+        let model = try scripted(script, pageSize: 2)
+        model.startOver(with: "a")
+        try await script.begun(1)
+        model.cancel()
+        // Nothing is shown, as when a view disappears before its first page.
+        model.refresh()
+        try await script.begun(2)
+        script.end(1, .success(ContentPage([0, 1])))
+        _ = await settled(model)
+        model.startOver(with: "b")
+        try await script.begun(3)
+
+        try model.setPageSize(3)
+        try await script.begun(4)
+
+        #expect(script.inputs.map { $0?.query } == ["a", "a", "b", "b"] && script.inputs[3]?.size == 3)
+        model.cancel()
+    }
+
+    @Test(
+        "finding LF-10 a page with as many items as asked for, or more, is not the last",
+        arguments: [0, 1, 2, 3, 100]
+    )
+    func longPages(count: Int) async throws {
+        let model = try PagedContentModel<String, Int>(pageSize: 2) { _ in ContentPage(Array(0..<count)) }
+
+        model.startOver()
+        _ = await settled(model)
+
+        #expect(model.items.count == count && model.hasMore == (count >= 2))
     }
 
     @Test("cancelling a next page keeps what is loaded, and starting over during one delivers only the first page")
@@ -456,19 +535,19 @@ struct PagedContentModelTests {
         let script = Script(endsWhenCancelled: false)
         let model = try scripted(script, pageSize: 2)
         model.startOver()
-        await script.begun(1)
+        try await script.begun(1)
         script.end(0, .success(ContentPage([0, 1])))
         _ = await settled(model)
         model.loadNextPage()
-        await script.begun(2)
+        try await script.begun(2)
         model.cancel()
         #expect(model.items == [0, 1])
         #expect(model.hasMore)
 
         model.loadNextPage()
-        await script.begun(3)
+        try await script.begun(3)
         model.startOver()
-        await script.begun(4)
+        try await script.begun(4)
         script.end(3, .success(ContentPage([7, 8])))
         _ = await settled(model)
         for number in 1...2 { script.end(number, .success(ContentPage([2, 3]))) }

@@ -87,7 +87,7 @@ struct PageHandleTests {
 
         request.resume()
 
-        #expect(await delivered.wait(for: 1)[0].page.size == 1)
+        #expect(try await delivered.wait(for: 1)[0].page.size == 1)
         #expect(rig.transport.lines == ["GET /list?limit=1"])
     }
 
@@ -120,7 +120,7 @@ struct PageHandleTests {
         let request = try first().with(pageSize: 5)
         request.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.page == request.page)
         #expect(request.page.number == 0 && request.page.size == 5)
         #expect(outcome.value?["items"]?.array?.count == 5)
@@ -130,11 +130,11 @@ struct PageHandleTests {
     func bodyPagination() async throws {
         let request = try first().with(pageSize: 2)
         request.resume()
-        let next = try #require(await delivered.wait(for: 1)[0].next)
+        let next = try #require(try await delivered.wait(for: 1)[0].next)
 
         request.handle(for: next).resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
         #expect(outcomes.map(\.page.size) == [2, 2])
         #expect(rig.transport.lines == ["GET /list?limit=2", "GET /list?offset=2&limit=2"])
@@ -155,9 +155,9 @@ struct PageHandleTests {
         )
         let request = FirstPageHandle(rig.loader, paged) { [delivered] in delivered.add($0) }.with(pageSize: 2)
         request.resume()
-        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
+        request.handle(for: try await delivered.wait(for: 1)[0].next).resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
         #expect(outcomes[1].value?["items"]?[0]?.integer == 2)
         #expect(asked.all == ["/list - false", "/list - false"])
@@ -173,9 +173,9 @@ struct PageHandleTests {
         )
         let request = FirstPageHandle(rig.loader, paged) { delivered.add($0) }.with(pageSize: 2)
         request.resume()
-        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
+        request.handle(for: try await delivered.wait(for: 1)[0].next).resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes.map(\.page.number) == [0, 1])
         #expect(outcomes.map { $0.value?.count } == [2, 2])
     }
@@ -184,7 +184,7 @@ struct PageHandleTests {
     func sizerNotCalled() async throws {
         try first().resume()
 
-        #expect(await delivered.wait(for: 1)[0].value != nil)
+        #expect(try await delivered.wait(for: 1)[0].value != nil)
         #expect(sized.all.isEmpty)
     }
 
@@ -192,9 +192,9 @@ struct PageHandleTests {
     func optionsWithPages() async throws {
         let request = try first(.cancellationErrors)
         request.resume()
-        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
+        request.handle(for: try await delivered.wait(for: 1)[0].next).resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.value != nil && $0.error == nil })
         #expect(outcomes.map(\.page.number) == [0, 1])
     }
@@ -203,9 +203,9 @@ struct PageHandleTests {
     func copy() async throws {
         let request = try first().with(pageSize: 2).copy()
         request.resume()
-        request.handle(for: await delivered.wait(for: 1)[0].next).resume()
+        request.handle(for: try await delivered.wait(for: 1)[0].next).resume()
 
-        #expect(await delivered.wait(for: 2).map(\.page.number) == [0, 1])
+        #expect(try await delivered.wait(for: 2).map(\.page.number) == [0, 1])
         #expect(request.page.size == 2)
     }
 
@@ -247,7 +247,7 @@ struct PageHandleTests {
 
         request.resume()
         #expect(rig.activity.isActive)
-        _ = await scheduled.wait(for: 1)
+        _ = try await scheduled.wait(for: 1)
         #expect(delivered.all.isEmpty)
         scheduled.all[0]()
 
@@ -270,13 +270,13 @@ struct PageHandleTests {
     func cancelledFurtherPage() async throws {
         let request = try first(.cancellationErrors).with(pageSize: 2)
         request.resume()
-        let next = try #require(await delivered.wait(for: 1)[0].next)
+        let next = try #require(try await delivered.wait(for: 1)[0].next)
 
         let page = request.handle(for: next)
         page.resume()
         page.cancel()
 
-        let outcome = await delivered.wait(for: 2)[1]
+        let outcome = try await delivered.wait(for: 2)[1]
         #expect(outcome.error?.isCancellation == true && outcome.page == next)
     }
 
@@ -289,7 +289,7 @@ struct PageHandleTests {
     func optionsSurvivePaging() async throws {
         let request = try first(.cancellationErrors).with(pageSize: 2)
         request.resume()
-        let next = await delivered.wait(for: 1)[0].next
+        let next = try await delivered.wait(for: 1)[0].next
 
         #expect(request.handle(for: next).options == .cancellationErrors)
         #expect(request.options == .cancellationErrors)
@@ -346,7 +346,7 @@ struct PageHandleTests {
         FirstPageHandle(rig.loader, paged) { [delivered] in delivered.add($0) }.resume()
         FirstPageHandle(rig.loader, paged, options: .httpErrorsDisabled) { [delivered] in delivered.add($0) }.resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.next == nil && $0.value == nil && $0.response?.status == 404 })
         #expect(asked.all.isEmpty)
     }
@@ -360,7 +360,7 @@ struct PageHandleTests {
         )
         FirstPageHandle(rig.loader, paged, on: .anywhere) { [delivered] in delivered.add($0) }.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.next == nil)
         guard case .pagination = outcome.error else {
             Issue.record("It is \(String(describing: outcome.error))")
@@ -374,10 +374,10 @@ struct PageHandleTests {
         let loader = Rig.loader(on: transport)
         let request = FirstPageHandle(loader, try list()) { [delivered] in delivered.add($0) }
         request.resume()
-        let first = await delivered.wait(for: 1)[0]
+        let first = try await delivered.wait(for: 1)[0]
         request.handle(for: first.next).resume()
 
-        let second = await delivered.wait(for: 2)[1]
+        let second = try await delivered.wait(for: 2)[1]
         #expect(first.error == nil && first.nextFailure == nil)
         #expect(second.value != nil && second.next == nil && second.nextFailure != nil)
         withExtendedLifetime(loader) {}
@@ -391,12 +391,12 @@ struct PageHandleTests {
     func storedPage() async throws {
         let request = try first().with(pageSize: 3)
         request.resume()
-        let next = try #require(await delivered.wait(for: 1)[0].next)
+        let next = try #require(try await delivered.wait(for: 1)[0].next)
         let stored = try JSONDecoder().decode(Page.self, from: JSONEncoder().encode(next))
 
         request.handle(for: stored).resume()
 
-        let outcome = await delivered.wait(for: 2)[1]
+        let outcome = try await delivered.wait(for: 2)[1]
         #expect(outcome.page == next && outcome.error == nil)
         #expect(outcome.value?["items"]?[0]?.integer == 3)
         #expect(outcome.next?.number == 2)
@@ -409,7 +409,7 @@ struct PageHandleTests {
 
         request.handle(for: try JSONDecoder().decode(Page.self, from: stored)).resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.page.number == 1 && rig.transport.requests.isEmpty)
         guard case .pagination(let failure) = outcome.error, case .insecure = failure.cause else {
             Issue.record("It is \(String(describing: outcome.error))")
@@ -424,7 +424,7 @@ struct PageHandleTests {
         rig.transport.on(.get, "/counted").respond(.json(#"{"total": 7}"#))
         FirstPageHandle(rig.loader, paged) { [delivered] in delivered.add($0) }.resume()
 
-        #expect(await delivered.wait(for: 1)[0].total == 7)
+        #expect(try await delivered.wait(for: 1)[0].total == 7)
     }
 
     @Test("requests PG-D1 reports no next page of an earlier run when a later one fails")
@@ -433,11 +433,11 @@ struct PageHandleTests {
         let loader = Rig.loader(on: transport)
         let request = FirstPageHandle(loader, try list()) { [delivered] in delivered.add($0) }
         request.resume()
-        await end(of: request)
+        try await end(of: request)
 
         request.resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes[0].next?.number == 1)
         #expect(outcomes[1].error?.code == .http && outcomes[1].next == nil)
     }
@@ -452,7 +452,7 @@ struct PageHandleTests {
         _ = try await rig.transport.request(at: 0)
 
         rig.loader.cancelAllLoads()
-        await end(of: request)
+        try await end(of: request)
 
         #expect(delivered.all.map { $0.error?.isCancellation } == (isReported ? [true] : []))
     }
@@ -472,7 +472,9 @@ struct PageHandleTests {
         page.cancel()
 
         #expect(changes.all == [true, true, false, false])
-        #expect(await delivered.wait(for: 2).allSatisfy { $0.error?.isCancellation == true && $0.page == page.page })
+        #expect(
+            try await delivered.wait(for: 2).allSatisfy { $0.error?.isCancellation == true && $0.page == page.page }
+        )
         #expect(page.description.contains("not running") && request.description.contains("not running"))
         for observation in observations { observation.cancel() }
     }

@@ -53,15 +53,15 @@ extension QueueSuite {
     }
 
     /// Waits until a queue has ended and has reported it.
-    func end(of queue: RequestQueue) async {
+    func end(of queue: RequestQueue) async throws {
         let changes = Deliveries<Bool>()
         let observation = queue.observeRunning { changes.add($0) }
-        if observation.wasRunning { _ = await changes.wait(for: 1) }
+        if observation.wasRunning { _ = try await changes.wait(for: 1) }
         observation.cancel()
         // Reports from other threads reach the main actor in order.
-        await withCheckedContinuation { continuation in
-            MainDelivery.post { continuation.resume() }
-        }
+        let isReported = Signal()
+        MainDelivery.post { isReported.raise() }
+        try await isReported.wait()
     }
 }
 

@@ -17,7 +17,7 @@ struct RequestQueueErrorTests: QueueSuite {
         queue.add(try request("/missing", in: queue))
 
         #expect(
-            await steps.wait(for: 3).dropFirst() == [
+            try await steps.wait(for: 3).dropFirst() == [
                 .completed("/missing", hasValue: false), .finished(.http, count: 1),
             ]
         )
@@ -29,7 +29,7 @@ struct RequestQueueErrorTests: QueueSuite {
         let queue = RequestQueue { change in delivered.add("\(change)") }
         for _ in 0..<2 { queue.add(try request("/missing", in: queue)) }
 
-        let all = await delivered.wait(for: 2)
+        let all = try await delivered.wait(for: 2)
 
         #expect(all[0] == "\(RequestQueue.Change.started)")
         #expect(all.count == 2 && all[1] != "\(RequestQueue.Change.finished(nil))")
@@ -41,7 +41,7 @@ struct RequestQueueErrorTests: QueueSuite {
         queue.add(try request("/missing", in: queue))
         queue.add(try request("/missing", in: queue))
 
-        let all = await steps.wait(for: 4)
+        let all = try await steps.wait(for: 4)
         #expect(all.first == .started)
         #expect(all.last == .finished(.multiple, count: 2))
     }
@@ -51,11 +51,11 @@ struct RequestQueueErrorTests: QueueSuite {
         let queue = makeQueue()
         let request = try request("/missing", in: queue)
         queue.add(request)
-        _ = await steps.wait(for: 3)
+        _ = try await steps.wait(for: 3)
 
         queue.resume()
 
-        let all = await steps.wait(for: 6)
+        let all = try await steps.wait(for: 6)
         #expect(all[2] == .finished(.http, count: 1))
         #expect(all[5] == .finished(.http, count: 1))
     }
@@ -65,11 +65,11 @@ struct RequestQueueErrorTests: QueueSuite {
         let queue = makeQueue()
         queue.add(try request("/slow", in: queue))
         queue.add(try request("/missing", in: queue))
-        _ = await steps.wait(for: 2)
+        _ = try await steps.wait(for: 2)
         rig.go.raise()
 
         #expect(
-            await steps.wait(for: 4) == [
+            try await steps.wait(for: 4) == [
                 .started, .completed("/missing", hasValue: false), .completed("/slow", hasValue: true),
                 .finished(.http, count: 1),
             ]
@@ -96,7 +96,7 @@ struct RequestQueueErrorTests: QueueSuite {
         queue.add(try request("/missing", in: queue))
 
         #expect(
-            await steps.wait(for: 4) == [
+            try await steps.wait(for: 4) == [
                 .started, .completed("/missing", hasValue: false), .finished(.http, count: 1),
                 .completed("/slow", hasValue: false),
             ]
@@ -113,7 +113,7 @@ struct RequestQueueErrorTests: QueueSuite {
         queue.report(LoadingError.notStored(ErrorContext()))
         queue.resume()
 
-        let all = await steps.wait(for: 3)
+        let all = try await steps.wait(for: 3)
         #expect(all == [.started, .completed("/ok", hasValue: true), .finished(nil, count: 0)])
     }
 
@@ -139,7 +139,7 @@ struct RequestQueueErrorTests: QueueSuite {
         for status in [500, 501, 502] { queue.report(NetworkError.http(Status(status), url: nil)) }
         queue.cancel()
 
-        let joined = await errors.wait(for: 1)[0] as? NetworkError
+        let joined = try await errors.wait(for: 1)[0] as? NetworkError
         #expect(joined?.errors.compactMap { ($0 as? NetworkError)?.status } == [500, 501, 502])
     }
 
@@ -151,7 +151,7 @@ struct RequestQueueErrorTests: QueueSuite {
         }
         let failing = [try request("/missing", in: queue), try request("/missing", in: queue)]
         for request in failing { queue.add(request) }
-        let first = await errors.wait(for: 1)[0]
+        let first = try await errors.wait(for: 1)[0]
 
         queue.resume()
 

@@ -55,7 +55,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
         let queue = makeQueue()
         let gone = Signal()
         queue.add(try request("/ok", trace: Trace(gone)))
-        _ = await steps.wait(for: 3)
+        _ = try await steps.wait(for: 3)
         try await gone.wait()
 
         queue.resume()
@@ -71,7 +71,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
             let queue = makeQueue()
             weakQueue = queue
             queue.add(try request("/ok", in: queue, trace: Trace(gone)))
-            _ = await steps.wait(for: 3)
+            _ = try await steps.wait(for: 3)
         }
         try await gone.wait()
         #expect(weakQueue == nil)
@@ -109,7 +109,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
     }
 
     @Test("requests §4.3 reports the start before the end when both happen on another thread")
-    func changesFromAnotherThread() async {
+    func changesFromAnotherThread() async throws {
         let changes = Deliveries<String>()
         let queue = RequestQueue { change in changes.add("\(change)") }
         let isEnded = DispatchSemaphore(value: 0)
@@ -123,7 +123,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
         // The main actor is busy, so that the report of the start has not arrived yet.
         isEnded.wait()
 
-        _ = await changes.wait(for: 2)
+        _ = try await changes.wait(for: 2)
 
         #expect(changes.all == ["started", "finished(nil)"])
     }

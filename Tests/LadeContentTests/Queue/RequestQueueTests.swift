@@ -41,7 +41,7 @@ struct RequestQueueTests: QueueSuite {
         let queue = makeQueue()
         let request = try request("/ok")
         queue.add(request)
-        let all = await steps.wait(for: 3)
+        let all = try await steps.wait(for: 3)
         return (all, [queue.isRunning, request.isRunning])
     }
 
@@ -78,7 +78,7 @@ struct RequestQueueTests: QueueSuite {
         queue.add(try request("/ok"))
         queue.add(try request("/json"))
 
-        let all = await steps.wait(for: 4)
+        let all = try await steps.wait(for: 4)
         #expect(all.first == .started && all.last == .finished(nil, count: 0))
         #expect(all.count == 4 && !queue.isRunning)
     }
@@ -105,7 +105,7 @@ struct RequestQueueTests: QueueSuite {
         rig.go.raise()
 
         let done = Step.completed("/slow", hasValue: true)
-        #expect(await steps.wait(for: 4) == [.started, done, done, .finished(nil, count: 0)])
+        #expect(try await steps.wait(for: 4) == [.started, done, done, .finished(nil, count: 0)])
     }
 
     @Test("requests Q12 runs on without a break when a completion adds another request")
@@ -121,7 +121,7 @@ struct RequestQueueTests: QueueSuite {
         )
 
         #expect(
-            await steps.wait(for: 3) == [.started, .completed("/json", hasValue: true), .finished(nil, count: 0)]
+            try await steps.wait(for: 3) == [.started, .completed("/json", hasValue: true), .finished(nil, count: 0)]
         )
         #expect(delivered.all == [true])
     }
@@ -140,7 +140,7 @@ struct RequestQueueTests: QueueSuite {
         holder.first = first
         queue.add(first)
 
-        #expect(await steps.wait(for: 2) == [.started, .finished(nil, count: 0)])
+        #expect(try await steps.wait(for: 2) == [.started, .finished(nil, count: 0)])
         #expect(pages.all == [0, 1])
     }
 
@@ -168,7 +168,7 @@ struct RequestQueueTests: QueueSuite {
         queue.resume()
 
         #expect(queue.isRunning)
-        let all = await steps.wait(for: 4)
+        let all = try await steps.wait(for: 4)
         #expect(all.first == .started && all.last == .finished(nil, count: 0))
         #expect(all.count == 4)
     }
@@ -180,12 +180,12 @@ struct RequestQueueTests: QueueSuite {
         let observation = queue.observeRunning { changes.add($0) }
         queue.add(try request("/ok"))
         #expect(queue.isRunning)
-        #expect(await changes.wait(for: 2) == [true, false])
+        #expect(try await changes.wait(for: 2) == [true, false])
 
         queue.add(try request("/ok"))
 
         #expect(queue.isRunning)
-        #expect(await changes.wait(for: 4) == [true, false, true, false])
+        #expect(try await changes.wait(for: 4) == [true, false, true, false])
         observation.cancel()
 
         queue.add(try request("/stall"))
@@ -231,12 +231,12 @@ struct RequestQueueTests: QueueSuite {
         let queue = makeQueue()
         let request = try request("/ok")
         queue.add(request)
-        _ = await steps.wait(for: 3)
+        _ = try await steps.wait(for: 3)
 
         queue.resume()
 
         #expect(queue.isRunning && request.isRunning)
-        #expect(await steps.wait(for: 6).last == .finished(nil, count: 0))
+        #expect(try await steps.wait(for: 6).last == .finished(nil, count: 0))
     }
 
     @Test("requests §4.3 accepts a running request, and a request only once")
@@ -277,8 +277,8 @@ struct RequestQueueTests: QueueSuite {
             }
         }
 
-        let all = await completions.wait(for: 400)
-        await end(of: queue)
+        let all = try await completions.wait(for: 400)
+        try await end(of: queue)
 
         #expect(all.count == 400 && all.allSatisfy(\.self))
         #expect(!queue.isRunning)

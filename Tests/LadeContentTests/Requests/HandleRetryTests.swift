@@ -24,7 +24,7 @@ struct HandleRetryTests {
         let delivered = Deliveries<RequestOutcome<Data>>()
 
         RequestHandle(loader, Endpoint(try Rig.request("/thing")), on: .anywhere) { delivered.add($0) }.resume()
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
 
         #expect(outcome.response?.status == 200)
         #expect(outcome.error == nil)
@@ -42,7 +42,7 @@ struct HandleRetryTests {
         let first = FirstPageHandle(loader, paged, on: .anywhere) { delivered.add($0) }
 
         if isFirst { first.resume() } else { first.handle(for: nil).resume() }
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
 
         #expect(outcome.response?.status == 200)
         #expect(transport.received.map(\.call.attempt) == [1, 2, 3])

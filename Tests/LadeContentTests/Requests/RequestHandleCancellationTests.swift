@@ -48,7 +48,7 @@ struct RequestHandleCancellationTests {
         request.resume()
         request.cancel()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response == nil)
         #expect(outcome.error?.isCancellation == true)
         #expect(outcome.error?.loadingError?.urlErrorCode == -999)
@@ -68,7 +68,7 @@ struct RequestHandleCancellationTests {
         // A weak reference is enough to cancel.
         weakRequest?.cancel()
 
-        _ = await delivered.wait(for: 1)
+        _ = try await delivered.wait(for: 1)
         try await gone.wait()
         #expect(weakRequest == nil)
     }
@@ -85,25 +85,58 @@ struct RequestHandleCancellationTests {
         request.resume()
 
         #expect(changes.all == [true, false, true])
-        #expect(await delivered.wait(for: 1)[0].value != nil)
+        #expect(try await delivered.wait(for: 1)[0].value != nil)
         observation.cancel()
     }
 
-    @Test("requests R35 never calls back after its loader was released, and stops running")
+    @Test("requests R35 never calls back after the owner of its loader was released, and stops running")
     func ownerGone() async throws {
         let delivered = Deliveries<RequestOutcome<Data>>()
         let transport = ScriptedTransport(answering: .stalls)
-        var loader: Loader? = Rig.loader(on: transport)
-        let request = RequestHandle(try #require(loader), try rig.endpoint("/ok"), options: .cancellationErrors) {
+        let loader = Rig.loader(on: transport)
+        let request = RequestHandle(loader, try rig.endpoint("/ok"), options: .cancellationErrors) {
             delivered.add($0)
         }
         request.resume()
         _ = try await transport.request(at: 0)
 
-        loader = nil
-        await end(of: request)
+        // As the provider of a catalogue does.
+        loader.dissolve()
+        try await end(of: request)
 
         #expect(delivered.all.isEmpty)
+    }
+
+    @Test(
+        "finding SF-6 a request keeps its loader, started or not, and releases it with itself",
+        arguments: ["data", "first page", "page"]
+    )
+    func keepsItsLoader(form: String) async throws {
+        let values = Deliveries<Bool>()
+        let transport = ScriptedTransport()
+        let go = Signal()
+        transport.onAnyRequest().respond(.json("[]").after(go))
+        weak var weakLoader: Loader?
+        do {
+            let loader = Rig.loader(on: transport)
+            weakLoader = loader
+            let endpoint = try rig.endpoint("/ok")
+            let paged = PagedEndpoint(endpoint, paginator: Paginator { _ in nil })
+            let request: any GroupedRequest =
+                switch form {
+                case "data": RequestHandle(loader, endpoint) { values.add($0.value != nil) }
+                case "first page": FirstPageHandle(loader, paged) { values.add($0.value != nil) }
+                default: FirstPageHandle(loader, paged) { values.add($0.value != nil) }.handle(for: nil)
+                }
+            request.resume()
+        }
+        _ = try await transport.request(at: 0)
+        #expect(weakLoader != nil)
+
+        go.raise()
+
+        #expect(try await values.wait(for: 1) == [true])
+        #expect(transport.cancellations == 0)
     }
 
     @Test("requests RQ-D1 stops running when others than itself cancel it")
@@ -114,7 +147,7 @@ struct RequestHandleCancellationTests {
         _ = try await rig.transport.request(at: 0)
 
         rig.loader.cancelAllLoads()
-        await end(of: request)
+        try await end(of: request)
 
         #expect(!request.isRunning)
         #expect(delivered.all.isEmpty)
@@ -128,7 +161,7 @@ struct RequestHandleCancellationTests {
 
         rig.loader.cancelAllLoads()
 
-        #expect(await delivered.wait(for: 1)[0].error?.isCancellation == true)
+        #expect(try await delivered.wait(for: 1)[0].error?.isCancellation == true)
     }
 
     @Test("requests RQ-D2 drops an answer when its request is cancelled before its completion begins")
@@ -145,7 +178,7 @@ struct RequestHandleCancellationTests {
             }
             request.resume()
             // The answer has arrived and its completion is about to be called.
-            _ = await scheduled.wait(for: 1)
+            _ = try await scheduled.wait(for: 1)
             request.cancel()
         }
         scheduled.all[0]()
@@ -167,7 +200,7 @@ struct RequestHandleCancellationTests {
         )
         request.resume()
         // The answer has arrived and its completion is about to be called.
-        _ = await scheduled.wait(for: 1)
+        _ = try await scheduled.wait(for: 1)
 
         request.cancel()
         scheduled.all[0]()
@@ -183,14 +216,14 @@ struct RequestHandleCancellationTests {
         let executor = CompletionExecutor { work in scheduled.add(work) }
         let request = RequestHandle(rig.loader, try rig.endpoint("/ok"), on: executor) { delivered.add($0) }
         request.resume()
-        _ = await scheduled.wait(for: 1)
+        _ = try await scheduled.wait(for: 1)
         request.cancel()
         request.resume()
 
         scheduled.all[0]()
 
         #expect(delivered.all.isEmpty && request.isRunning)
-        _ = await scheduled.wait(for: 2)
+        _ = try await scheduled.wait(for: 2)
         scheduled.all[1]()
         #expect(delivered.all.count == 1 && !request.isRunning)
     }
@@ -245,11 +278,11 @@ struct RequestHandleCancellationTests {
 
         request.cancel()
         request.resume()
-        _ = await delivered.wait(for: 1)
+        _ = try await delivered.wait(for: 1)
         #expect(request.isRunning)
 
         rig.go.raise()
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes[0].error?.isCancellation == true)
         #expect(outcomes[1].value != nil)
     }
@@ -266,6 +299,6 @@ struct RequestHandleCancellationTests {
         request.resume()
         request.cancel()
 
-        #expect(await delivered.wait(for: 1) == [false])
+        #expect(try await delivered.wait(for: 1) == [false])
     }
 }

@@ -46,7 +46,7 @@ struct RequestHandleRunningTests {
         holder.weakRequest = request
         request.resume()
 
-        #expect(await delivered.wait(for: 1) == [true])
+        #expect(try await delivered.wait(for: 1) == [true])
     }
 
     @Test("requests R25 does not run after its completion")
@@ -54,7 +54,7 @@ struct RequestHandleRunningTests {
         let request = try rig.data("/ok")
         request.resume()
 
-        await end(of: request)
+        try await end(of: request)
 
         #expect(!request.isRunning)
     }
@@ -68,7 +68,7 @@ struct RequestHandleRunningTests {
         request.resume()
 
         #expect(!observation.wasRunning)
-        #expect(await delivered.wait(for: 2) == [true, false])
+        #expect(try await delivered.wait(for: 2) == [true, false])
     }
 
     @Test("requests R36 notifies observers of a request that was resumed on the main thread there, of its end too")
@@ -79,7 +79,7 @@ struct RequestHandleRunningTests {
 
         request.resume()
 
-        #expect(await threads.wait(for: 2) == [true, true])
+        #expect(try await threads.wait(for: 2) == [true, true])
         observation.cancel()
     }
 
@@ -227,7 +227,7 @@ struct RequestHandleRunningTests {
 
         request.resume()
         request.resume()
-        await end(of: request)
+        try await end(of: request)
 
         #expect(delivered.all.count == 1)
         #expect(rig.transport.requests.count == 1)
@@ -238,11 +238,11 @@ struct RequestHandleRunningTests {
         let delivered = Deliveries<RequestOutcome<Data>>()
         let request = try rig.data("/ok", delivered)
         request.resume()
-        await end(of: request)
+        try await end(of: request)
 
         request.resume()
 
         #expect(request.isRunning)
-        #expect(await delivered.wait(for: 2).count == 2)
+        #expect(try await delivered.wait(for: 2).count == 2)
     }
 }

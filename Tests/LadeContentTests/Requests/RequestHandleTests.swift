@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LadeTesting
 import Testing
@@ -24,7 +25,7 @@ struct RequestHandleTests {
 
         try await offMain { [rig] in try rig.data("/ok", delivered).resume() }
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.response != nil && outcome.error == nil)
     }
 
@@ -47,7 +48,75 @@ struct RequestHandleTests {
         RequestHandle(rig.loader, try rig.endpoint("/ok"), on: .main) { _ in delivered.add(MainDelivery.isOnMain) }
             .resume()
 
-        #expect(await delivered.wait(for: 2) == [true, true])
+        #expect(try await delivered.wait(for: 2) == [true, true])
+    }
+
+    /// The forms in which a request can be made.
+    enum Form: CaseIterable {
+        case endpoint
+        case endpointOnMain
+        case parser
+        case changedLater
+        case firstPage
+        case firstPageOnMain
+        case page
+        case pageChangedLater
+    }
+
+    /// A request of a form with background completion, which delivers whether its completion ran on the main queue.
+    private func background(_ form: Form, _ delivered: Deliveries<Bool>) throws -> any GroupedRequest {
+        let options = RequestOptions.backgroundCompletion
+        let loader = rig.loader
+        let endpoint = try rig.endpoint("/json")
+        let paged = PagedEndpoint(endpoint, paginator: Paginator { _ in nil })
+        return switch form {
+        case .endpoint:
+            RequestHandle(loader, endpoint, options: options) { _ in delivered.add(isOnMain) }
+        case .endpointOnMain:
+            RequestHandle(loader, endpoint, options: options, on: .main) { _ in delivered.add(isOnMain) }
+        case .parser:
+            RequestHandle(loader, endpoint.request, options: options, parser: { $0.count }) { _ in
+                delivered.add(isOnMain)
+            }
+        case .changedLater:
+            RequestHandle(loader, endpoint) { _ in delivered.add(isOnMain) }.with(options: options)
+        case .firstPage:
+            FirstPageHandle(loader, paged, options: options) { _ in delivered.add(isOnMain) }
+        case .firstPageOnMain:
+            FirstPageHandle(loader, paged, options: options, on: .main) { _ in delivered.add(isOnMain) }
+        case .page:
+            FirstPageHandle(loader, paged, options: options) { _ in delivered.add(isOnMain) }.handle(for: nil)
+        case .pageChangedLater:
+            FirstPageHandle(loader, paged) { _ in delivered.add(isOnMain) }.handle(for: nil).with(options: options)
+        }
+    }
+
+    @Test(
+        "finding SF-2 background completion works alone in every form: the completion is not on the main queue",
+        arguments: Form.allCases
+    )
+    func backgroundCompletionAlone(form: Form) async throws {
+        let delivered = Deliveries<Bool>()
+        let request = try background(form, delivered)
+
+        // Twice: a request can be started again.
+        for count in 1...2 {
+            request.resume()
+            #expect(try await delivered.wait(for: count).last == false)
+            try await end(of: request)
+        }
+    }
+
+    @Test("finding SF-2 a request is on the main queue again without the option", arguments: [true, false])
+    func withoutBackgroundCompletion(isCopied: Bool) async throws {
+        let delivered = Deliveries<Bool>()
+        let request = RequestHandle(rig.loader, try rig.endpoint("/ok"), options: .backgroundCompletion) { _ in
+            delivered.add(isOnMain)
+        }
+
+        (isCopied ? request.copy() : request.with(options: .httpErrorsDisabled)).resume()
+
+        #expect(try await delivered.wait(for: 1) == [true])
     }
 
     @Test("requests R18 calls back off the main thread when that is set")
@@ -58,7 +127,7 @@ struct RequestHandleTests {
             delivered.add(MainDelivery.isOnMain)
         }.resume()
 
-        #expect(await delivered.wait(for: 1) == [false])
+        #expect(try await delivered.wait(for: 1) == [false])
     }
 
     @Test("requests R19 goes with its last reference when it was never started")
@@ -92,7 +161,7 @@ struct RequestHandleTests {
         }
         #expect(weakRequest != nil)
 
-        #expect(await wasAlive.wait(for: 1) == [true])
+        #expect(try await wasAlive.wait(for: 1) == [true])
         try await gone.wait()
         #expect(weakRequest == nil)
     }
@@ -106,7 +175,7 @@ struct RequestHandleTests {
             do { try rig.data("/ok", delivered).resume() } catch { Issue.record(error) }
         }.resume()
 
-        let outcomes = await delivered.wait(for: 2)
+        let outcomes = try await delivered.wait(for: 2)
         #expect(outcomes.allSatisfy { $0.value != nil })
     }
 
@@ -118,7 +187,7 @@ struct RequestHandleTests {
         let copy = request.copy()
         copy.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value != nil && outcome.response != nil && outcome.error == nil)
         #expect(copy.options == [] && !request.isRunning)
     }
@@ -136,7 +205,7 @@ struct RequestHandleTests {
 
         request.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(request.options == .httpErrorsDisabled)
         #expect(outcome.error == nil && outcome.response?.status == 404)
     }
@@ -173,3 +242,12 @@ struct RequestHandleTests {
         #expect(request.description.contains("not running"))
     }
 }
+
+private let mainQueueMark: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+}()
+
+/// Whether the code runs on the main queue; not bound to the main actor, so that nothing but the queue decides.
+private nonisolated var isOnMain: Bool { DispatchQueue.getSpecific(key: mainQueueMark) == true }

@@ -16,7 +16,7 @@ struct RequestOutcomeTests {
 
         RequestHandle(rig.loader, try rig.endpoint("/json").jsonObject()) { delivered.add($0) }.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value?["name"]?.string == "x")
         #expect(outcome.response != nil && outcome.error == nil)
     }
@@ -28,7 +28,7 @@ struct RequestOutcomeTests {
 
         RequestHandle(rig.loader, try rig.endpoint(path).jsonObject()) { delivered.add($0) }.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response != nil)
         #expect(outcome.error?.code == .invalidData)
     }
@@ -51,10 +51,10 @@ struct RequestOutcomeTests {
         var endpoint = try rig.endpoint("/404")
         endpoint.acceptableStatuses = .codes(404...404)
         RequestHandle(rig.loader, endpoint) { delivered.add($0) }.resume()
-        #expect(await delivered.wait(for: 1)[0].error == nil)
+        #expect(try await delivered.wait(for: 1)[0].error == nil)
         endpoint.request.acceptableStatuses = .codes(200...200)
         RequestHandle(rig.loader, endpoint) { delivered.add($0) }.resume()
-        #expect(await delivered.wait(for: 2)[1].error?.status == 404)
+        #expect(try await delivered.wait(for: 2)[1].error?.status == 404)
     }
 
     @Test("requests R10 reads a file, which has no status")
@@ -63,11 +63,11 @@ struct RequestOutcomeTests {
         let delivered = Deliveries<RequestOutcome<Data>>()
         let loader = try Loader()
         RequestHandle(loader, Endpoint(request)) { delivered.add($0) }.resume()
-        #expect(await delivered.wait(for: 1)[0].value?.isEmpty == false)
+        #expect(try await delivered.wait(for: 1)[0].value?.isEmpty == false)
         var endpoint = Endpoint(request)
         endpoint.acceptableStatuses = .codes(500...500)
         RequestHandle(loader, endpoint) { delivered.add($0) }.resume()
-        #expect(await delivered.wait(for: 2)[1].value?.isEmpty == false)
+        #expect(try await delivered.wait(for: 2)[1].value?.isEmpty == false)
         withExtendedLifetime(loader) {}
     }
 
@@ -151,7 +151,7 @@ struct RequestOutcomeTests {
             delivered.add($0)
         }.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response != nil && outcome.error == nil)
         #expect(isMain.all == [false])
     }
@@ -171,7 +171,7 @@ struct RequestOutcomeTests {
             delivered.add($0)
         }.resume()
 
-        #expect(await delivered.wait(for: 1)[0].value == "cba")
+        #expect(try await delivered.wait(for: 1)[0].value == "cba")
         withExtendedLifetime(loader) {}
     }
 
@@ -186,7 +186,7 @@ struct RequestOutcomeTests {
             delivered.add($0)
         }.resume()
 
-        guard case .invalidData(let error, let url) = await delivered.wait(for: 1)[0].error else {
+        guard case .invalidData(let error, let url) = try await delivered.wait(for: 1)[0].error else {
             Issue.record("It is \(delivered.all)")
             return
         }
@@ -204,7 +204,7 @@ struct RequestOutcomeTests {
             delivered.add($0)
         }.resume()
 
-        let outcome = await delivered.wait(for: 1)[0]
+        let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response?.status == 200)
         guard case .notStored = outcome.error?.loadingError else {
             Issue.record("It is \(outcome)")

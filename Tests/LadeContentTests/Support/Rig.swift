@@ -57,7 +57,7 @@ struct Rig: Sendable {
     func run(_ path: String, options: RequestOptions = []) async throws -> RequestOutcome<Data> {
         let delivered = Deliveries<RequestOutcome<Data>>()
         try data(path, delivered, options: options).resume()
-        return await delivered.wait(for: 1)[0]
+        return try await delivered.wait(for: 1)[0]
     }
 }
 
@@ -81,34 +81,20 @@ final class Trace: Sendable {
 
 /// Collects reports from any thread, and lets a test wait for a number of them.
 final class Deliveries<Value: Sendable>: Sendable {
-    private struct State {
-        var values: [Value] = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
+    // A wait ends with its task, so that the time limit of a suite ends the test that hangs.
+    private let values = Watched<[Value]>([])
 
-    private let state = Locked(State())
-
-    var all: [Value] { state.withLock { $0.values } }
+    var all: [Value] { values.read(\.self) }
 
     func add(_ value: Value) {
-        let ready = state.withLock { state in
-            state.values.append(value)
-            let ready = state.waiters.filter { $0.count <= state.values.count }
-            state.waiters.removeAll { $0.count <= state.values.count }
-            return ready
-        }
-        for waiter in ready { waiter.continuation.resume() }
+        values.change { $0.append(value) }
     }
 
-    func wait(for count: Int) async -> [Value] {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.values.count < count { state.waiters.append((count, continuation)) }
-                return state.values.count >= count
-            }
-            if isReady { continuation.resume() }
-        }
-        return all
+    /// Waits for a number of values, and returns all.
+    ///
+    /// - Throws: `LoadingError.cancelled` when the task is cancelled, as by the time limit of the suite.
+    func wait(for count: Int) async throws -> [Value] {
+        try await values.value { $0.count >= count ? $0 : nil }
     }
 }
 
@@ -120,9 +106,9 @@ func offMain<Value: Sendable>(_ body: @Sendable () throws -> Value) async rethro
 
 /// Waits until a running request has ended.
 @MainActor
-func end(of request: any GroupedRequest) async {
+func end(of request: any GroupedRequest) async throws {
     let delivered = Deliveries<Bool>()
     let observation = request.observeRunning { delivered.add($0) }
-    if observation.wasRunning { _ = await delivered.wait(for: 1) }
+    if observation.wasRunning { _ = try await delivered.wait(for: 1) }
     observation.cancel()
 }

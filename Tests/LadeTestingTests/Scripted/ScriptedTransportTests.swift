@@ -31,6 +31,40 @@ struct ScriptedTransportTests {
         #expect(transport.lines == Array(repeating: "GET /shows?size=2", count: 3))
     }
 
+    @Test(
+        "finding SF-13 answers are used in order and the last is repeated, however they are given",
+        arguments: [true, false]
+    )
+    func oneRuleOfRepetition(areGivenAtOnce: Bool) async throws {
+        let transport = areGivenAtOnce ? ScriptedTransport(answering: .status(503), .status(200)) : ScriptedTransport()
+        if !areGivenAtOnce { transport.onAnyRequest().respond(.status(503)).then(.status(200)) }
+        var statuses: [Int] = []
+
+        for _ in 1...4 {
+            statuses.append(try await transport.send(Request("http://localhost/shows"), call: call).status.code)
+        }
+
+        #expect(statuses == [503, 200, 200, 200])
+    }
+
+    @Test("finding SF-13 the error of an unscripted request names the rules, and no code")
+    func sayingWhatIsScripted() async throws {
+        let empty = await #expect(throws: LoadingError.self) {
+            _ = try await ScriptedTransport().send(Request("http://localhost/a"), call: call)
+        }
+        transport.on(.get, "/shows").respond(.text("x"))
+        let other = await #expect(throws: LoadingError.self) {
+            _ = try await transport.send(Request("http://localhost/a"), call: call)
+        }
+
+        #expect(try #require(empty).description.hasSuffix("No answer is scripted for GET /a; there is no rule."))
+        #expect(
+            try #require(other).description.hasSuffix(
+                "No answer is scripted for GET /a; the rules are for “GET /shows”."
+            )
+        )
+    }
+
     @Test("fails an unscripted request with an error that names it")
     func refusesUnscripted() async throws {
         transport.on(.get, "/shows").respond(.text("once")).andNoMore()

@@ -44,6 +44,27 @@ struct LoadRequestTests: FluentSuite {
         try await isGone.wait()
     }
 
+    @Test("finding SF-6 gives each handler one cancellation when its loader is released", arguments: [1, 3])
+    func cancelledByRelease(count: Int) async throws {
+        let outcomes = Journal<LoadOutcome<Void>>()
+        let request: LoadRequest
+        do {
+            let rig = Rig()
+            rig.transport.onAnyRequest().respond(.stalls)
+            request = rig.loader.request(try rig.request(), on: .anywhere)
+            for _ in 0..<count { request.response { outcomes.add($0) } }
+            _ = try await rig.transport.request(at: 0)
+            withExtendedLifetime(rig) {}
+        }
+
+        let all = try await outcomes.next(count)
+        // One that comes too late hears the same.
+        request.response { outcomes.add($0) }
+        _ = try await outcomes.next()
+
+        #expect(all.allSatisfy { isCancellation($0.error) } && outcomes.all.count == count + 1)
+    }
+
     @Test("keeps its loader as long as it is awaited", .timeLimit(.minutes(5)))
     func keepsItsLoader() async throws {
         let answers = Signal()

@@ -1,4 +1,4 @@
-public import Lade
+public import LadeCore
 
 extension Status {
     /// A text for display to the user that explains the status; never empty.
@@ -9,7 +9,7 @@ extension Status {
             ?? Message.unknownError.text(in: language)
     }
 
-    static let texts = MessageTable(
+    package static let texts = MessageTable(
         """
         1 | Please wait | Bitte warten | Veuillez patienter | Attendere prego | Spetgai per plaschair
         2 | Success | Erfolg | Succès | Operazione riuscita | Success

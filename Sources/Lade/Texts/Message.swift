@@ -1,11 +1,11 @@
-/// The texts of this module.
-enum Message: Int, CaseIterable {
+/// The texts that belong to no code.
+package enum Message: Int, CaseIterable {
     case severalErrors = 1
     case invalidData
     case unknownError
     case publicWiFi
 
-    static let table = MessageTable(
+    package static let table = MessageTable(
         """
         1 | Several things went wrong | Mehrere Fehler sind aufgetreten | Plusieurs erreurs se sont produites | Si sono verificati più errori | Plirs errurs èn capitads
         2 | The server's answer could not be read | Die Antwort des Servers war unlesbar | La réponse du serveur est illisible | La risposta del server è illeggibile | La resposta dal server n'è betg legibla
@@ -14,7 +14,8 @@ enum Message: Int, CaseIterable {
         """
     )
 
-    func text(in language: MessageLanguage) -> String {
+    /// The text in a language.
+    package func text(in language: MessageLanguage) -> String {
         Self.table.text(rawValue, in: language) ?? ""
     }
 }

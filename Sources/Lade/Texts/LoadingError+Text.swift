@@ -1,4 +1,9 @@
-public import Lade
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+public import LadeCore
 
 /// Texts for the codes of Foundation's URL error domain.
 public enum URLErrorText {
@@ -7,7 +12,7 @@ public enum URLErrorText {
         table.text(code, in: language) ?? Message.unknownError.text(in: language)
     }
 
-    static let table = MessageTable(
+    package static let table = MessageTable(
         """
         -1 | Something unexpected went wrong | Ein unbekannter Fehler ist aufgetreten | Une erreur inconnue s'est produite | Si è verificato un errore sconosciuto | In errur nunenconuschent è capità
         -999 | Cancelled | Abgebrochen | Annulé | Annullato | Interrut
@@ -100,4 +105,9 @@ extension TrustFault {
         case .selfSigned, .wrongHost, .untrustedRoot, .weakKey, .other: -1202
         }
     }
+}
+
+extension LoadingError: LocalizedError {
+    /// The text for display, in one of the user's languages.
+    public var errorDescription: String? { text() }
 }
