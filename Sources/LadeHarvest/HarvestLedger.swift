@@ -220,7 +220,9 @@ final class HarvestLedger {
     private func note(_ delivery: PageFeed<SplitPage>.Delivery, _ after: inout HarvestJournal) {
         guard let total = delivery.total, after.ignoresTotal != true else { return }
         // In a usual place, the number of items of the page may stand as well.
-        if harvest.total == nil, let next = delivery.next, total <= next.itemsBefore ?? after.items {
+        // A list that is counted has a next page until an empty one.
+        let before = (delivery.next?.itemsBefore ?? after.items) - (harvest.rules.contains { $0.isAddressable } ? 1 : 0)
+        if harvest.total == nil, delivery.next != nil, total <= before {
             after.ignoresTotal = true
             (after.total, after.firstTotal, after.hasShrunk) = (nil, nil, nil)
             return
