@@ -1,4 +1,5 @@
 import Foundation
+import Lade
 import LadeCatalogueServer
 import LadeTesting
 import Testing
