@@ -238,6 +238,12 @@ public struct Harvest: Sendable {
         if ledger.journal.isComplete { return ledger.summary(.complete) }
         meter?.begin(with: ledger.progress)
         let start = try ledger.start(in: walk)
+        // A failure is met again by the next page.
+        if let content = ledger.comparableFirstPage, let answer = try? await fetch(walk.first.request),
+            let now = (try? split(answer, walk.first, walk))?.checksum, now != content
+        {
+            ledger.noteChangedFirstPage()
+        }
         var source = PageSource<SplitPage>(
             walk: walk,
             start: start,

@@ -33,8 +33,12 @@ struct HarvestJournal: Codable, Equatable, Sendable {
     var total: Int?
     /// The total that was announced first.
     var firstTotal: Int?
+    /// Whether what is at a usual place of totals is none, because more items than that came.
+    var ignoresTotal: Bool?
     /// Whether the total became smaller while pages were requested by their position.
     var hasShrunk: Bool?
+    /// Whether the first page had other items when a run continued.
+    var hasOtherStart: Bool?
     /// Why more may follow the last page.
     var doubts: [Harvest.Doubt]?
     /// The marks of the pages in the output; nil where pages are numbered, and in journals of older versions.

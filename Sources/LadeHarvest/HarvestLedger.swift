@@ -148,6 +148,17 @@ final class HarvestLedger {
         }
     }
 
+    /// The content that the first page had, if only that shows whether a counted list has changed since; else nil.
+    ///
+    /// An announced total shows it without a further request.
+    var comparableFirstPage: UInt64? {
+        let isCounted = harvest.rules.contains { $0.isAddressable }
+        return isCounted && journal.pages > 0 && journal.total == nil ? journal.contents?.first : nil
+    }
+
+    /// Records that the first page has other items than when the harvest began.
+    func noteChangedFirstPage() { journal.hasOtherStart = true }
+
     /// The marks of the pages in the output.
     var visited: Set<UInt64> { Set(journal.marks?.keys ?? []) }
 
@@ -207,7 +218,15 @@ final class HarvestLedger {
 
     /// Compares the announced total with the one before.
     private func note(_ delivery: PageFeed<SplitPage>.Delivery, _ after: inout HarvestJournal) {
-        guard let total = delivery.total else { return }
+        guard let total = delivery.total, after.ignoresTotal != true else { return }
+        // In a usual place, the number of items of the page may stand as well.
+        // A list that is counted has a next page until an empty one.
+        let before = (delivery.next?.itemsBefore ?? after.items) - (harvest.rules.contains { $0.isAddressable } ? 1 : 0)
+        if harvest.total == nil, delivery.next != nil, total <= before {
+            after.ignoresTotal = true
+            (after.total, after.firstTotal, after.hasShrunk) = (nil, nil, nil)
+            return
+        }
         after.firstTotal = after.firstTotal ?? total
         let isByPosition = harvest.rules.contains { $0.isAddressable } || delivery.page.request.url.hasPosition
         if let before = journal.total, total < before, isByPosition { after.hasShrunk = true }
@@ -341,6 +360,10 @@ final class HarvestLedger {
 
     /// The change of the announced total.
     private var changeDoubts: [Harvest.Doubt] {
+        if journal.hasOtherStart == true {
+            let text = "The first page has other items than when the list was begun, so that items may have moved."
+            return [Harvest.Doubt(certain: false, text)]
+        }
         guard let first = journal.firstTotal, let last = journal.total, first != last || journal.hasShrunk == true
         else {
             return []

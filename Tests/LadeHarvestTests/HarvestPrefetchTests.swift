@@ -37,8 +37,8 @@ struct HarvestPrefetchTests {
             let first: Int
             let length: Int
             if case .pageNumber(_, let start) = rule {
-                let start = start ?? 1
-                let page = (asked["page"] ?? start) - start
+                let origin = start ?? 1
+                let page = (asked["page"] ?? origin) - origin
                 first = (0..<page).reduce(0) { $0 + self.length($1) }
                 length = self.length(page)
             } else {

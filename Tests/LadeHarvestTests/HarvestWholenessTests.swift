@@ -110,6 +110,23 @@ struct HarvestWholenessTests {
         #expect(!middle.isCut && middle.doubts.count == 1)
     }
 
+    @Test("finding RF-1 the number of items of a page is not taken for the total")
+    func countOfPage() async throws {
+        let source = PagedSource { asked in
+            let page = asked["page"] ?? 0
+            let items = page < 2 ? [1, 2, 3] : [4]
+            return .json(
+                "{\"items\": \(items), \"count\": \(items.count), \"next\": \(page < 2 ? "\"?page=\(page + 1)\"" : "null")}"
+            )
+        }
+        var harvest = Harvest(try Request("https://api.example.com/list"))
+        harvest.items = ["items"]
+
+        let summary = try await harvest.run(with: source.loader, to: .writer { _ in })
+
+        #expect(summary.items == 7 && summary.total == nil && summary.doubts == [])
+    }
+
     @Test("finding RF-6 a total that falls while a list is read by position is reported", arguments: [true, false])
     func changedTotal(falls: Bool) async throws {
         let folder = try HarvestSample.Folder()
@@ -133,6 +150,32 @@ struct HarvestWholenessTests {
         #expect(summary.ending == .complete && summary.missing == 0)
         #expect(summary.doubts.map(\.isCertain) == [falls])
         #expect(summary.doubts.first?.description.contains("went from 8 to \(falls ? 6 : 10)") == true)
+    }
+
+    @Test(
+        "finding RF-6 a first page that has changed is reported when a counted list is continued",
+        arguments: [true, false]
+    )
+    func changedFirstPage(changes: Bool) async throws {
+        let folder = try HarvestSample.Folder()
+        let shift = Locked(0)
+        let source = PagedSource { asked in
+            let page = asked["page"] ?? 1
+            let first = (page - 1) * 2 + shift.withLock(\.self)
+            return .json("{\"items\": \(page < 4 ? [first, first + 1] : [])}")
+        }
+        var harvest = Harvest(try Request("https://api.example.com/list"))
+        harvest.items = ["items"]
+        harvest.rules = [.pageNumber(query: "page")]
+        harvest.pageLimit = 1
+        _ = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        if changes { shift.withLock { $0 = 1 } }
+        harvest.pageLimit = nil
+
+        let summary = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+
+        #expect(summary.doubts.map(\.isCertain) == (changes ? [false] : []))
+        #expect(summary.doubts.allSatisfy { $0.description.hasPrefix("The first page has other items") })
     }
 
     @Test(
@@ -184,7 +227,9 @@ struct HarvestWholenessTests {
         harvest.request.headers.set("Authorization", "Basic " + Data("ann:old".utf8).base64EncodedString())
         harvest.pageLimit = 1
         _ = try await harvest.run(with: HarvestSample.source().loader, to: .file(folder.file("out")))
-        for name in HarvestArguments.changing { harvest.request.headers.set(name, "1") }
+        for name in ["User-Agent", "traceparent", "X-Request-Id", "Cache-Control", "Accept-Encoding"] {
+            harvest.request.headers.set(name, "1")
+        }
         harvest.request.headers.set("Authorization", "Basic " + Data("ann:new".utf8).base64EncodedString())
         harvest.pageLimit = 2
         harvest.prefetch = 1

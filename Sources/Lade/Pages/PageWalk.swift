@@ -93,7 +93,7 @@ package struct PageWalk: Sendable {
         self.otherOrigins = otherOrigins
         self.emptyPageLimit = max(0, emptyPageLimit)
         var sized = size > 0 ? sizer?.apply(original, size) ?? original : original
-        switch rules.last {
+        switch rules.first(where: \.isAddressable) {
         case .pageNumber(let query, let first):
             base = first ?? original.url.queryNumber(query) ?? 1
             // The first page states its number too, because servers count from different numbers by default.

@@ -28,7 +28,7 @@ public enum RepeatedPages: String, Sendable, Hashable {
 ///
 /// Checksums, because they are stored with a page, and because contents take too much memory.
 package struct PageContents: Hashable, Sendable {
-    let first: UInt64
+    package let first: UInt64
     let last: UInt64
 
     /// Whether a page has the content of one of these pages.

@@ -51,12 +51,6 @@ extension Command {
                 line: "lade pages https://api.example.com/shows --next cursor:/after=after",
                 purpose: "By cursor"
             ),
-            Example(
-                line: "lade pages https://api.example.com/graphql query=@list.graphql variables:='{\"after\":null}' "
-                    + "--items /data/shows/nodes --next cursor:/data/shows/pageInfo/endCursor=body:/variables/after "
-                    + "--more /data/shows/pageInfo/hasNextPage",
-                purpose: "By GraphQL"
-            ),
         ]
     ) { settings, context async throws(CommandError) -> ExitCode in
         try await PagesRun(settings: settings, context: context).run()

@@ -356,7 +356,7 @@ struct PagesRun: Sendable {
     private func say(_ context: ErrorContext, of cause: LoadingError) {
         let isRefusal: Bool
         switch cause {
-        case .unacceptableStatus: isRefusal = true
+        case .unacceptableStatus(let status, _): isRefusal = status.statusClass == .clientError
         case .decoding(let fault, _): isRefusal = (fault as? MissingListFault)?.lists.isEmpty == true
         default: isRefusal = false
         }

@@ -32,12 +32,12 @@ struct PagingSettings: Sendable {
             ("link:RELATION", "a Link field: link, or link:older"),
             ("body:/POINTER", "an address in the page: body:/paging/next"),
             ("header:NAME", "an address in a field: header:Next-Page"),
-            ("cursor:/POINTER=TARGET", "a cursor in the page: cursor:/meta/next_cursor=cursor"),
-            ("cursor:/LIST/-/NAME=TARGET", "of the last item: cursor:/data/-/id=starting_after --more /has_more"),
+            ("cursor:/POINTER=TARGET", "a cursor in the page: cursor:/meta/next=cursor"),
+            ("cursor:/LIST/-/NAME=TARGET", "of the last item: cursor:/data/-/id=after"),
             ("header:NAME=TARGET", "a cursor in a field: header:X-Next-Page=page"),
-            ("page:QUERY", "page numbers from 1: page:page; from 0: page:page=0"),
+            ("page:QUERY", "pages by number: page:page; from 0: page:page=0"),
             ("offset:QUERY", "the number of items before: offset:offset"),
-            ("TARGET", "a query item; or header:NAME, or body:/POINTER in the JSON that is sent"),
+            ("TARGET", "a query item, header:NAME, or body:/POINTER"),
         ]
     )
 
@@ -55,7 +55,7 @@ struct PagingSettings: Sendable {
         ) { settings, value throws(CommandError) in
             settings.rules.append(try PagingSettings.rule(value))
         },
-        .value("more", "/POINTER", .paging, "Where a page says whether there is more; or header:NAME") {
+        .value("more", "/POINTER", .paging, "Where a page says if there is more; or header:NAME") {
             settings,
             value throws(CommandError) in
             settings.more = try PagingSettings.place(value, of: "--more")
@@ -78,7 +78,7 @@ struct PagingSettings: Sendable {
                 settings.endStatuses.insert(status)
             }
         },
-        .value("items", "/POINTER", .paging, "Where in a page the list is (the document itself); lines for NDJSON") {
+        .value("items", "/POINTER", .paging, "Where a page has the list (all of it is); or lines") {
             settings,
             value throws(CommandError) in
             if value == "lines" {
