@@ -1,13 +1,14 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 // The transport on libcurl waits with epoll, so it exists only on Linux. On other systems nothing depends on it, and
-// URLSession is used. LADE_CURL=1 is for cross-compiling for Linux.
+// URLSession is used. LADE_CURL=1 is for cross-compiling for Linux, LADE_CURL=0 for Scripts/apple.
 #if os(Linux)
-    let hasCurl = true
+    let isLinux = true
 #else
-    let hasCurl = Context.environment["LADE_CURL"] == "1"
+    let isLinux = false
 #endif
+let hasCurl = Context.environment["LADE_CURL"].map { $0 == "1" } ?? isLinux
 let curl: [Target.Dependency] = hasCurl ? [.target(name: "LadeCurl", condition: .when(platforms: [.linux]))] : []
 
 // The floors of Documentation/Architecture.md, bottom up: a target imports only targets of lower floors.

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 // Built only by `Fuzzing/run`, which passes the flags of libFuzzer; see README.md.

@@ -41,7 +41,7 @@ public final class URLSessionTransport: Transport {
     ///
     /// - Parameters:
     ///   - configuration: Copied. Its cache, cookie and credential stores are removed; the settings and each request
-    ///     replace its time-outs, connection limit, proxies and minimum TLS version.
+    ///     replace its time-outs, connection limit, proxies and minimum TLS version. One for background tasks is refused.
     ///   - settings: The settings of the transport.
     /// - Throws: `LoadingError.invalidSetting` for a setting that the platform does not support.
     public init(
@@ -50,6 +50,10 @@ public final class URLSessionTransport: Transport {
     ) throws(LoadingError) {
         environment = EnvironmentProxy(ProcessInfo.processInfo.environment)
         try settings.checkSupport(environment: environment)
+        // The platform carries out background tasks of two kinds only, and ends the process for all others.
+        guard configuration.identifier == nil else {
+            throw .invalidSetting(name: "configuration", reason: "it is one for background tasks", ErrorContext())
+        }
         guard let configuration = configuration.copy() as? URLSessionConfiguration else {
             throw .invalidSetting(name: "configuration", reason: "it cannot be copied", ErrorContext())
         }

@@ -40,6 +40,21 @@
             #expect(fault(data) == .tooManyPixels(width: width, height: height, limit: 50_000_000))
         }
 
+        @Test(
+            "finding HF-18 a side of millions of pixels is refused, which would cost seconds for a few bytes",
+            arguments: [(1, 50_000_000), (50_000_000, 1), (1, 1_048_577), (1, 1_048_576), (47, 1_048_576)],
+            [0, 1] as [UInt8]
+        )
+        func limitsSides(_ size: (width: Int, height: Int), interlace: UInt8) {
+            func bytes(_ number: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) } }
+            let start: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+            let header = start + bytes(size.width) + bytes(size.height) + [8, 6, 0, 0, interlace]
+
+            let isTooLong = max(size.width, size.height) > 1 << 20
+            let refusal = ImageFault.unsupported(.png, "a side is longer than 1048576 pixels")
+            #expect((fault(Data(header)) == refusal) == isTooLong)
+        }
+
         @Test("the limit counts the pixels of the file, not those of the thumbnail", arguments: Sample.allCases)
         func limitsBeforeScaling(sample: Sample) {
             let file = sample.file(sample.picture(101, 100))

@@ -85,11 +85,20 @@ package final class ChildProcess: Sendable {
         var identifier: pid_t = 0
         let code =
             environment == nil
-            ? posix_spawn(&identifier, line[0], &actions, &attributes, &texts, environ)
+            ? posix_spawn(&identifier, line[0], &actions, &attributes, &texts, Self.environment)
             : posix_spawn(&identifier, line[0], &actions, &attributes, &texts, &variables)
         guard code == 0 else { throw StartFault(program: program, code: code) }
         self.identifier = identifier
         Threads.start("child process") { [self] in reap() }
+    }
+
+    /// The environment of this process, which Darwin's libraries reach by a function.
+    private static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+        #if canImport(Darwin)
+            _NSGetEnviron().pointee
+        #else
+            environ
+        #endif
     }
 
     /// Waits for the end on a thread.

@@ -33,11 +33,11 @@ public final class Service: Sendable {
     public convenience init(_ settings: Settings = Settings()) throws(LoadingError) {
         #if os(Linux)
             let transport = try CurlTransport(settings: settings.transport)
-            self.init(settings, transport: transport, shutDown: { await transport.shutDown() })
         #else
             let transport = try URLSessionTransport(settings: settings.transport)
-            self.init(settings, transport: transport, shutDown: nil)
         #endif
+        // Each platform's own transport is the service's, and ends with it.
+        self.init(settings, transport: transport, shutDown: { await transport.shutDown() })
     }
 
     /// Makes a service with a custom transport; `settings.transport` is not used.

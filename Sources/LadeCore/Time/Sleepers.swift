@@ -119,7 +119,7 @@ final class Sleepers: Sendable {
         Task(priority: .high) {
             let wait = SystemTime().now.duration(to: timer)
             // It throws only when the task is cancelled, and nothing else has a reference to this task.
-            if wait > .zero { try? await Task.sleep(for: wait, tolerance: .zero) }
+            if wait > .zero { try? await Task.sleep(for: wait, tolerance: .zero, clock: .suspending) }
             // Clocks differ slightly: a sleeper that is not quite due gets another timer.
             let now = SystemTime().now
             let (due, next) = state.withLock { $0.fire(timer, at: now) }

@@ -38,14 +38,27 @@ extension TimeSource {
 }
 
 /// The system's monotonic clock and calendar date.
+///
+/// The clock stands still while the system sleeps: a time-out of 30 seconds that has 20 seconds left when a device goes to sleep
+/// has 20 seconds left when it wakes. Dates go on, so what expires at a date has expired by then.
 public struct SystemTime: TimeSource {
     /// Makes the system's time source; all values of this type are equal.
     public init() {}
 
+    /// The clock that does not count the time in which the system sleeps: Darwin's `CLOCK_MONOTONIC` counts it, Linux's does
+    /// not.
+    private static var clock: clockid_t {
+        #if canImport(Darwin)
+            CLOCK_UPTIME_RAW
+        #else
+            CLOCK_MONOTONIC
+        #endif
+    }
+
     /// The monotonic clock's reading.
     public var now: Instant {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(Self.clock, &time)
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 

@@ -62,6 +62,9 @@ public final class LoopbackServer: Sendable {
         /// How many bytes of what each connection received are kept; 64 KiB by default.
         public var keptConnectionBytes = 64 << 10
 
+        /// Starts the thread of a connection; false when there is none.
+        package var startThread: @Sendable (@escaping @Sendable () -> Void) -> Bool = { Threads.tryStart($0) }
+
         /// Makes the default options.
         public init() {}
     }

@@ -121,21 +121,39 @@ final class ServerCore: Sendable {
             close(descriptor)
             return
         }
-        Threads.start("lade-connection") { self.run(index, descriptor) }
+        // Without a thread for it the connection is refused, and the server goes on with the next one.
+        if !options.startThread({ self.run(index, descriptor) }) {
+            end(index, descriptor, ServerConnection(index: index, descriptor: descriptor, core: self)) {
+                try $0.reset()
+            }
+        }
     }
 
     private func run(_ index: Int, _ descriptor: Int32) {
         let connection = ServerConnection(index: index, descriptor: descriptor, core: self)
-        do {
-            try serve(connection)
-            // The connection ends with its script.
-            try connection.close()
-        } catch is ServerConnection.Ended {
-            // Scripts end with this error.
-        } catch {
-            // A handler that throws resets its connection; tests use that on purpose.
-            try? connection.reset()
+        end(index, descriptor, connection) { connection in
+            do {
+                try serve(connection)
+                // The connection ends with its script.
+                try connection.close()
+            } catch is ServerConnection.Ended {
+                // Scripts end with this error.
+            } catch {
+                // A handler that throws resets its connection; tests use that on purpose.
+                try connection.reset()
+            }
         }
+    }
+
+    /// Ends a connection by its last step, and records how it ended.
+    private func end(
+        _ index: Int,
+        _ descriptor: Int32,
+        _ connection: ServerConnection,
+        _ last: (ServerConnection) throws -> Void
+    ) {
+        // A connection that was closed already cannot be reset.
+        try? last(connection)
         let ending = connection.ending
         watched.change { state in
             // Closed under the lock: `stop` must not shut down a descriptor number that is in use again.

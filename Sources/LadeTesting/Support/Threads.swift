@@ -13,14 +13,20 @@ package enum Threads {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a new detached thread with a small stack.
+    /// Runs `body` on a new detached thread with a small stack; a program that cannot have one ends.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        precondition(tryStart(body), "No thread for \(name)")
+    }
+
+    /// Runs `body` on a new detached thread with a small stack; false when the system has no thread for it.
+    package static func tryStart(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         pthread_attr_setstacksize(&attributes, 512 << 10)
         defer { pthread_attr_destroy(&attributes) }
-        let argument = Unmanaged.passRetained(Body(body)).toOpaque()
+        let body = Unmanaged.passRetained(Body(body))
+        let argument = body.toOpaque()
         #if canImport(Darwin)
             var thread: pthread_t?
             let result = pthread_create(&thread, &attributes, { Threads.enter($0) }, argument)
@@ -28,7 +34,8 @@ package enum Threads {
             var thread = pthread_t()
             let result = pthread_create(&thread, &attributes, { Threads.enter($0) }, argument)
         #endif
-        precondition(result == 0, "No thread for \(name): error \(result)")
+        if result != 0 { body.release() }
+        return result == 0
     }
 
     /// Lets other threads run first.

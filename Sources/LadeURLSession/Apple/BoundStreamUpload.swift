@@ -13,8 +13,7 @@
         private let output: OutputStream
         private let queue = DispatchQueue(label: "LadeURLSession.upload")
         private let context: ErrorContext
-        private var pending: (rest: Data, continuation: CheckedContinuation<Bool, Never>)?
-        private var isBroken = false
+        private var writer = ChunkWriter<CheckedContinuation<Bool, Never>>()
 
         /// Makes and opens the pipe.
         ///
@@ -68,7 +67,7 @@
             return await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     queue.async {
-                        self.pending = (chunk, continuation)
+                        self.writer.begin(chunk, continuation)
                         self.pump()
                     }
                 }
@@ -86,28 +85,23 @@
         }
 
         private func pump() {
-            while let (rest, continuation) = pending {
-                if isBroken { return breakOff() }
-                guard output.hasSpaceAvailable else { return }
-                let count = rest.withUnsafeBytes { bytes -> Int in
-                    guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return 0 }
-                    return output.write(start, maxLength: bytes.count)
+            while true {
+                switch writer.next(hasSpace: output.hasSpaceAvailable) {
+                case .wait: return
+                case .end(let continuation, let isAccepted): continuation.resume(returning: isAccepted)
+                case .write(let rest):
+                    let count = rest.withUnsafeBytes { bytes -> Int in
+                        guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return 0 }
+                        return output.write(start, maxLength: bytes.count)
+                    }
+                    writer.wrote(count)
                 }
-                guard count > 0 else { return breakOff() }
-                let left = rest.dropFirst(count)
-                guard left.isEmpty else {
-                    pending = (left, continuation)
-                    continue
-                }
-                pending = nil
-                continuation.resume(returning: true)
             }
         }
 
         private func breakOff() {
-            isBroken = true
-            defer { pending = nil }
-            pending?.continuation.resume(returning: false)
+            writer.breakOff()
+            pump()
         }
 
         func stream(_ stream: Stream, handle event: Stream.Event) {

@@ -1,4 +1,5 @@
 import Foundation
+import LadeCore
 
 /// Extracts the public key of a certificate, in the form that pins are made from.
 ///
@@ -15,6 +16,11 @@ enum CertificateKey {
         for _ in 0..<5 { fields.skip() }
         guard fields.tag == 0x30 else { return nil }
         return fields.next()
+    }
+
+    /// The pin of a certificate: SHA-256 of its SubjectPublicKeyInfo in base64 (RFC 7469 §2.4).
+    static func pin(ofCertificate der: Data) -> String? {
+        publicKeyInfo(ofCertificate: der).map { Data(SHA256.hash($0)).base64EncodedString() }
     }
 
     /// Reads the elements of DER data (X.690 §8.1).

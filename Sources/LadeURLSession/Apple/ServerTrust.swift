@@ -1,5 +1,4 @@
 #if canImport(Security)
-    import CryptoKit
     import Foundation
     import LadeCore
     import Security
@@ -53,14 +52,16 @@
         ///
         /// It may wait for the network, for example to check a revocation.
         func evaluate(_ trust: SecTrust, host: String) -> Verdict {
-            if settings.verification == .unsafelyAcceptEveryCertificate { return .acceptedUnchecked }
-            let pins = settings.pins.pins(for: host)
-            guard pins != nil || !anchors.isEmpty || !settings.trustsSystemAuthorities else {
-                return .asThePlatformDoes
-            }
-            if !anchors.isEmpty || !settings.trustsSystemAuthorities {
-                SecTrustSetAnchorCertificates(trust, anchors as CFArray)
-                SecTrustSetAnchorCertificatesOnly(trust, !settings.trustsSystemAuthorities)
+            let pins: [String]?
+            switch TrustDecision(settings, host: host, hasAuthorities: !anchors.isEmpty) {
+            case .asThePlatformDoes: return .asThePlatformDoes
+            case .unchecked: return .acceptedUnchecked
+            case .chain(let anchored, let pinned):
+                if let anchored {
+                    SecTrustSetAnchorCertificates(trust, anchors as CFArray)
+                    SecTrustSetAnchorCertificatesOnly(trust, anchored == .ownAuthorities)
+                }
+                pins = pinned
             }
             SecTrustSetPolicies(trust, SecPolicyCreateSSL(true, host as CFString))
             var error: CFError?
@@ -70,13 +71,8 @@
             }
             guard let pins else { return .accepted }
             let chain = SecTrustCopyCertificateChain(trust) as? [SecCertificate] ?? []
-            let pinnable = settings.pinScope == .chain ? chain[...] : chain.prefix(1)
-            let isPinned = pinnable.contains { certificate in
-                guard let key = CertificateKey.publicKeyInfo(ofCertificate: SecCertificateCopyData(certificate) as Data)
-                else { return false }
-                return pins.contains(Data(CryptoKit.SHA256.hash(data: key)).base64EncodedString())
-            }
-            return isPinned ? .accepted : .pinMismatch
+            let certificates = chain.map { SecCertificateCopyData($0) as Data }
+            return TrustDecision.isPinned(certificates, scope: settings.pinScope, pins) ? .accepted : .pinMismatch
         }
 
         private static func cause(of error: CFError?) -> TrustFault.Cause {

@@ -44,9 +44,21 @@ struct PlatformFailure: Sendable, Hashable {
         case unknown
     }
 
-    /// The meaning of the failure: by the message if it is known, otherwise by the code.
-    var meaning: Meaning {
-        Self.sentences.first { message.contains($0.part) }?.meaning
+    /// Whether messages are those of libcurl; on Apple platforms they are localised sentences for people.
+    static let hasMessagesOfCurl: Bool = {
+        #if canImport(FoundationNetworking)
+            true
+        #else
+            false
+        #endif
+    }()
+
+    /// The meaning of the failure: by the message if it is one of libcurl that is known, otherwise by the code.
+    var meaning: Meaning { meaning(byMessage: Self.hasMessagesOfCurl) }
+
+    /// The meaning of the failure, by the code alone or by the message first.
+    func meaning(byMessage: Bool) -> Meaning {
+        (byMessage ? Self.sentences.first { message.contains($0.part) }?.meaning : nil)
             ?? Self.codes.first { $0.code.rawValue == code }?.meaning
             ?? .unknown
     }

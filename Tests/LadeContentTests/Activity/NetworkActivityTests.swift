@@ -73,6 +73,11 @@ struct NetworkActivityTests {
         #expect(delivered.all == [false, true, false])
     }
 
+    /// Blocks the thread, which on Apple platforms only code that is not asynchronous may do.
+    private static func wait(for semaphore: DispatchSemaphore) {
+        semaphore.wait()
+    }
+
     @Test("finding FL-7 reports the present state when work starts on another thread and ends on the main actor")
     func startsElsewhere() async throws {
         rig.activity.enable { [delivered] in delivered.add($0) }
@@ -83,7 +88,7 @@ struct NetworkActivityTests {
         }
         thread.start()
         // The main actor is busy, so that the report of the start has not arrived yet.
-        isStarted.wait()
+        Self.wait(for: isStarted)
         rig.activity.decrease()
 
         await Task { @MainActor in }.value

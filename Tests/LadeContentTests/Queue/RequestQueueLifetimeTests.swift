@@ -108,6 +108,11 @@ struct RequestQueueLifetimeTests: QueueSuite {
         #expect(!queue.isRunning)
     }
 
+    /// Blocks the thread, which on Apple platforms only code that is not asynchronous may do.
+    private static func wait(for semaphore: DispatchSemaphore) {
+        semaphore.wait()
+    }
+
     @Test("requests §4.3 reports the start before the end when both happen on another thread")
     func changesFromAnotherThread() async throws {
         let changes = Deliveries<String>()
@@ -121,7 +126,7 @@ struct RequestQueueLifetimeTests: QueueSuite {
         }
         thread.start()
         // The main actor is busy, so that the report of the start has not arrived yet.
-        isEnded.wait()
+        Self.wait(for: isEnded)
 
         _ = try await changes.wait(for: 2)
 

@@ -29,6 +29,7 @@ struct SleepersTests {
     }
 
     @Test("a cancelled sleep ends immediately and keeps almost no memory")
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func cancelling() async {
         let sleepers = Sleepers()
         let far = SystemTime().now.advanced(by: .seconds(3_600))

@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The grammar of RFC 8259 with the trailing commas that Foundation lets pass, written down a second time.
 struct Grammar {

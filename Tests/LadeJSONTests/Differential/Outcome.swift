@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// What came out of decoding, as text: the value, or the kind, type, path and explanation of the error.
 enum Outcome {

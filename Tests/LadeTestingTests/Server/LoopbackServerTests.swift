@@ -11,6 +11,30 @@ import Testing
 struct LoopbackServerTests {
     private static let get = "GET /x?a=1&a=&b=%20 HTTP/1.1\r\nHost: x\r\nX-Odd:  two  words \r\n\r\n"
 
+    @Test("finding HF-14 a connection for which there is no thread is refused, and the server goes on")
+    func noThread() async throws {
+        let attempts = Locked(0)
+        var options = LoopbackServer.Options()
+        options.startThread = { body in
+            let attempt = attempts.withLock { count -> Int in
+                count += 1
+                return count
+            }
+            return attempt == 2 ? false : Threads.tryStart(body)
+        }
+        let server = try LoopbackServer(options, scripts: [[.readRequest, .send("FOOBAR"), .close]])
+
+        let responses = [1, 2, 3].map { _ in
+            let client = RawClient(port: server.port)
+            client.send(Self.get)
+            return client.receiveAll()
+        }
+
+        #expect(responses == ["FOOBAR", "", "FOOBAR"])
+        #expect(try await server.connectionClosed(at: 1) == .resetByServer)
+        #expect(server.connections.count == 3)
+    }
+
     @Test("answers with exactly the bytes given, then closes")
     func exactBytes() async throws {
         let server = try LoopbackServer(answering: "FOOBAR")

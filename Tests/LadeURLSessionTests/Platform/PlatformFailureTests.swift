@@ -74,7 +74,22 @@ struct PlatformFailureTests {
 
     @Test("every sentence of the wire library has its meaning", arguments: sentences)
     func meaningOfSentence(_ sentence: String, _ meaning: PlatformFailure.Meaning) {
-        #expect(PlatformFailure(.unknown, sentence).meaning == meaning)
+        #expect(PlatformFailure(.unknown, sentence).meaning(byMessage: true) == meaning)
+    }
+
+    @Test("finding AF-6 a localised message that contains a sentence of libcurl does not decide", arguments: sentences)
+    func localisedMessage(_ sentence: String, _ meaning: PlatformFailure.Meaning) {
+        #expect(PlatformFailure(.unknown, sentence).meaning(byMessage: false) == .unknown)
+        #expect(PlatformFailure(.timedOut, sentence).meaning(byMessage: false) == .timedOut(.idle))
+    }
+
+    @Test("finding AF-6 only FoundationNetworking has the messages of libcurl")
+    func messages() {
+        #if canImport(FoundationNetworking)
+            #expect(PlatformFailure.hasMessagesOfCurl)
+        #else
+            #expect(!PlatformFailure.hasMessagesOfCurl)
+        #endif
     }
 
     @Test("every row of the table of sentences is tested by one that it decides")

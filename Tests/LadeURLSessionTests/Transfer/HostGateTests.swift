@@ -6,6 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct HostGateTests {
     @Test("a place is given to the next in order when one leaves")
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func order() async throws {
         let gate = HostGate(limit: 1)
         var first: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
@@ -36,6 +37,7 @@ struct HostGateTests {
     }
 
     @Test("a cancelled waiter leaves the queue, and takes no slot")
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func cancelling() async throws {
         let gate = HostGate(limit: 1)
         let first = try await gate.enter("a", context: ErrorContext())
@@ -47,6 +49,7 @@ struct HostGateTests {
     }
 
     @Test("a cancelled waiter leaves its own position in the queue, and the others keep theirs")
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func cancellingOne() async throws {
         let gate = HostGate(limit: 1)
         var permit: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
@@ -61,6 +64,7 @@ struct HostGateTests {
     }
 
     /// Enters immediately, or not at all.
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     private func entersImmediately(_ gate: HostGate) async -> Bool {
         let task = Task.immediate { _ = try await gate.enter("a", context: ErrorContext()) }
         task.cancel()
@@ -68,6 +72,7 @@ struct HostGateTests {
     }
 
     @Test("a slot is free again after its exchange, when no other exchange waits for it")
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func leaving() async throws {
         let gate = HostGate(limit: 1)
         var permit: HostGate.Permit? = try await gate.enter("a", context: ErrorContext())
@@ -78,6 +83,7 @@ struct HostGateTests {
     }
 
     @Test("a limit below one is one", arguments: [0, -1])
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func lowestLimit(_ limit: Int) async {
         #expect(await entersImmediately(HostGate(limit: limit)))
     }
