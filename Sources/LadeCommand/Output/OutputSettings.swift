@@ -131,7 +131,7 @@ struct OutputSettings: Sendable {
             .output,
             "Add every event to a file, one JSON object a line",
             details: "When the file cannot be written, nothing more is added to it, and the command ends with an error "
-                + "unless the call itself failed.",
+                + "unless the call itself failed. A pipe must have a reader when the command begins.",
             isCommon: false,
             completion: .files
         ) { $0.eventsPath = $1 },
