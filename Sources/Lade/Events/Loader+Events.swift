@@ -87,11 +87,13 @@ public struct EventStream: AsyncSequence, Sendable {
         ) async throws(LoadingError) -> ServerSentEvent? {
             while !isEnded {
                 do throws(LoadingError) {
+                    guard !Task.isCancelled else { throw .cancelled(ErrorContext(stream.request)) }
                     if let event = try await read(actor) { return event }
                     guard !isEnded else { return nil }
                 } catch {
                     guard error.isPassing else {
                         isEnded = true
+                        events = nil
                         throw error
                     }
                 }

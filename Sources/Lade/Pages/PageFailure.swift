@@ -45,6 +45,11 @@ public struct PageFailure: Error, Sendable {
         self.cause = cause
     }
 
+    /// The task was cancelled before a page.
+    package static func cancelled(at page: Page) -> PageFailure {
+        PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
+    }
+
     /// Whether the call was cancelled, which is an outcome and not a failure.
     public var isCancellation: Bool {
         if case .loading(let error) = cause { error.isCancellation } else { false }

@@ -35,7 +35,7 @@ extension PagedEndpoint {
         // There is no list here that could end before the page.
         if repeatedPages == .end { source.repeatedPages = .refused }
         guard let delivery = try await PageFeed(source).next() else {
-            throw PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
+            throw .cancelled(at: page)
         }
         return LoadedPage(delivery)
     }

@@ -147,8 +147,8 @@ struct Fetch: Sendable {
             return
         } catch {
             line?.withLock { $0.end() }
-            if !output.isSilent, let count = kept.withLock(\.self) {
-                console.talk.write("lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.\n")
+            if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error) {
+                console.talk.write(notice)
             }
             throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
                 ?? witness.failure(error)
@@ -156,6 +156,12 @@ struct Fetch: Sendable {
         (facts.response, facts.path) = (download.response, download.path)
         guard path == nil, !output.isSilent else { return }
         console.talk.write("lade: Saved as \(download.path.escapedForDisplay()).\n")
+    }
+
+    /// What remains of a download that ended early; nil where that is clear from the error.
+    static func keptNotice(_ count: Int64?, after error: LoadingError) -> String? {
+        if let count { return "lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.\n" }
+        return error.isCancellation ? "lade: Nothing of the download is kept; the same command begins anew.\n" : nil
     }
 
     private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {

@@ -41,24 +41,22 @@ struct PagesRun: Sendable {
             observers: [meter]
         )
         let stop = Harvest.Stop()
+        let (interrupts, interrupt) = AsyncStream.makeStream(of: Void.self)
         // The first interrupt completes the page and saves the progress; the second ends the program.
         context.interruption.onSignal { [console] in
             stop.request()
             console.talk.write("lade: Finishing the page; interrupt again to end immediately.\n")
+            interrupt.finish()
         }
-        let outcome: Result<Harvest.Summary, HarvestError>
-        do throws(HarvestError) {
-            outcome = .success(
-                try await harvest.run(
-                    with: account.makeLoader(),
-                    to: destination,
-                    restart: settings.paging.restarts,
-                    stop: stop,
-                    meter: meter
-                )
+        let loader = account.makeLoader()
+        let outcome = await untilStopped(interrupts) { [destination, settings] () async throws(HarvestError) in
+            try await harvest.run(
+                with: loader,
+                to: destination,
+                restart: settings.paging.restarts,
+                stop: stop,
+                meter: meter
             )
-        } catch {
-            outcome = .failure(error)
         }
         line.end()
         await account.service.shutDown()
@@ -76,7 +74,36 @@ struct PagesRun: Sendable {
         }
         switch outcome {
         case .success(let summary): return try finish(summary)
+        case .failure(.page(let failure)) where failure.isCancellation && stop.isRequested:
+            throw stopped(after: pages, items: meter.progress.items)
         case .failure(let error): throw failure(error, witness, hasPages: meter.progress.pages > 0)
+        }
+    }
+
+    /// How long the first interrupt waits for the page.
+    static let patience = Duration.seconds(1)
+
+    /// Runs the harvest, and cancels it when it has not ended one second after the first interrupt.
+    private func untilStopped(
+        _ interrupts: AsyncStream<Void>,
+        _ run: @escaping @Sendable () async throws(HarvestError) -> Harvest.Summary
+    ) async -> Result<Harvest.Summary, HarvestError> {
+        let time = context.time
+        return await withTaskGroup(of: Result<Harvest.Summary, HarvestError>?.self) { group in
+            group.addTask {
+                do throws(HarvestError) { return .success(try await run()) } catch { return .failure(error) }
+            }
+            group.addTask {
+                for await _ in interrupts {}
+                // Cancelled when the harvest has ended.
+                try? await time.sleep(for: Self.patience)
+                return nil
+            }
+            while let result = await group.next() {
+                group.cancelAll()
+                if let result { return result }
+            }
+            preconditionFailure("The harvest ended without a result")
         }
     }
 
@@ -127,8 +154,12 @@ struct PagesRun: Sendable {
             console.talk.write("lade: \(Self.text(summary)).\n")
         }
         guard summary.ending == .stopped else { return .success }
-        throw CommandError(
-            what: "Stopped after \(Self.pages(summary.pages)), \(Self.items(summary.items)).",
+        throw stopped(after: summary.pages, items: summary.items)
+    }
+
+    private func stopped(after pages: Int, items: Int) -> CommandError {
+        CommandError(
+            what: "Stopped after \(Self.pages(pages)), \(Self.items(items)).",
             advice: settings.paging.path == nil ? "Name a file with --out to be able to continue." : Self.resuming,
             code: .partial
         )
