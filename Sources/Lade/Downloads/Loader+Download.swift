@@ -175,7 +175,7 @@ private struct DownloadRun {
             if let length = load.soundLength { try part.shorten(to: length) }
             throw error
         }
-        throttle?.finish()
+        throttle?.finish(at: TransferProgress(completed: part.bodyLength, total: load.length))
         let digest = try check(load.response)
         try part.finish(
             as: target.folder + name,
