@@ -141,6 +141,104 @@ extension TransportConformance {
         }
     }
 
+    static let cancelWhileReady = ConformanceCase("UF-1", "ends a body with its task while bytes are ready") {
+        context in
+        let text = String(repeating: "a line of text\n", count: 4 << 20)
+        for (reads, asksForLines) in [(0, false), (1, false), (0, true), (1, true)] {
+            let unit = asksForLines ? "lines" : "chunks"
+            await context.part("after \(reads) \(unit)") { context in
+                var options = LoopbackServer.Options()
+                options.sendBuffer = 16 << 10
+                let server = try LoopbackServer(options) { _ in .text(text) }
+                let transport = try context.transport()
+                let request = try server.request(.get, "/", delivery: .streamed)
+                let task = Task { () async throws -> Exchange in
+                    var exchange = Exchange()
+                    let response = try await transport.send(request, call: Call())
+                    var (chunks, lines) = (ResponseBody().makeAsyncIterator(), ResponseBody().lines.makeAsyncIterator())
+                    if asksForLines {
+                        lines = response.body.lines.makeAsyncIterator()
+                    } else {
+                        chunks = response.body.makeAsyncIterator()
+                    }
+                    let next = { () async throws(LoadingError) -> Bool in
+                        asksForLines ? try await lines.next() != nil : try await chunks.next() != nil
+                    }
+                    for _ in 0..<reads { _ = try await next() }
+                    // The reader is slow: bytes are ready when it asks again.
+                    try await server.sent(atLeast: 2 << 20)
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    do throws(LoadingError) {
+                        _ = try await next()
+                    } catch {
+                        exchange.error = error
+                    }
+                    // The body is kept until the connection is closed.
+                    let closed = Task { try await server.open(atMost: 0) }
+                    try await context.within("closing the connection") { try await closed.value }
+                    return exchange
+                }
+                context.expectCancelled(try await context.within("the cancelled reader") { try await task.value })
+            }
+        }
+        await context.part("a small body that has arrived") { context in
+            let server = try LoopbackServer { _ in .text(String(repeating: "x", count: 100)) }
+            let transport = try context.transport()
+            let request = try server.request(.get, "/", delivery: .streamed)
+            let task = Task {
+                var exchange = Exchange()
+                do throws(LoadingError) {
+                    let response = try await transport.send(request, call: Call())
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    _ = try await response.body.collect()
+                } catch {
+                    exchange.error = error
+                }
+                return exchange
+            }
+            context.expectCancelled(try await context.within("the cancelled reader") { await task.value })
+        }
+        await context.part("cancel() of the body") { context in
+            let server = try LoopbackServer { _ in .text(text) }
+            let transport = try context.transport()
+            let request = try server.request(.get, "/", delivery: .streamed)
+            try await context.within("the exchange") {
+                let response = try await transport.send(request, call: Call())
+                try await server.sent(atLeast: 1 << 20)
+                var chunks = response.body.makeAsyncIterator()
+                _ = try await chunks.next()
+                response.body.cancel()
+                do throws(LoadingError) {
+                    let more = try await chunks.next()
+                    context.fail("reading continued: \(more?.count ?? 0) bytes")
+                } catch {
+                    context.expect(error.isCancellation, "expected a cancellation, got \(error)")
+                }
+            }
+        }
+        await context.part("an upload") { context in
+            let server = try LoopbackServer(
+                onHead: { _ in .stream { connection in while try connection.readBodyPiece() != nil {} } },
+                handler: { _ in .status(500) }
+            )
+            let transport = try context.transport()
+            let (hasWritten, hasEnded) = (Signal(), Signal())
+            let body = RequestBody.writer { write in
+                defer { hasEnded.raise() }
+                while true {
+                    try await write(Data(count: 1 << 10))
+                    hasWritten.raise()
+                }
+            }
+            let request = try server.request(.post, "/", body: body)
+            let task = Task { await Exchange.perform(transport, request) }
+            try await context.within("the first bytes") { try await hasWritten.wait() }
+            task.cancel()
+            context.expectCancelled(try await context.within("the cancelled call") { await task.value })
+            try await context.within("the end of the writer") { try await hasEnded.wait() }
+        }
+    }
+
     static let droppedBody = ConformanceCase("TR-40", "ends the transfer when a body is released") { context in
         for reads in [1, 0] {
             await context.part(reads == 1 ? "after its first chunk" : "unread") { context in

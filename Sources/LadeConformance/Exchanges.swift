@@ -11,7 +11,8 @@ extension TransportConformance {
     static var exchanges: [ConformanceCase] {
         [
             methods, echoText, codings, identityCoding, customHeader, refusals, manyAtOnce, cancelBeforeHead,
-            cancelInBody, echoMegabyte, droppedBody, drips, emptyHeader, headWithLength, repeatedHeaders, duplex,
+            cancelInBody, cancelWhileReady, echoMegabyte, droppedBody, drips, emptyHeader, headWithLength,
+            repeatedHeaders, duplex,
             duplexLedByServer, emptyBody, query, responseTrailers, requestTrailers,
         ]
     }

@@ -53,6 +53,7 @@ public final class CurlTransport: Transport {
         {
             return try await LocalTransport().send(request, call: call)
         }
+        if request.hasBody { try await checkEmptyBody(of: request, call) }
         let transfer = try Transfer(
             request,
             call: call,
@@ -87,6 +88,13 @@ public final class CurlTransport: Transport {
         for entry in environment.ignored {
             call.record(.valueIgnored(name: environment.exceptionsVariable ?? "no_proxy", value: entry))
         }
+    }
+
+    /// Runs the writer of a body that was declared empty: libcurl asks for none of its bytes.
+    @inline(never)
+    private func checkEmptyBody(of request: Request, _ call: Call) async throws(LoadingError) {
+        guard let body = request.body, body.isEmptyStream else { return }
+        try await call.inTask { (_) async throws(LoadingError) in try await body.writeNothing(for: request) }
     }
 
     /// True: an exchange ends when the scope of its call ends.

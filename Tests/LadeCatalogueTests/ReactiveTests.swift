@@ -21,6 +21,24 @@ struct ReactiveTests {
         #expect(arrays == [[1, 2, 3]] && none == [[]])
     }
 
+    @Test("finding UF-1 a reader that is cancelled receives none of the elements that are ready")
+    func cancelledReader() async throws {
+        let trigger = Trigger()
+        let triggered = trigger.signal(1)
+        for _ in 0..<3 { trigger.activate(1) }
+        let (numbers, numbersOutput) = AsyncStream.makeStream(of: Int.self)
+        for number in 0..<9 { numbersOutput.yield(number) }
+        let latest = accumulateLatest([numbers])
+        let found = try await Task {
+            var (arrays, signals) = (latest.makeAsyncIterator(), triggered.makeAsyncIterator())
+            let first = (try await arrays.next(), await signals.next() != nil)
+            withUnsafeCurrentTask { $0?.cancel() }
+            return (first.0, first.1, try await arrays.next(), await signals.next() != nil)
+        }.value
+
+        #expect(found == ([0], true, nil, false))
+    }
+
     @Test("the latest of sequences follow each other, and a failure ends them")
     func accumulateSteps() async throws {
         let (first, firstOutput) = AsyncThrowingStream.makeStream(of: Int.self)
@@ -149,6 +167,26 @@ struct ReactiveTests {
         let failure = await #expect(throws: PageFailure.self) { try await task.value }
         #expect(failure?.isCancellation == true && failure?.page.number == 1)
         #expect(rig.transport.requests.count == 2)
+    }
+
+    @Test("finding UF-1 pages by signal throw in a cancelled task, also when a signal is there", arguments: [1, 2])
+    func cancelledBetweenPages(count: Int) async throws {
+        let rig = try CatalogueRig()
+        rig.answer(#"{"mediaList": [{"id": "1"}], "next": "https://catalogue.example.com/list?next=2"}"#)
+        rig.transport.onAnyRequest().respond(
+            .json(#"{"mediaList": [{"id": "2"}], "next": "https://catalogue.example.com/list?next=3"}"#)
+        )
+        let pages = try rig.provider.pages(on: sequence([(), (), ()])) { try $0.tvLatestEpisodes(.srf) }
+        let failure = await Task {
+            await #expect(throws: PageFailure.self) {
+                var iterator = pages.makeAsyncIterator()
+                for _ in 0..<count { _ = try await iterator.next() }
+                withUnsafeCurrentTask { $0?.cancel() }
+                _ = try await iterator.next()
+            }
+        }.value
+
+        #expect(failure?.isCancellation == true && rig.transport.requests.count == count)
     }
 
     @Test("a trigger activates the signals of an address alone, which end with it")

@@ -141,6 +141,23 @@ struct HarvestResumingTests {
         #expect(folder.text("out.journal").contains("\"pages\" : 1"))
     }
 
+    @Test("finding UF-1 no page that is ready is written in a cancelled task", arguments: [0, 3])
+    func cancelsWhileReady(prefetch: Int) async throws {
+        let folder = try HarvestSample.Folder()
+        let source = HarvestSample.source(pages: 50)
+        var harvest = try HarvestSample.harvest()
+        harvest.prefetch = prefetch
+        let meter = PageMeter { if $0.pages == 3 { withUnsafeCurrentTask { $0?.cancel() } } }
+        let task = Task { [harvest] in
+            try await harvest.run(with: source.loader, to: .file(folder.file("out")), meter: meter)
+        }
+
+        await #expect(throws: HarvestError.self) { try await task.value }
+        #expect(folder.text("out") == HarvestSample.lines(0..<9))
+        let rest = try await harvest.run(with: source.loader, to: .file(folder.file("out")))
+        #expect(rest.resumedPages == 3 && rest.ending == .complete)
+    }
+
     @Test("stops in the middle of a page at the item limit, and continues there with a higher one")
     func itemLimit() async throws {
         let folder = try HarvestSample.Folder()

@@ -219,7 +219,7 @@ private struct DownloadRun {
             if let length = load.soundLength { try part?.shorten(to: length) }
             throw error
         }
-        throttle?.finish()
+        throttle?.finish(at: TransferProgress(completed: part.bodyLength, total: load.length))
         let digest = try check(load.response)
         guard special == nil else {
             part?.remove()

@@ -44,9 +44,9 @@ struct ProgressThrottle: Sendable {
         report(progress)
     }
 
-    /// Reports what was held back, at the end of the transfer.
-    mutating func finish() {
-        if let pending { report(pending) }
+    /// Reports the end of the transfer, unless that was reported: what was held back, or a transfer without a byte.
+    mutating func finish(at end: TransferProgress? = nil) {
+        if let last = pending ?? (last == nil ? end : nil) { report(last) }
         pending = nil
     }
 }

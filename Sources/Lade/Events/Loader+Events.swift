@@ -111,6 +111,7 @@ public struct EventStream: AsyncSequence, Sendable {
             while !isEnded {
                 var failure: LoadingError?
                 do throws(LoadingError) {
+                    guard !Task.isCancelled else { throw .cancelled(ErrorContext(stream.request)) }
                     if let event = try await read(actor) { return event }
                     guard !isEnded else { return nil }
                 } catch {

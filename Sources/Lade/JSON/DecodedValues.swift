@@ -82,10 +82,14 @@ public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
         }
 
         /// The next value, or nil after the last and after an error.
+        ///
+        /// - Throws: What breaks the body or the value; ``LoadingError/cancelled(_:)`` when the task is cancelled, also
+        ///   where more values have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> Value? {
             while var reading = chunks {
+                try await reading.checkCancellation()
                 do {
                     if let line = try splitter.next() {
                         let value = try decoder.decode(Value.self, from: line)

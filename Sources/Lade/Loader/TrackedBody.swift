@@ -67,8 +67,10 @@ final class TrackedBody: ResponseBodySource {
     }
 
     /// A body whose loader was released throws an error that says so, because its reader has cancelled nothing.
+    ///
+    /// Any other error gets the request as its context, unless it has one.
     private func named(_ error: LoadingError) -> LoadingError {
-        guard error.isCancellation, group.isSilent else { return error }
+        guard error.isCancellation, group.isSilent else { return error.filled(with: request) }
         var context = ErrorContext(request)
         context.detail = "its loader was released while its body was being read"
         return .cancelled(context)

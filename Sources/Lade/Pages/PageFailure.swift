@@ -76,6 +76,11 @@ public struct PageFailure: Error, Sendable {
     /// The number of the page in texts, which count from 1.
     private var number: Int { page.number.addingSaturated(1) }
 
+    /// The task was cancelled before a page.
+    package static func cancelled(at page: Page) -> PageFailure {
+        PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
+    }
+
     /// Whether the call was cancelled, which is an outcome and not a failure.
     public var isCancellation: Bool {
         if case .loading(let error) = cause { error.isCancellation } else { false }

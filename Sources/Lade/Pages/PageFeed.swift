@@ -191,11 +191,17 @@ package final class PageFeed<Content: Sendable>: Sendable {
 
     /// The next page in order; nil after the last, and after a failure.
     ///
-    /// - Throws: The error that kept the page from being loaded. Cancelling the task cancels everything in flight.
+    /// - Throws: The error that kept the page from being loaded. Cancelling the task cancels everything in flight, and
+    ///   pages that were loaded ahead are not delivered.
     package func next() async throws(PageFailure) -> Delivery? {
         let position = state.withLock { state in
             state.demanded += 1
             return state.delivered
+        }
+        if Task.isCancelled {
+            cancel()
+            guard let page = state.withLock({ pending($0, at: position) }) else { return nil }
+            throw .cancelled(at: page)
         }
         if prefetch > 0 {
             pump()
@@ -448,12 +454,17 @@ package final class PageFeed<Content: Sendable>: Sendable {
         }
     }
 
+    /// The page at a position that was not delivered; nil at the end of the list.
+    private func pending(_ state: State, at position: Int) -> Page? {
+        guard position < state.end else { return nil }
+        return state.slots[position]?.page ?? (position == state.started ? state.upcoming : nil) ?? source.start
+    }
+
     private func take(_ position: Int) throws(PageFailure) -> Delivery? {
         let (slot, next, broken, lost) = state.withLock { state -> (Slot?, Page?, PageFailure?, Page?) in
-            let page = state.slots[position]?.page ?? (position == state.started ? state.upcoming : nil)
-            let isCut = state.isCancelled && position < state.end && Task.isCancelled
             guard state.isCertain(position), let slot = state.slots[position] else {
-                return (nil, nil, nil, isCut ? page ?? source.start : nil)
+                let isCut = state.isCancelled && Task.isCancelled
+                return (nil, nil, nil, isCut ? pending(state, at: position) : nil)
             }
             state.slots[position] = nil
             switch slot.outcome {
@@ -467,7 +478,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         switch slot?.outcome {
         case .end, nil:
             guard let lost else { return nil }
-            throw PageFailure(page: lost, cause: .loading(.cancelled(ErrorContext(lost.request))))
+            throw .cancelled(at: lost)
         case .failure(let cause):
             throw PageFailure(page: slot?.page ?? source.start, cause: cause, isCounted: source.walk.countsPages)
         case .piece(let piece):

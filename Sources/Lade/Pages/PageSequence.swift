@@ -96,6 +96,8 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
         fileprivate var pages: PageSequence<Value>.AsyncIterator
         fileprivate let sequence: ItemSequence
         fileprivate var rest: ArraySlice<Item> = []
+        /// The page of these items.
+        private var page: Page?
         private let isNew: ((Item) -> Bool)?
 
         fileprivate init(pages: PageSequence<Value>.AsyncIterator, sequence: ItemSequence) {
@@ -106,15 +108,20 @@ public struct ItemSequence<Value: Sendable, Item: Sendable>: AsyncSequence, Send
 
         /// The next item; nil after the last.
         ///
-        /// - Throws: ``PageFailure`` with the page that could not be loaded.
+        /// - Throws: ``PageFailure`` with the page that could not be loaded; when the task is cancelled between the items
+        ///   of a page, with that page.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(PageFailure) -> Item? {
+            if Task.isCancelled, !rest.isEmpty, let page {
+                throw .cancelled(at: page)
+            }
             while true {
                 while let item = rest.popFirst() {
                     if let isNew, !isNew(item) { continue }
                     return item
                 }
-                guard let page = try await pages.next(isolation: actor) else { return nil }
-                rest = sequence.items(page.value)[...]
+                guard let loaded = try await pages.next(isolation: actor) else { return nil }
+                page = loaded.page
+                rest = sequence.items(loaded.value)[...]
             }
         }
 

@@ -38,7 +38,7 @@ extension PagedEndpoint {
         if repeatedPages == .end { source.repeatedPages = .refused }
         source.endStatuses = []
         guard let delivery = try await PageFeed(source).next() else {
-            throw PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
+            throw .cancelled(at: page)
         }
         return LoadedPage(delivery)
     }

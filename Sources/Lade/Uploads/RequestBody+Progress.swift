@@ -28,6 +28,6 @@ extension RequestBody {
             progress.completed += Int64(chunk.count)
             reports.take(progress)
         })
-        reports.finish()
+        reports.finish(at: progress)
     }
 }

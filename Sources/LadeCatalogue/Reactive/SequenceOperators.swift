@@ -2,7 +2,7 @@ public import LadeCore
 
 /// Makes a stream from a sequence that a separate task iterates.
 ///
-/// The task is cancelled when the stream is released or its reader is cancelled.
+/// The task is cancelled when the stream is released or its reader is cancelled, which ends the stream immediately.
 private func stream<Element: Sendable>(
     _ produce: @escaping @Sendable (AsyncThrowingStream<Element, any Error>.Continuation) async throws -> Void
 ) -> AsyncThrowingStream<Element, any Error> {
@@ -18,6 +18,7 @@ private func stream<Element: Sendable>(
         }
         continuation.onTermination = { _ in task.cancel() }
     }
+    .endingWithTask
 }
 
 /// Runs a sequence each time a signal has a value, and delivers only the latest run.

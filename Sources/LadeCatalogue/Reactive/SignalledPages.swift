@@ -42,7 +42,11 @@ public struct SignalledPages<Value: Sendable>: AsyncSequence, Sendable {
                 if isFirst {
                     isFirst = false
                 } else {
-                    guard nextPage != nil, await signal.next(isolation: actor) != nil else { return nil }
+                    guard let nextPage else { return nil }
+                    // A signal ends with the task of its reader, but the list does not.
+                    let isSignalled = await signal.next(isolation: actor) != nil
+                    guard !Task.isCancelled else { throw PageFailure.cancelled(at: nextPage) }
+                    guard isSignalled else { return nil }
                 }
                 do {
                     guard let element = try await pages?.next(isolation: actor) else { return nil }

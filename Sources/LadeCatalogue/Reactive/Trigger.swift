@@ -49,7 +49,7 @@ public final class Trigger: Sendable {
         continuation.onTermination = { [weak self] _ in
             self?.state.withLock { state in state.signals.removeAll { $0.id == id } }
         }
-        return stream
+        return stream.endingWithTask
     }
 
     /// Sends a value to each signal with a key.

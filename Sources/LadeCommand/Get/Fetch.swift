@@ -155,8 +155,8 @@ struct Fetch: Sendable {
             return
         } catch {
             line?.withLock { $0.end() }
-            if !output.isSilent, let count = kept.withLock(\.self) {
-                console.say("lade: \(ProgressLine.bytes(count)) are kept; the same command resumes.")
+            if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error) {
+                console.say(notice)
             }
             throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
                 ?? OutputFile.unfinished(error) ?? witness.failure(error)
@@ -164,6 +164,12 @@ struct Fetch: Sendable {
         (facts.response, facts.path) = (download.response, download.path)
         guard path == nil, !output.isSilent else { return }
         console.say("lade: Saved as \(download.path.escapedForDisplay()).")
+    }
+
+    /// What remains of a download that ended early; nil where that is clear from the error.
+    static func keptNotice(_ count: Int64?, after error: LoadingError) -> String? {
+        if let count { return "lade: \(ProgressLine.bytes(count)) are kept; the same command resumes." }
+        return error.isCancellation ? "lade: Nothing of the download is kept; the same command begins anew." : nil
     }
 
     private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {

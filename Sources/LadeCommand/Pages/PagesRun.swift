@@ -160,6 +160,33 @@ struct PagesRun: Sendable {
         }
     }
 
+    /// How long the first interrupt waits for the page.
+    static let patience = Duration.seconds(1)
+
+    /// Runs the harvest, and cancels it when it has not ended one second after the first interrupt.
+    private func untilStopped(
+        _ interrupts: AsyncStream<Void>,
+        _ run: @escaping @Sendable () async throws(HarvestError) -> Harvest.Summary
+    ) async -> Result<Harvest.Summary, HarvestError> {
+        let time = context.time
+        return await withTaskGroup(of: Result<Harvest.Summary, HarvestError>?.self) { group in
+            group.addTask {
+                do throws(HarvestError) { return .success(try await run()) } catch { return .failure(error) }
+            }
+            group.addTask {
+                for await _ in interrupts {}
+                // Cancelled when the harvest has ended.
+                try? await time.sleep(for: Self.patience)
+                return nil
+            }
+            while let result = await group.next() {
+                group.cancelAll()
+                if let result { return result }
+            }
+            preconditionFailure("The harvest ended without a result")
+        }
+    }
+
     private var destination: Harvest.Destination {
         if let path = settings.paging.path { return .file(path, journal: settings.paging.journalPath) }
         guard console.isOutputTerminal else { return .descriptor(console.output.number) }

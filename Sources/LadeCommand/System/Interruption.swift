@@ -11,8 +11,8 @@ import Lade
 /// Cancels the program's task when a signal asks the program to end.
 ///
 /// The signals are blocked in every thread and awaited on the main thread, so no code runs inside a signal handler. The
-/// first signal cancels the task, which cleans up after itself. A second signal runs the registered clean-ups and ends
-/// the program immediately.
+/// first signal cancels the task, which cleans up after itself. A second signal, and the first SIGQUIT, runs the
+/// registered clean-ups and ends the program immediately.
 final class Interruption: Sendable {
     private struct State {
         var signal: Int32?
@@ -73,7 +73,7 @@ final class Interruption: Sendable {
     private func receive(_ number: Int32) {
         let (isFirst, cancel, cleanUps) = state.withLock { state in
             defer { state.signal = state.signal ?? number }
-            return (state.signal == nil, state.cancel, Array(state.cleanUps.values))
+            return (state.signal == nil && number != SIGQUIT, state.cancel, Array(state.cleanUps.values))
         }
         if isFirst {
             cancel?()
@@ -84,7 +84,9 @@ final class Interruption: Sendable {
     }
 
     /// The signals that ask the program to end, without those it was started to ignore.
-    private static let heeded = [SIGINT, SIGTERM, SIGHUP].filter { !isIgnored($0) }
+    ///
+    /// With SIGQUIT left to the Swift runtime, a debug build would print a crash report and continue.
+    private static let heeded = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !isIgnored($0) }
 
     private static var signals: sigset_t {
         var signals = sigset_t()

@@ -13,7 +13,7 @@ final class Broadcast<Element: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// A stream that begins with the given elements and ends with the broadcast.
+    /// A stream that begins with the given elements and ends with the broadcast, and with the task of its reader.
     func subscribe(
         beginningWith first: [Element] = [],
         buffering: AsyncStream<Element>.Continuation.BufferingPolicy = .unbounded
@@ -28,12 +28,12 @@ final class Broadcast<Element: Sendable>: Sendable {
         }
         guard let id else {
             continuation.finish()
-            return stream
+            return stream.endingWithTask
         }
         continuation.onTermination = { [weak self] _ in
             self?.remove(id)
         }
-        return stream
+        return stream.endingWithTask
     }
 
     func send(_ element: Element) {

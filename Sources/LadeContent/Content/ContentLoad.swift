@@ -29,7 +29,11 @@ public struct ContentLoad<Value: Sendable>: Sendable {
     ) -> ContentLoad where Values.Element == Value {
         ContentLoad(
             .many { deliver in
-                for try await value in try await values() { await deliver(value) }
+                for try await value in try await values() {
+                    // A sequence of the caller may have values ready after the load was cancelled.
+                    try Task.checkCancellation()
+                    await deliver(value)
+                }
             }
         )
     }

@@ -336,3 +336,20 @@ extension ErrorContext: CustomStringConvertible, CustomReflectable {
     /// A mirror of what ``description`` shows.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
+
+extension LoadingError {
+    /// The error with a context of the request, unless it has one.
+    package func filled(with request: Request) -> LoadingError {
+        guard context.method == nil else { return self }
+        var context = ErrorContext(request)
+        let old = self.context
+        context.status = old.status
+        context.headers = old.headers
+        context.body = old.body
+        context.attempts = old.attempts
+        context.detail = old.detail
+        var copy = self
+        copy.context = context
+        return copy
+    }
+}

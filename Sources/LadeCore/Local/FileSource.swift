@@ -18,6 +18,8 @@ package final class FileSource: ResponseBodySource {
 
     private enum State {
         case open(descriptor: Int32, position: Int64)
+        /// The descriptor is closed by `deinit`, because a read may be in progress.
+        case cancelled(descriptor: Int32)
         case ended
     }
 
@@ -44,7 +46,10 @@ package final class FileSource: ResponseBodySource {
     }
 
     deinit {
-        if case .open(let descriptor, _) = state.withLock({ $0 }) { close(descriptor) }
+        switch state.withLock({ $0 }) {
+        case .open(let descriptor, _), .cancelled(let descriptor): close(descriptor)
+        case .ended: break
+        }
     }
 
     /// The number of bytes to read, as it was when the file was opened; nil for a file with content but without a size.
@@ -60,9 +65,11 @@ package final class FileSource: ResponseBodySource {
     }
 
     package func next() async throws(LoadingError) -> Data? {
+        if Task.isCancelled { cancel() }
         let (descriptor, position): (Int32, Int64)
         switch state.withLock({ $0 }) {
         case .ended: return nil
+        case .cancelled: throw .cancelled(context)
         case .open(let openDescriptor, let openPosition): (descriptor, position) = (openDescriptor, openPosition)
         }
         var chunk = Data(count: Self.piece)
@@ -70,19 +77,26 @@ package final class FileSource: ResponseBodySource {
         repeat {
             count = chunk.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, Self.piece, off_t(position)) }
         } while count < 0 && errno == EINTR
+        let error = errno
+        let isCancelled = state.withLock { state in
+            if case .cancelled = state { return true }
+            state = count > 0 ? .open(descriptor: descriptor, position: position + Int64(count)) : .ended
+            return false
+        }
+        guard !isCancelled else { throw .cancelled(context) }
         guard count > 0 else {
-            let error = errno
-            state.withLock { $0 = .ended }
             close(descriptor)
             if count < 0 { throw Self.fault(path, error, context) }
             return nil
         }
-        state.withLock { $0 = .open(descriptor: descriptor, position: position + Int64(count)) }
         return count == Self.piece ? chunk : chunk.prefix(count)
     }
 
-    // The descriptor is closed by the reader or by `deinit`, never during a read.
-    package func cancel() {}
+    package func cancel() {
+        state.withLock { state in
+            if case .open(let descriptor, _) = state { state = .cancelled(descriptor: descriptor) }
+        }
+    }
 
     package var trailers: Headers { Headers() }
 

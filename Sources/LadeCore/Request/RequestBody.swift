@@ -156,3 +156,37 @@ public struct RequestBody: Sendable {
         RequestBody(content: .stream(write), length: length, isReplayable: isReplayable, contentType: contentType)
     }
 }
+
+extension RequestBody {
+    /// Whether it is a sequence or a writer of which no byte is sent, because its length is 0.
+    package var isEmptyStream: Bool {
+        guard length == 0, trailers == nil, case .stream = content else { return false }
+        return true
+    }
+
+    /// Runs a writer that was declared empty, for a transport that would not ask for its bytes.
+    ///
+    /// - Throws: ``LoadingError/invalidRequest(_:_:)`` when it writes a byte, ``LoadingError/requestBodyFailed(_:_:)``
+    ///   when it fails.
+    package func writeNothing(for request: Request) async throws(LoadingError) {
+        guard case .stream(let write) = content else { return }
+        let written = Locked(Int64(0))
+        let excess = { LoadingError.invalidRequest(.contentLength(written: "0", actual: $0), ErrorContext(request)) }
+        do {
+            try await write { (chunk) throws(LoadingError) in
+                let count = written.withLock { written in
+                    written += Int64(chunk.count)
+                    return written
+                }
+                guard count == 0 else { throw excess(count) }
+            }
+        } catch let error as LoadingError {
+            throw error
+        } catch {
+            throw .requestBodyFailed(error, ErrorContext(request))
+        }
+        // The writer may have ignored the error.
+        let count = written.withLock { $0 }
+        guard count == 0 else { throw excess(count) }
+    }
+}

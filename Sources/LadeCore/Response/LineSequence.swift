@@ -55,10 +55,12 @@ public struct LineSequence: AsyncSequence, Sendable {
 
         /// The next line, or nil after the last.
         ///
-        /// - Throws: What broke the body; ``LoadingError/bodyTooLarge(limit:announced:_:)`` for a line over the limit.
+        /// - Throws: What broke the body; ``LoadingError/bodyTooLarge(limit:announced:_:)`` for a line over the limit;
+        ///   ``LoadingError/cancelled(_:)`` when the task is cancelled, also where more lines have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> String? {
+            try await chunks.checkCancellation()
             while true {
                 if let line = try splitter.next(isAtEnd: isEnded) { return line }
                 guard !isEnded else { return nil }

@@ -9,7 +9,8 @@ import Synchronization
 ///
 /// A body is either *complete* (a buffered answer, which can be read any number of times) or a *stream*, which is read
 /// once. A stream has backpressure: no more than the transport's high-water mark waits in memory. Releasing the body,
-/// or its iterator, before its end cancels the exchange.
+/// or its iterator, before its end cancels the exchange. In a cancelled task nothing of a body is read, also not what is
+/// in memory: asking for a chunk throws ``LoadingError/cancelled(_:)`` and ends the exchange.
 public final class ResponseBody: AsyncSequence, Sendable {
     /// A run of bytes, never empty.
     public typealias Element = Data
@@ -61,6 +62,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
     ///   the connection; otherwise the error of the stream. Cancelling the task throws ``LoadingError/cancelled(_:)``.
     public func collect(limit: Int = Request.defaultBufferLimit) async throws(LoadingError) -> Data {
         if let completeBytes {
+            guard !Task.isCancelled else { throw .cancelled(ErrorContext()) }
             guard completeBytes.count <= limit else {
                 throw .bodyTooLarge(limit: limit, announced: Int64(completeBytes.count), ErrorContext())
             }
@@ -77,7 +79,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         return collected
     }
 
-    /// Ends the exchange; further reading throws ``LoadingError/cancelled(_:)``.
+    /// Ends the exchange; further reading throws ``LoadingError/cancelled(_:)``, also where received bytes were not read.
     ///
     /// Does nothing to a complete body.
     public func cancel() {
@@ -130,6 +132,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> Data? {
+            try await checkCancellation()
             if let reading { return try await reading.source.next() }
             guard !isRefused else { throw .invalidRequest(.bodyReadTwice, ErrorContext()) }
             defer { remaining = nil }
@@ -140,15 +143,42 @@ public final class ResponseBody: AsyncSequence, Sendable {
         public mutating func next() async throws(LoadingError) -> Data? {
             try await next(isolation: #isolation)
         }
+
+        /// Ends the exchange and throws when the task is cancelled.
+        ///
+        /// Every body is read by this iterator, however it is wrapped, so this is the only place that looks at the task
+        /// before a chunk. A sequence that makes several elements of one chunk calls it before each element.
+        ///
+        /// - Throws: ``LoadingError/cancelled(_:)``, also on every later call for a stream.
+        package func checkCancellation() async throws(LoadingError) {
+            if let reading {
+                try await reading.checkCancellation()
+            } else if Task.isCancelled {
+                throw .cancelled(ErrorContext())
+            }
+        }
     }
 
     /// Owns the reading of a stream: the exchange ends when the last iterator is released.
     fileprivate final class Reading: Sendable {
         let source: any ResponseBodySource
+        /// Whether a chunk was asked for in a cancelled task, after which nothing is read in any task.
+        private let isCancelled = Atomic(false)
 
         init(_ source: any ResponseBodySource) { self.source = source }
 
         deinit { source.cancel() }
+
+        func checkCancellation() async throws(LoadingError) {
+            if Task.isCancelled { isCancelled.store(true, ordering: .relaxed) }
+            guard isCancelled.load(ordering: .relaxed) else { return }
+            source.cancel()
+            // A source that was cancelled throws an error with the context of its request. One that still has a chunk
+            // loses it.
+            var context = ErrorContext()
+            do throws(LoadingError) { _ = try await source.next() } catch { context = error.context }
+            throw .cancelled(context)
+        }
     }
 }
 
@@ -164,9 +194,9 @@ public protocol ResponseBodySource: AnyObject, Sendable {
     ///   ``cancel()``.
     func next() async throws(LoadingError) -> Data?
 
-    /// Ends the exchange.
+    /// Ends the exchange, and drops what was received and not read.
     ///
-    /// Has no effect after the end; may be called several times.
+    /// Has no effect after the end was read; may be called several times.
     func cancel()
 
     /// The trailer section; empty until the end.

@@ -133,7 +133,8 @@ public struct ServerSentEventSequence: AsyncSequence, Sendable {
 
         /// The next event, or nil after the last.
         ///
-        /// - Throws: What broke the body; ``LoadingError/bodyTooLarge(limit:announced:_:)`` above the limit.
+        /// - Throws: What broke the body; ``LoadingError/bodyTooLarge(limit:announced:_:)`` above the limit;
+        ///   ``LoadingError/cancelled(_:)`` when the task is cancelled, also where more events have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(LoadingError) -> ServerSentEvent? {

@@ -24,19 +24,41 @@ enum ContentCoding: String, CaseIterable {
 
     /// Parses the value of a `Content-Encoding` field.
     ///
-    /// - Returns: The codings in the order in which they were applied, without `identity`, which changes nothing.
+    /// - Returns: The codings in the order in which they were applied, without `identity`, which changes nothing, and
+    ///   without names that are no codings.
     /// - Throws: `CodingFault.unknown` for a coding that is not in the list, `CodingFault.tooMany` above ``most``.
     static func list(_ field: String) throws(CodingFault) -> [ContentCoding] {
         var codings: [ContentCoding] = []
-        for part in field.parts(at: ",", omitsEmpty: true) {
-            var name = part.drop { $0 == " " || $0 == "\t" }
-            while name.last == " " || name.last == "\t" { name.removeLast() }
-            if name.isEmpty || name.lowercased() == "identity" { continue }
+        for name in names(in: field) where name.lowercased() != "identity" && !isNoCoding(name) {
             guard codings.count < most else { throw .tooMany(limit: most) }
             guard let coding = ContentCoding(name: name) else { throw .unknown(String(name)) }
             codings.append(coding)
         }
         return codings
+    }
+
+    /// The names in the value of a `Content-Encoding` field that are no codings, and that servers send with bodies as
+    /// they are.
+    static func namesOfNoCoding(in field: String) -> [String] {
+        names(in: field).filter(isNoCoding).map(String.init)
+    }
+
+    /// Charsets, MIME transfer encodings that change nothing, the chunks of an upload that a store repeats with the
+    /// download, and words for "none".
+    private static let noCodings: Set<String> = [
+        "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "windows-1252", "7bit", "8bit", "binary", "aws-chunked",
+        "none", "null", "no", "plain", "text", "raw",
+    ]
+
+    private static func isNoCoding(_ name: some StringProtocol) -> Bool { noCodings.contains(name.lowercased()) }
+
+    private static func names(in field: String) -> [Substring] {
+        field.utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
+            let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+            var name = part.drop(while: isBlank)
+            while let last = name.last, isBlank(last) { name.removeLast() }
+            return name.isEmpty ? nil : Substring(name)
+        }
     }
 }
 

@@ -33,6 +33,8 @@ struct CurlFailure {
     var received: Int64 = 0
     /// The number of body bytes that the head announced.
     var expected: Int64?
+    /// The number of lines of the head that were received and are well-formed.
+    var headLines = 0
     /// Whether sending the request had begun.
     var wasSent = false
     /// Whether the request was sent over HTTP/2.
@@ -137,6 +139,11 @@ struct CurlFailure {
     }
 
     private func weirdReply(_ context: ErrorContext) -> LoadingError {
+        // libcurl does not pass on this line, so its place is named.
+        if message.contains("without colon") {
+            let fault = MalformedResponse(.fieldName, excerpt: "no colon: line \(headLines + 1) of the head")
+            return .malformedResponse(fault, context)
+        }
         let rule: MalformedResponse.Rule =
             message.contains("Content-Length") ? .contentLength : message.contains("Nul byte") ? .fieldValue : .notHTTP
         return .malformedResponse(MalformedResponse(rule), context)

@@ -78,7 +78,9 @@ extension CurlLoop {
     }
 
     private func startPump(_ transfer: Transfer) {
-        guard transfer.hasBody, transfer.pipe == nil, let body = transfer.request.body else { return }
+        guard transfer.hasBody, transfer.pipe == nil, let body = transfer.request.body, !body.isEmptyStream else {
+            return
+        }
         let write: @Sendable (RequestBody.ChunkWriter) async throws -> Void
         switch body.content {
         case .bytes: return
@@ -156,7 +158,9 @@ extension CurlLoop {
         if transfer.isCompleteAtHead { return end(transfer, handle, nil) }
         if transfer.isUnproven { return }
         if let failure = transfer.failure { return end(transfer, handle, failure) }
-        if code == CURLE_OK {
+        // libcurl 7.88 ends an exchange without an error when the connection is closed within the head.
+        let isCutInHead = code == CURLE_OK && transfer.head == nil && !transfer.isHTTP2
+        if code == CURLE_OK, !isCutInHead {
             guard needsProof(transfer) else { return end(transfer, handle, shortfall(transfer, handle)) }
             transfer.isUnproven = true
             return unproven.append(transfer)
@@ -166,7 +170,9 @@ extension CurlLoop {
         // then too, and ends the exchange with the result of that attempt.
         let isBrokenHTTP2 = transfer.isHTTP2 && handle.message.contains("mem_recv()")
         // A refused socket and a refused sending end differently; neither result says why libcurl wanted to send again.
-        let code = !wasStopped ? code : isBrokenHTTP2 ? CURLE_RECV_ERROR : CURLE_ABORTED_BY_CALLBACK
+        let code =
+            isCutInHead
+            ? CURLE_GOT_NOTHING : !wasStopped ? code : isBrokenHTTP2 ? CURLE_RECV_ERROR : CURLE_ABORTED_BY_CALLBACK
         if wasStopped, !isBrokenHTTP2 { handle.forgetMessage() }
         // After a 417, libcurl wanted to send the request again; the answer was complete.
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
@@ -248,6 +254,7 @@ extension CurlLoop {
         failure.proxy = transfer.proxyName(of: handleSettings)
         failure.received = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
         failure.expected = transfer.head?.contentLength
+        failure.headLines = transfer.vetting.lines
         failure.wasSent = transfer.sendings > 0
         failure.isHTTP2 = transfer.isHTTP2
         failure.lacksDescriptors = failure.mayLackDescriptors && CurlFailure.isShortOfDescriptors

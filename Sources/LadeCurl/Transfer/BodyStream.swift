@@ -16,6 +16,8 @@ final class BodyStream: ResponseBodySource {
         case open
         case finished
         case failed(LoadingError)
+        /// What was received and not read is dropped.
+        case cancelled
     }
 
     // Guarded by the lock. Sendable: chunks are values, and the waiter is resumed once.
@@ -79,6 +81,8 @@ final class BodyStream: ResponseBodySource {
     // MARK: - The reader's side
 
     func next() async throws(LoadingError) -> Data? {
+        // A wait notices the cancellation itself, but a reader that is slower than the server never waits.
+        if Task.isCancelled { cancel() }
         while true {
             switch state.withLock({ step(&$0) }) {
             case .chunk(let data, let resumes):
@@ -100,6 +104,7 @@ final class BodyStream: ResponseBodySource {
         switch state.end {
         case .finished: return .end
         case .failed(let error): return .fail(error)
+        case .cancelled: return .fail(cancellation)
         case .open: return .wait
         }
     }
@@ -121,11 +126,16 @@ final class BodyStream: ResponseBodySource {
     }
 
     func cancel() {
-        let (wasOpen, waiter) = state.withLock { state -> (Bool, Waiter?) in
-            guard case .open = state.end else { return (false, nil) }
-            state.end = .failed(cancellation)
-            return (true, state.takeWaiter())
+        let (wasOpen, dropped, waiter) = state.withLock { state -> (Bool, WaitingLine<Data>, Waiter?) in
+            let wasOpen = if case .open = state.end { true } else { false }
+            // A body that was received and not read to its end has not ended for its reader.
+            guard wasOpen || !state.ready.isEmpty else { return (false, WaitingLine(), nil) }
+            state.end = .cancelled
+            defer { state.ready = WaitingLine() }
+            return (wasOpen, state.ready, state.takeWaiter())
         }
+        // Released outside the lock.
+        withExtendedLifetime(dropped) {}
         waiter?.resume()
         if wasOpen { cancelTransfer() }
     }
@@ -195,6 +205,7 @@ final class BodyStream: ResponseBodySource {
         guard !unpublished.isEmpty else { return nil }
         defer { unpublished.removeAll(keepingCapacity: true) }
         return state.withLock { state in
+            if case .cancelled = state.end { return nil }
             for chunk in unpublished { state.ready.append(chunk) }
             return state.takeWaiter()
         }

@@ -52,6 +52,8 @@ struct HeadVetting: Sendable {
     private var contentEncoding: String?
     /// The number of bytes in all heads and trailers so far.
     private(set) var bytes = 0
+    /// The number of lines of the present section so far.
+    private(set) var lines = 0
     /// The malformations that were tolerated.
     private(set) var tolerated: [MalformedResponse] = []
 
@@ -77,8 +79,10 @@ struct HeadVetting: Sendable {
         bytes += line.count
         guard bytes <= limits.headBytes else { throw .tooLarge(.bytes(limits.headBytes)) }
         let content = try contentOfLine(line)
+        lines += 1
         switch section {
         case .statusLine:
+            lines = 1
             let (status, version) = try statusLine(content)
             guard status.code != 101 else { throw malformed(.unaskedUpgrade, content) }
             section = .fields(status, version)

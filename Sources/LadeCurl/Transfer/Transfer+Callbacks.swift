@@ -69,6 +69,9 @@ extension Transfer {
         if case .running(let handle) = phase { prepareForBody(head, hasBody, handle, on: loop) }
         if isDecoding, hasBody, let field = head.contentEncoding {
             decoder = ContentDecoder(field: field, pool: loop.decoders)
+            for name in ContentCoding.namesOfNoCoding(in: field) {
+                call.record(.malformationTolerated(.contentCoding(name)))
+            }
         }
         switch request.delivery {
         case .buffered(let limit):

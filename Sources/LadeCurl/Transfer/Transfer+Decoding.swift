@@ -99,7 +99,10 @@ extension Transfer {
     private func codingError(_ fault: CodingFault) -> LoadingError {
         var context = context
         context.detail = fault.description
-        return .malformedResponse(MalformedResponse(.contentCoding), context)
+        guard case .unknown(let name) = fault else {
+            return .malformedResponse(MalformedResponse(.contentCoding), context)
+        }
+        return .malformedResponse(.contentCoding(name), context)
     }
 
     /// The error of a body that its framing completes and its coding does not; nil when both are complete.
@@ -116,4 +119,11 @@ extension Transfer {
 
     /// Whether the body is passed on decoded.
     var isDecoded: Bool { decoder?.isDecoding ?? false }
+}
+
+extension MalformedResponse {
+    /// The fault of a `Content-Encoding` that names what is no content coding known here.
+    static func contentCoding(_ name: String) -> MalformedResponse {
+        MalformedResponse(.contentCoding, excerpt: "Content-Encoding: \(name)")
+    }
 }

@@ -71,7 +71,7 @@ final class UploadPipe: Sendable {
     func write(_ chunk: Data) async throws(LoadingError) {
         guard !chunk.isEmpty else { return }
         let (error, isAwaited, isFull) = state.withLock { state -> (LoadingError?, Bool, Bool) in
-            guard !state.isClosed else { return (.cancelled(context), false, false) }
+            guard !state.isClosed, !Task.isCancelled else { return (.cancelled(context), false, false) }
             state.accepted += Int64(chunk.count)
             if let declaredLength, state.accepted > declaredLength {
                 let mismatch = BodyLengthMismatch(declared: declaredLength, written: state.accepted)

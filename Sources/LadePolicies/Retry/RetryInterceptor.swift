@@ -255,20 +255,3 @@ extension Headers {
         return field.delay(serverDate: serverDate, now: now)
     }
 }
-
-extension LoadingError {
-    /// The error with a context of the request, unless it has one.
-    func filled(with request: Request) -> LoadingError {
-        guard context.method == nil else { return self }
-        var context = ErrorContext(request)
-        let old = self.context
-        context.status = old.status
-        context.headers = old.headers
-        context.body = old.body
-        context.attempts = old.attempts
-        context.detail = old.detail
-        var copy = self
-        copy.context = context
-        return copy
-    }
-}

@@ -79,7 +79,7 @@ final class ScriptedBody: ResponseBodySource {
             case .stall:
                 try await untilCancelled(limit.map(sleepToLimit).map { [$0] } ?? [])
             case .fail(let error):
-                throw end(error.withContext(of: request))
+                throw end(error.filled(with: request))
             case nil:
                 finish()
                 return nil
@@ -145,21 +145,5 @@ final class ScriptedBody: ResponseBodySource {
         case .timedOut: throw end(.timedOut(.whole, ErrorContext(request)))
         case .cancelled: cancel()
         }
-    }
-}
-
-extension LoadingError {
-    /// The error with the request's context, unless it has one.
-    func withContext(of request: Request) -> LoadingError {
-        guard context.method == nil else { return self }
-        var copy = self
-        var context = ErrorContext(request)
-        context.status = copy.context.status
-        context.headers = copy.context.headers
-        context.body = copy.context.body
-        context.attempts = copy.context.attempts
-        context.detail = copy.context.detail
-        copy.context = context
-        return copy
     }
 }

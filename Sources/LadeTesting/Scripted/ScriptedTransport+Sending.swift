@@ -72,12 +72,12 @@ extension ScriptedTransport: Transport {
             do throws(LoadingError) {
                 answer = try await make(request, call)
             } catch {
-                throw Ending(error: error.withContext(of: request))
+                throw Ending(error: error.filled(with: request))
             }
         }
         switch answer.outcome {
         case .failure(let error):
-            throw Ending(error: error.withContext(of: request))
+            throw Ending(error: error.filled(with: request))
         case .response(let status):
             return try await respond(answer, status, request, call, start, begun)
         case .stall, .computed:
@@ -145,7 +145,7 @@ extension ScriptedTransport: Transport {
         do throws(LoadingError) {
             return try await body.collect(limit: limit)
         } catch {
-            throw error.withContext(of: request)
+            throw error.filled(with: request)
         }
     }
 

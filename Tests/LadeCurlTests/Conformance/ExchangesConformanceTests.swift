@@ -47,6 +47,11 @@ struct ExchangesConformanceTests {
         try await conform("TR-38")
     }
 
+    @Test("finding UF-1 ends a body with its task while bytes are ready", .timeLimit(.minutes(5)))
+    func uf1() async throws {
+        try await conform("UF-1")
+    }
+
     @Test("transport TR-39 echoes 1,000,000 bytes of known length", .timeLimit(.minutes(5)))
     func tr39() async throws {
         try await conform("TR-39")

@@ -110,6 +110,7 @@ struct CurlFailureTests {
             isMalformed($0, .chunk)
         },
         Row("odd reply", CURLE_WEIRD_SERVER_REPLY) { isMalformed($0, .notHTTP) },
+        Row("no colon", CURLE_WEIRD_SERVER_REPLY, message: "Header without colon") { isMalformed($0, .fieldName) },
         Row("odd length", CURLE_WEIRD_SERVER_REPLY, message: "Invalid Content-Length: value") {
             isMalformed($0, .contentLength)
         },

@@ -126,6 +126,29 @@ struct UploadTests {
         #expect(journal.all.map(\.completed) == [65_536, 10 << 20])
     }
 
+    @Test("finding LF-17 the end of an empty body is reported once, whatever it is made of", arguments: [true, false])
+    func emptyProgress(isWriter: Bool) async throws {
+        let journal = Journal<TransferProgress>()
+        let body = isWriter ? RequestBody.writer(length: 0) { _ in } : .bytes(Data())
+
+        _ = try await post(body.reportingProgress(time: VirtualTime()) { journal.add($0) })
+
+        #expect(journal.all == [TransferProgress(completed: 0, total: 0)])
+    }
+
+    @Test("finding LF-17 the end of an empty download is reported once")
+    func emptyDownload() async throws {
+        let rig = Rig()
+        rig.transport.onAnyRequest().respond(.text(""))
+        let journal = Journal<TransferProgress>()
+        let file = NSTemporaryDirectory() + "lade-test-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: file) }
+
+        _ = try await rig.loader.download(rig.request(), to: file) { journal.add($0) }
+
+        #expect(journal.all == [TransferProgress(completed: 0, total: 0)])
+    }
+
     @Test("a form, a body and a download take URLs of files, and refuse others")
     func fileURLs() async throws {
         let rig = Rig()
