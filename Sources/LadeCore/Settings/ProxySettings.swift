@@ -44,6 +44,8 @@ public enum ProxySettings: Sendable, Hashable {
         /// Hosts that are connected to directly: names, names with a leading dot for all names below, addresses, or
         /// `*`.
         public var exceptions: [String]
+        /// Whether `http` addresses go through a tunnel too; for transports that ask for tunnels themselves.
+        package var tunnels = false
 
         /// Makes a proxy.
         public init(
