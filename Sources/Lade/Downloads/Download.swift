@@ -35,6 +35,8 @@ public struct Download: Sendable {
         /// It is replaced when the body is complete. If the server does not send the rest, the download fails, unless the
         /// file may be overwritten.
         package var continuesFile = false
+        /// Whether the request is sent without fields of the download's own, and a coded body is stored as it arrives.
+        package var asksAsGiven = false
         /// Receives a response with a refused status, and the beginning of its body, before the download fails.
         package var refused: (@Sendable (Response, Data) -> Void)?
         /// Called before the file is hashed; for tests.

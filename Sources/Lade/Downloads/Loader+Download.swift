@@ -263,10 +263,11 @@ private struct DownloadRun {
         }
     }
 
-    private var setsCodings: Bool { request.headers.contains("Accept-Encoding") }
+    private var setsCodings: Bool { options.asksAsGiven || request.headers.contains("Accept-Encoding") }
 
     /// The request, without content codings where possible: the rest of a coded body could not be decoded alone.
     private func asked(codings: Bool) -> Request {
+        guard !options.asksAsGiven else { return request }
         var asked = request
         if !codings, request.isResumable, !setsCodings { asked.headers.set("Accept-Encoding", "identity") }
         if !asked.headers.contains("Want-Repr-Digest") { asked.headers.add("Want-Repr-Digest", "sha-256=10") }

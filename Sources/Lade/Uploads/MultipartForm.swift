@@ -107,6 +107,50 @@ public struct MultipartForm: Sendable {
         add(name, head: "; filename=\"\(Self.quoted(fileName))\"\r\nContent-Type: \(type)", .body(body))
     }
 
+    /// Adds a part whose head the caller decides.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - fileName: The file name to send, if any.
+    ///   - fields: The fields after `Content-Disposition`; they must be valid.
+    ///   - body: The content.
+    /// - Throws: `LoadingError.invalidRequest` for a field that is not valid, such as one with a line break.
+    package mutating func addPart(
+        _ name: String,
+        fileName: String?,
+        fields: Headers,
+        _ body: RequestBody
+    ) throws(LoadingError) {
+        if let fault = fields.fault { throw .invalidRequest(.header(fault), ErrorContext()) }
+        var head = fileName.map { "; filename=\"\(Self.quoted($0))\"" } ?? ""
+        for field in fields { head += "\r\n\(field.name): \(field.value)" }
+        add(name, head: head, .body(body))
+    }
+
+    /// Adds files as one part of several attachments (RFC 2388 §4.2).
+    ///
+    /// - Throws: The same as ``addPart(_:fileName:fields:_:)``.
+    package mutating func addAttachments(
+        _ name: String,
+        _ files: [(fileName: String, fields: Headers, body: RequestBody)],
+        boundary: String
+    ) throws(LoadingError) {
+        let head = "Content-Disposition: form-data; name=\"\(Self.quoted(name))\"\r\n"
+        pieces.append(
+            .bytes(
+                Data("--\(self.boundary)\r\n\(head)Content-Type: multipart/mixed; boundary=\(boundary)\r\n\r\n".utf8)
+            )
+        )
+        for file in files {
+            if let fault = file.fields.fault { throw .invalidRequest(.header(fault), ErrorContext()) }
+            let fields = file.fields.map { "\r\n\($0.name): \($0.value)" }.joined()
+            let name = Self.quoted(file.fileName)
+            let start = "--\(boundary)\r\nContent-Disposition: attachment; filename=\"\(name)\"\(fields)\r\n\r\n"
+            pieces += [.bytes(Data(start.utf8)), .body(file.body), .bytes(Data("\r\n".utf8))]
+        }
+        pieces.append(.bytes(Data("--\(boundary)--\r\n\r\n".utf8)))
+    }
+
     /// The form as the body of a request.
     ///
     /// Its length is known if those of all parts are, and it can be sent again if all parts can.

@@ -3,10 +3,30 @@
 #else
     import Foundation
 #endif
+package import LadeCore
 
 extension RequestBody {
     /// The size of the pieces in which bytes and files are written: 64 KiB.
     private static let pieceSize = 64 << 10
+
+    /// The body without its length, so that it is sent in chunks.
+    package var inChunks: RequestBody {
+        let original = self
+        return RequestBody.writer(isReplayable: isReplayable, contentType: contentType) { write in
+            try await original.write(to: write)
+        }
+    }
+
+    /// Writes the whole body, in pieces.
+    package func writeBytes(to output: ([UInt8]) throws -> Void) async throws {
+        try await write { (chunk) async throws(LoadingError) in
+            do {
+                try output(Array(chunk))
+            } catch {
+                throw .requestBodyFailed(error, ErrorContext())
+            }
+        }
+    }
 
     /// Writes the whole body, in pieces.
     func write(to write: ChunkWriter) async throws {

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import Lade
 
 /// How to reach the server: time-outs, proxy, trust and HTTP versions.
@@ -17,11 +22,18 @@ struct ConnectionSettings: Sendable {
     var isDirect = false
     /// The hosts that no proxy is used for; nil for those of `no_proxy`.
     var proxyExceptions: [String]?
+    /// The user and the password for the proxy, as `--proxy-user` writes them.
+    var proxyUser: String?
+    var tunnels = false
+    var addressFamily: TransportSettings.AddressFamily?
+    /// Addresses of hosts that need no look-up.
+    var resolved: [String: [HostAddress]] = [:]
     var authorityFile: String?
     var certificateFile: String?
     var keyFile: String?
     var pins: [Pin] = []
     var isInsecure = false
+    var needsTLS13 = false
     var decodesContent = true
 
     /// The options that set these values.
@@ -56,6 +68,28 @@ struct ConnectionSettings: Sendable {
         ) { settings, value in
             settings.proxyExceptions = ProxyExceptions.list(value)
         },
+        .value(
+            "proxy-user",
+            letter: "U",
+            "USER:PW",
+            .connection,
+            "User and password for the proxy",
+            details: "A password given here can be seen by other users of the machine.",
+            isCommon: false
+        ) { $0.proxyUser = $1 },
+        .flag("proxytunnel", letter: "p", .connection, "Ask the proxy for a tunnel, also for http", isCommon: false) {
+            $0.tunnels = true
+        },
+        .value(
+            "resolve",
+            "HOST:PORT:IP",
+            .connection,
+            "Where a host is, without a look-up",
+            details: "Several addresses are separated by commas. It is for the port of the request.",
+            isCommon: false
+        ) { settings, value throws(CommandError) in try settings.addResolved(value) },
+        .flag("ipv4", letter: "4", .connection, "Connect by IPv4 only", isCommon: false) { $0.addressFamily = .v4 },
+        .flag("ipv6", letter: "6", .connection, "Connect by IPv6 only", isCommon: false) { $0.addressFamily = .v6 },
         .value(
             "cacert",
             "FILE",
@@ -111,6 +145,9 @@ struct ConnectionSettings: Sendable {
             let (host, port) = try Quantity.hostAndPort(value, of: "--connect-to")
             settings.destination = .host(host, port: port)
         },
+        .flag("http2", .connection, "HTTP/2 where TLS negotiates it (the default)", isCommon: false) {
+            $0.version = .automatic
+        },
         .flag("http1.1", .connection, "HTTP/1.1 only", isCommon: false) { $0.version = .http1_1 },
         .flag(
             "http2-prior-knowledge",
@@ -137,6 +174,12 @@ struct ConnectionSettings: Sendable {
         if keyFile != nil, certificateFile == nil {
             throw .usage("--key without --cert", advice: "Give the certificate that the key belongs to.")
         }
+        if proxy == nil, proxyUser != nil || tunnels {
+            throw .usage(
+                "\(tunnels ? "--proxytunnel" : "--proxy-user") without --proxy",
+                advice: "Name the proxy with -x; a user of a proxy of the environment stands in its variable."
+            )
+        }
         do throws(LoadingError) {
             _ = try ProxyExceptions(proxyExceptions ?? [])
         } catch {
@@ -144,6 +187,32 @@ struct ConnectionSettings: Sendable {
                 "--noproxy: an entry is no host",
                 advice: "Write names, *.names, addresses, networks such as 192.0.2.0/24, or *."
             )
+        }
+    }
+
+    private mutating func addResolved(_ text: String) throws(CommandError) {
+        let parts = text.utf8.drop { $0 == UInt8(ascii: "+") }
+            .split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard parts.count == 3, let port = Int(parts[1]), (1...65_535).contains(port), !parts[0].isEmpty,
+            parts[0] != "*", !parts[2].isEmpty
+        else {
+            throw .usage(
+                "--resolve: “\(text.asArgument)” is no address of a host",
+                advice: "Write it as HOST:PORT:ADDRESS, such as example.com:443:127.0.0.1."
+            )
+        }
+        let name = "\(parts[0].lowercased()):\(port)"
+        resolved[name] = parts[2].parts(at: ",", omitsEmpty: true).map { HostAddress(String($0)) }
+    }
+
+    /// The addresses that need no look-up, for the port of a request.
+    func resolvedHosts(for url: URL) -> [String: [HostAddress]] {
+        guard let port = Origin(url)?.port else { return [:] }
+        let ending = ":\(port)"
+        return resolved.reduce(into: [:]) { hosts, entry in
+            guard entry.key.hasSuffix(ending) else { return }
+            hosts[String(entry.key.dropLast(ending.count))] = entry.value
         }
     }
 
@@ -168,8 +237,14 @@ struct ConnectionSettings: Sendable {
     func transportSettings() throws(CommandError) -> TransportSettings {
         var settings = TransportSettings()
         settings.decodesContent = decodesContent
+        settings.addressFamily = addressFamily
         if var proxy {
             proxy.exceptions = proxyExceptions ?? Self.environmentExceptions
+            proxy.tunnels = tunnels
+            if let proxyUser {
+                let user = UserCredentials(.basic, pair: proxyUser)
+                proxy.credentials = .init(user: user.user, password: user.password)
+            }
             settings.proxy = .proxy(proxy)
         } else if isDirect || proxyExceptions == ["*"] {
             settings.proxy = .direct
@@ -183,6 +258,7 @@ struct ConnectionSettings: Sendable {
         if let certificateFile {
             settings.tls.clientIdentity = .init(certificateFile: certificateFile, keyFile: keyFile)
         }
+        if needsTLS13 { settings.tls.minimumVersion = .tls1_3 }
         if isInsecure { settings.tls.verification = .unsafelyAcceptEveryCertificate }
         settings.tls.pins = try pinSet()
         return settings
@@ -209,7 +285,7 @@ extension ConnectionSettings.Pin {
     /// Reads `HOST=sha256/HASH`.
     init(argument text: String) throws(CommandError) {
         guard let (name, pin) = text.cut(at: "="), !name.isEmpty else {
-            throw .usage("--pin: “\(text)” names no host", advice: "Write it as HOST=sha256/BASE64.")
+            throw .usage("--pin: “\(text.asArgument)” names no host", advice: "Write it as HOST=sha256/BASE64.")
         }
         pattern = name.lowercased()
         hash = String(pin)

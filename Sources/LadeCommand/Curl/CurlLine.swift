@@ -25,20 +25,23 @@ struct CurlLine {
 
     /// The command line, in printable characters only.
     var text: String {
-        let words = ["curl"] + method + [address] + headers + cookies + body + policy + connection + output
+        // Brackets and braces of an address have a meaning for curl.
+        let isPattern = address.utf8.contains { "[]{}".utf8.contains($0) }
+        let words =
+            ["curl"] + (isPattern ? ["-g"] : []) + method + [address] + headers + cookies + body + policy + connection
+            + output
         return words.map(ShellWords.quoted).joined(separator: " ")
     }
 
     private var request: Request { call.request }
 
     private var method: [String] {
+        // With -X HEAD curl would wait for a body.
+        let isHead = settings.request.isHead || (request.method == .head && !request.hasBody)
         let implied: HTTPMethod =
-            settings.request.isHead
-            ? .head
-            : settings.request.uploadPath != nil ? .put : request.hasBody ? .post : .get
-        let head = settings.request.isHead ? ["-I"] : []
+            isHead ? .head : settings.request.uploadPath != nil ? .put : request.hasBody ? .post : .get
         let path = Address(request.url.absoluteString).hasDotSegments ? ["--path-as-is"] : []
-        return head + (request.method == implied ? [] : ["-X", request.method.rawValue]) + path
+        return (isHead ? ["-I"] : []) + (request.method == implied ? [] : ["-X", request.method.rawValue]) + path
     }
 
     private var address: String {
@@ -50,13 +53,20 @@ struct CurlLine {
         let implied = ["Accept: */*", "User-Agent: lade/\(Version.number)"]
         var lines: [String] = []
         for field in request.headers {
-            let value = showsSecrets ? field.value : field.redactedValue
+            var value = showsSecrets ? field.value : field.redactedValue
+            // curl completes the type of a form by the boundary of its own.
+            if isMultipart, field.name.equalsIgnoringASCIICase("Content-Type"),
+                let (type, _) = value.cut(at: "; boundary=lade-")
+            {
+                value = String(type)
+            }
             let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
             if !implied.contains(line), !(usesJSONOption && line == "Accept: application/json") { lines.append(line) }
         }
         if usesData, let type = request.body?.contentType, type != "application/x-www-form-urlencoded" {
             lines.append("Content-Type: \(type)")
         }
+        if case .value(let key) = settings.policy.idempotencyKey { lines.append("Idempotency-Key: \(key)") }
         lines += removed
         if case .bearer = settings.policy.authorisation { lines.append("Authorization: Bearer <redacted>") }
         return lines.flatMap { ["-H", $0] } + basicUser
@@ -73,7 +83,10 @@ struct CurlLine {
     }
 
     private var basicUser: [String] {
-        if case .basic(let user) = settings.policy.authorisation { ["-u", user] } else { [] }
+        if case .basic(let user) = settings.policy.authorisation { return ["-u", user] }
+        guard let credentials = call.credentials else { return [] }
+        let password = showsSecrets ? credentials.password.reveal() : "<redacted>"
+        return [credentials.scheme == .digest ? "--digest" : "--anyauth", "-u", "\(credentials.user):\(password)"]
     }
 
     private var cookies: [String] {
@@ -110,28 +123,45 @@ struct CurlLine {
         var words: [String] = []
         for part in settings.request.formParts {
             switch part.content {
-            case .text(let text): words += ["--form-string", "\(part.name)=\(text)"]
-            case .fieldFile(let path): words += ["-F", "\(part.name)=<\(path)"]
-            case .file(let path):
-                let type = part.contentType.map { ";type=\($0)" } ?? ""
-                let name = part.fileName.map { ";filename=\($0)" } ?? ""
-                words += ["-F", "\(part.name)=@\(path)\(type)\(name)"]
+            case .text(let text) where part.isPlain: words += ["--form-string", "\(part.name)=\(text)"]
+            case .text(let text): words += ["-F", "\(part.name)=\(Self.formQuoted(text))\(part.parameters)"]
+            case .fieldFile(let path):
+                words += ["-F", "\(part.name)=<\(Self.formWord(path))\(part.parameters)"]
+            case .files(let files):
+                let texts = files.map { "\(Self.formWord($0.path))\($0.parameters)" }
+                words += ["-F", "\(part.name)=@\(texts.joined(separator: ","))"]
             }
         }
         for item in settings.request.items {
             switch item {
             case .text(let name, let value), .json(let name, let value): words += ["--form-string", "\(name)=\(value)"]
-            case .textFile(let name, let path), .jsonFile(let name, let path): words += ["-F", "\(name)=<\(path)"]
-            case .file(let name, let path): words += ["-F", "\(name)=@\(path)"]
+            case .textFile(let name, let path), .jsonFile(let name, let path):
+                words += ["-F", "\(name)=<\(Self.formWord(path))"]
+            case .file(let name, let path): words += ["-F", "\(name)=@\(Self.formWord(path))"]
             case .query, .header, .headerFile, .standardInput: break
             }
         }
         return words
     }
 
+    /// A text in the double quotes of curl's forms.
+    static func formQuoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { result.unicodeScalars.append("\\") }
+            result.unicodeScalars.append(scalar)
+        }
+        return result + "\""
+    }
+
+    /// A text as a word of curl's forms, in quotes if necessary.
+    static func formWord(_ text: String) -> String {
+        text.utf8.contains { $0.isBlank || ";,\"".utf8.contains($0) } ? formQuoted(text) : text
+    }
+
     private static func words(_ piece: RequestSettings.Piece) -> [String] {
         switch piece {
-        case .text: ["--data-raw", value(piece)]
+        case .text, .bytes: ["--data-raw", value(piece)]
         case .file(_, strippingLineEnds: true): ["-d", value(piece)]
         case .file: ["--data-binary", value(piece)]
         case .encoded(let name, .file(let path, _)): ["--data-urlencode", "\(name)@\(path)"]
@@ -142,6 +172,7 @@ struct CurlLine {
     private static func value(_ piece: RequestSettings.Piece) -> String {
         switch piece {
         case .text(let text): text
+        case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
         case .file(let path, _): "@\(path)"
         case .encoded(_, let piece): value(piece)
         }
@@ -153,7 +184,11 @@ struct CurlLine {
         let policy = settings.policy
         var words = policy.followsRedirects || policy.redirectLimit != nil ? ["-L"] : []
         if let limit = policy.redirectLimit { words += ["--max-redirs", "\(limit)"] }
+        if policy.trustsEveryOrigin { words.append("--location-trusted") }
         if let retries = policy.retries { words += ["--retry", "\(retries)"] }
+        if let delay = policy.retryDelay {
+            words += ["--retry-delay", "\(max(1, delay.wholeNanoseconds / 1_000_000_000))"]
+        }
         return words
     }
 
@@ -165,6 +200,11 @@ struct CurlLine {
             words += ["--connect-timeout", WriteOut.seconds(time)]
         }
         if let proxy = connection.proxy {
+            if let user = connection.proxyUser {
+                let name = user.utf8.prefix { $0 != UInt8(ascii: ":") }
+                words += ["-U", showsSecrets ? user : String(decoding: name, as: UTF8.self) + ":<redacted>"]
+            }
+            if connection.tunnels { words.append("-p") }
             let user =
                 proxy.credentials.map { "\($0.user):\(showsSecrets ? $0.password.reveal() : "<redacted>")@" } ?? ""
             let scheme = proxy.kind == .http ? "http" : "socks5h"
@@ -184,9 +224,15 @@ struct CurlLine {
             words += ["--connect-to", "::\(Self.bracketed(host)):\(port.map(String.init) ?? "")"]
         case nil: break
         }
+        for (name, addresses) in connection.resolved.sorted(by: { $0.key < $1.key }) {
+            words += ["--resolve", "\(name):\(addresses.map { Self.bracketed($0.host) }.joined(separator: ","))"]
+        }
+        if let family = connection.addressFamily { words.append(family == .v4 ? "-4" : "-6") }
+        if connection.needsTLS13 { words.append("--tlsv1.3") }
         if case .http1_1 = connection.version { words.append("--http1.1") }
         if case .http2PriorKnowledge = connection.version { words.append("--http2-prior-knowledge") }
-        if connection.decodesContent { words.append("--compressed") }
+        // curl cannot continue a decoded body.
+        if connection.decodesContent, !settings.output.continuesFile { words.append("--compressed") }
         return words
     }
 
@@ -196,11 +242,39 @@ struct CurlLine {
     private var output: [String] {
         let output = settings.output
         var words = output.path.map { ["-o", $0] } ?? (output.usesRemoteName ? ["-O"] : [])
+        if output.takesServerName { words.append("-J") }
+        if let folder = output.folder { words += ["--output-dir", folder] }
+        if output.createsFolders { words.append("--create-dirs") }
+        if output.keepsExisting { words.append("--no-clobber") }
+        if output.takesFileTime { words.append("-R") }
+        if let path = output.headPath { words += ["-D", path] }
+        if let path = output.tagPath { words += ["--etag-save", path] }
+        if let rate = output.rate { words += ["--limit-rate", String(rate)] }
+        if let format = output.writeOut?.format { words += ["-w", format] }
+        if output.showsErrors { words.append("-S") }
+        if output.isVerbose { words.append("-v") }
         if output.continuesFile { words += ["-C", "-"] }
         if output.includesHead { words.append("-i") }
         if output.failsWithoutBody { words.append("-f") }
         if output.isSilent { words.append("-s") }
         if let limit = output.maximumSize { words += ["--max-filesize", String(limit)] }
         return words
+    }
+}
+
+extension FormPart {
+    fileprivate var isPlain: Bool { contentType == nil && fileName == nil && fields.isEmpty }
+
+    fileprivate var parameters: String { File.parameters(contentType, fileName, fields) }
+}
+
+extension FormPart.File {
+    fileprivate var parameters: String { Self.parameters(contentType, fileName, fields) }
+
+    fileprivate static func parameters(_ type: String?, _ name: String?, _ fields: [HeaderEdit]) -> String {
+        var text = type.map { ";type=\($0)" } ?? ""
+        if let name { text += ";filename=\(CurlLine.formWord(name))" }
+        for case .set(let name, let value) in fields { text += ";headers=\(CurlLine.formQuoted("\(name): \(value)"))" }
+        return text
     }
 }

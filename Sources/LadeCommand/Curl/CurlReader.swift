@@ -1,131 +1,296 @@
+import Lade
+
 /// Reads a curl command into the settings of `lade get`.
-enum CurlReader {
-    // These options ask for behaviour that is the default here, or have no meaning here.
-    private static let ignored: Set<String> = [
-        "no-progress-meter", "progress-bar", "globoff", "no-buffer", "http2", "basic", "tcp-nodelay",
-        "no-keepalive", "styled-output", "compressed-ssh", "ipv4", "ipv6",
-    ]
-    private static let ignoredLetters: Set<Character> = ["#", "g", "N", "4", "6"]
-    private static let renamed = [
-        "form": "form-part", "data-ascii": "data", "max-redirs": "max-redirects", "max-filesize": "max-size",
-    ]
+///
+/// A line that is accepted does what curl does with it, but for the differences that *Coming from curl* lists. Everything
+/// else is refused by name, before anything is sent.
+struct CurlReader {
+    /// The settings of the present operation.
+    private var settings: GetSettings
+    private var given: Set<String> = []
+    private let rows = GetSettings.rows
 
     /// Reads a command line.
     ///
     /// - Throws: A usage error for a text that is not a curl command, and for an option without a counterpart in lade.
     static func read(_ line: String, into settings: inout GetSettings) throws(CommandError) {
-        guard let words = ShellWords.words(line) else { throw wrong("a quote has no end") }
-        if words.contains(where: { !$0.isQuoted && ["|", "||", "&", "&&", ";", ">", ">>", "<"].contains($0.text) }) {
-            throw wrong("it has more than one command")
-        }
-        var texts = words.map(\.text)[...]
-        if texts.first == "$" { texts.removeFirst() }
-        guard let program = texts.popFirst(), program == "curl" || program.hasSuffix("/curl") else {
+        var words = try words(line)[...]
+        if words.first == Array("$".utf8) { words.removeFirst() }
+        guard let program = words.popFirst().map({ String(decoding: $0, as: UTF8.self) }), isCurl(program) else {
             throw wrong("it does not begin with curl")
         }
-        let rows = GetSettings.rows
-        let parser = ArgumentParser(command: "lade get --from-curl", rows: rows)
-        var arguments: [String] = []
-        while let word = texts.popFirst() {
-            if word.hasPrefix("--"), word.count > 2 {
-                try readLong(word.dropFirst(2), &texts, rows.map(\.info), &arguments, &settings)
-            } else if word.hasPrefix("-"), word.count > 1 {
-                try readLetters(word.dropFirst(), &texts, rows.map(\.info), &arguments)
+        var reader = CurlReader(settings)
+        try reader.readOptions(&words)
+        settings = try reader.finished()
+    }
+
+    private static func words(_ line: String) throws(CommandError) -> [[UInt8]] {
+        do throws(ShellWords.Fault) {
+            return WindowsWords.isMade(line) ? try WindowsWords.words(line) : try ShellWords.words(line)
+        } catch {
+            switch error {
+            case .unfinished: throw wrong("a quote has no end")
+            case .unsupported(let what):
+                let advice = "Give one command with its values in single quotes; nothing of the shell is carried out."
+                throw .usage("--from-curl: it has \(what), and is to be one command", advice: advice)
+            }
+        }
+    }
+
+    private static func isCurl(_ program: String) -> Bool {
+        ["curl", "curl.exe"].contains(program) || program.ends(with: "/curl")
+    }
+
+    private init(_ settings: GetSettings) {
+        self.settings = settings
+        begin()
+    }
+
+    /// Sets what curl does by default.
+    private mutating func begin() {
+        settings.followsCurl = true
+        settings.request.hasStrictPatterns = true
+        settings.connection.decodesContent = false
+        settings.output.mayOverwrite = true
+        given = []
+    }
+
+    private mutating func finished() throws(CommandError) -> GetSettings {
+        try end()
+        return settings
+    }
+
+    /// Checks and completes an operation.
+    private mutating func end() throws(CommandError) {
+        if settings.policy.followsRedirects, settings.policy.redirectLimit == nil { settings.policy.redirectLimit = 50 }
+        if !settings.policy.followsRedirects { settings.policy.redirectLimit = nil }
+        let addresses = [settings.request.address].compactMap(\.self) + settings.request.otherAddresses
+        if let pins = settings.curlPins {
+            for address in addresses {
+                guard let host = URLHost.host(of: address) else { continue }
+                settings.connection.pins += pins.map { .init(pattern: host, hash: $0) }
+            }
+            settings.curlPins = nil
+        }
+        for address in addresses {
+            guard let allowed = settings.allowedSchemes else { break }
+            let scheme = String(decoding: address.utf8.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
+            guard allowed.contains(scheme) else { throw Self.wrong("--proto allows no \(scheme)") }
+        }
+        if settings.request.uploadPath != nil, given.contains("range") {
+            throw Self.unknown("--range with --upload-file")
+        }
+        // Without data, -G asks for what happens anyway.
+        if settings.request.data.isEmpty { settings.request.sendsDataInQuery = false }
+        let type = settings.request.headers.last { $0.name.lowercased() == "content-type" }
+        if case .set(_, let type) = type, !settings.request.formParts.isEmpty,
+            !type.lowercased().utf8.starts(with: "multipart/form-data".utf8)
+        {
+            throw Self.wrong("-F with another Content-Type than multipart/form-data")
+        }
+        if settings.isFormMixedWithData {
+            throw Self.wrong("-F and -d both make a body, and curl takes one")
+        }
+    }
+
+    private mutating func readOptions(_ words: inout ArraySlice<[UInt8]>) throws(CommandError) {
+        var optionsEnded = false
+        while let word = words.popFirst() {
+            let isOption = word.first == UInt8(ascii: "-") && word.count > 1 && !optionsEnded
+            if word == Array("--".utf8), !optionsEnded {
+                optionsEnded = true
+            } else if isOption, word.starts(with: "--".utf8) {
+                try readLong(word[2...], &words)
+            } else if isOption {
+                try readLetters(word[1...], &words)
             } else {
-                arguments.append("--url=\(withScheme(word))")
+                try settings.addCurlAddress(try Self.text(word, "an address"))
             }
-        }
-        guard try parser.read(arguments, into: &settings) else { throw wrong("it asks for help") }
-    }
-
-    private static func readLong(
-        _ name: Substring,
-        _ rest: inout ArraySlice<String>,
-        _ rows: [OptionInfo],
-        _ arguments: inout [String],
-        _ settings: inout GetSettings
-    ) throws(CommandError) {
-        let written = String(name)
-        guard !ignored.contains(written) else { return }
-        switch written {
-        case "url": arguments.append("--url=\(withScheme(try value("--url", &rest)))")
-        case "range": arguments.append("--header=Range: bytes=\(try value("--range", &rest))")
-        case "oauth2-bearer": arguments.append("--header=Authorization: Bearer \(try value("--oauth2-bearer", &rest))")
-        case "continue-at":
-            guard try value("--continue-at", &rest) == "-" else { throw wrong("only “-C -” is known") }
-            arguments.append("--continue")
-        case "form-string":
-            let text = try value("--form-string", &rest)
-            guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-                throw wrong("--form-string has no name")
-            }
-            let content = FormPart.Content.text(String(text[text.index(after: equals)...]))
-            settings.request.formParts.append(FormPart(String(text[..<equals]), content))
-        case "connect-to":
-            // In lade the option is for every host of the call, as with an empty host and port here.
-            let text = try value("--connect-to", &rest)
-            guard text.hasPrefix("::") else { throw wrong("only “--connect-to ::HOST:PORT” is known") }
-            let target = text.dropFirst(2)
-            arguments.append("--connect-to=\(target.hasSuffix(":") ? target.dropLast() : target)")
-        // These names have another meaning in lade.
-        case "fail-early", "next", "config", "proto": throw unknown("--\(written)")
-        default:
-            let known = renamed[written] ?? written
-            guard let row = rows.first(where: { $0.name == known }) else { throw unknown("--\(written)") }
-            arguments.append(row.metavar == nil ? "--\(known)" : "--\(known)=\(try value("--\(written)", &rest))")
         }
     }
 
-    private static func readLetters(
-        _ letters: Substring,
-        _ rest: inout ArraySlice<String>,
-        _ rows: [OptionInfo],
-        _ arguments: inout [String]
+    private mutating func readLong(
+        _ word: ArraySlice<UInt8>,
+        _ rest: inout ArraySlice<[UInt8]>
     ) throws(CommandError) {
-        var letters = letters
-        while let letter = letters.popFirst() {
-            if ignoredLetters.contains(letter) { continue }
-            let attached = letters.isEmpty ? nil : String(letters)
-            switch letter {
-            case "r":
-                arguments.append("--header=Range: bytes=\(try value("-r", &rest, attached))")
-                return
-            case "C":
-                guard try value("-C", &rest, attached) == "-" else { throw wrong("only “-C -” is known") }
-                arguments.append("--continue")
-                return
-            default: break
-            }
-            guard let row = rows.first(where: { $0.letter == letter }) else { throw unknown("-\(letter)") }
-            guard row.metavar != nil else {
-                arguments.append("--\(row.name)")
+        let name = String(decoding: word.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+        let attached = word.dropFirst(name.utf8.count).isEmpty ? nil : Array(word.dropFirst(name.utf8.count + 1))
+        if try readStructure(name, letter: nil, attached, &rest) { return }
+        guard let option = CurlOption.all.first(where: { $0.name == name }) else {
+            return try readNegation(name, attached)
+        }
+        guard option.takesValue || attached == nil else { throw Self.wrong("--\(option.name) takes no value") }
+        let value = option.takesValue ? try Self.value("--\(name)", &rest, attached) : []
+        try apply(option, value)
+    }
+
+    /// Reads `--no-NAME`, which is known when NAME is not in effect.
+    private mutating func readNegation(_ name: String, _ attached: [UInt8]?) throws(CommandError) {
+        let positive = String(decoding: name.utf8.dropFirst(3), as: UTF8.self)
+        let isKnown =
+            name.utf8.starts(with: "no-".utf8) && attached == nil
+            && CurlOption.all.contains { $0.name == positive && !$0.takesValue }
+        guard isKnown, !given.contains(positive) else { throw Self.unknown("--\(name)".asArgument) }
+    }
+
+    private mutating func readLetters(
+        _ word: ArraySlice<UInt8>,
+        _ rest: inout ArraySlice<[UInt8]>
+    ) throws(CommandError) {
+        var letters = word
+        while let byte = letters.popFirst() {
+            let letter = Character(Unicode.Scalar(byte))
+            let attached = letters.isEmpty ? nil : Array(letters)
+            if letter == "K" || letter == ":" {
+                _ = try readStructure("", letter: letter, attached, &rest)
+                if letter == "K" { return }
                 continue
             }
-            arguments.append("--\(row.name)=\(try value("-\(letter)", &rest, attached))")
+            guard byte < 0x7F, byte > 0x20, let option = CurlOption.all.first(where: { $0.letter == letter }) else {
+                throw Self.unknown(byte < 0x7F && byte > 0x20 ? "-\(letter)" : "letter")
+            }
+            guard option.takesValue else {
+                try apply(option, [])
+                continue
+            }
+            return try apply(option, try Self.value("-\(letter)", &rest, attached))
+        }
+    }
+
+    /// Reads the options that change how the others are read; false for any other option.
+    private mutating func readStructure(
+        _ name: String,
+        letter: Character?,
+        _ attached: [UInt8]?,
+        _ rest: inout ArraySlice<[UInt8]>
+    ) throws(CommandError) -> Bool {
+        if name == "next" || letter == ":" {
+            guard settings.request.address != nil else { throw Self.wrong("--next without an address before it") }
+            try end()
+            settings.beginNext()
+            begin()
+            return true
+        }
+        guard name == "config" || letter == "K" else { return false }
+        let path = try Self.text(try Self.value("--config", &rest, attached), "--config")
+        for entry in try OptionFile(path).entries {
+            var words = entry.arguments.map { Array($0.utf8) }[...]
+            guard let first = words.popFirst() else { continue }
+            if first.starts(with: "--".utf8) {
+                // A switch may have an empty value there.
+                try readLong(first[2...], &words)
+            } else {
+                try readLetters(first[1...], &words)
+            }
+            guard words.isEmpty else { throw Self.wrong("a value for \(entry.name.asArgument), which takes none") }
+        }
+        return true
+    }
+
+    private mutating func apply(_ option: CurlOption, _ value: [UInt8]) throws(CommandError) {
+        given.insert(option.name)
+        if option.name == "remote-name-all", settings.request.address != nil {
+            throw Self.wrong("--remote-name-all stands behind an address")
+        }
+        if ["data-raw", "data-binary", "data", "data-ascii"].contains(option.name), value.first != UInt8(ascii: "@"),
+            String(validating: value, as: UTF8.self) == nil
+        {
+            settings.request.data.append(.bytes(value))
             return
         }
+        let text = try Self.text(value, "--\(option.name)")
+        switch option.meaning {
+        case .ignored: break
+        case .special(let apply): try apply(&settings, text)
+        case .option(let name):
+            if try applyCurlForm(option.name, text) { return }
+            guard let row = rows.first(where: { $0.info.name == name || $0.info.aliases.contains(name) }) else {
+                throw Self.unknown("--\(option.name)")
+            }
+            try row.apply(&settings, text)
+        }
+    }
+
+    /// Applies the values that curl reads in another way than lade; false for all others.
+    private mutating func applyCurlForm(_ name: String, _ text: String) throws(CommandError) -> Bool {
+        switch (name, text) {
+        case ("max-redirs", "-1"): settings.policy.redirectLimit = Int(Int32.max)
+        case ("max-time", "0"), ("connect-timeout", "0"), ("retry-delay", "0"), ("limit-rate", "0"): break
+        case ("output", ""): throw Self.wrong("--output without a name")
+        case ("user", ""), ("proxy-user", ""): break
+        case ("digest", _) where settings.request.userScheme == .best,
+            ("basic", _) where settings.request.userScheme == .best:
+            break
+        case ("time-cond", _) where text.utf8.count(where: { $0 == UInt8(ascii: "-") }) > 1 && text.utf8.count < 12:
+            // curl takes such a date for nothing, and sends no condition.
+            throw Self.wrong("--time-cond with a date that curl does not read")
+        default: return false
+        }
+        return true
     }
 
     private static func value(
         _ option: String,
-        _ rest: inout ArraySlice<String>,
-        _ attached: String? = nil
-    ) throws(CommandError) -> String {
+        _ rest: inout ArraySlice<[UInt8]>,
+        _ attached: [UInt8]?
+    ) throws(CommandError) -> [UInt8] {
         if let attached { return attached }
         guard let value = rest.popFirst() else { throw wrong("\(option) has no value") }
         return value
     }
 
-    /// Adds `http`, which curl assumes for an address without a scheme.
-    private static func withScheme(_ address: String) -> String {
-        address.contains("://") ? address : "http://" + address
+    private static func text(_ bytes: [UInt8], _ what: String) throws(CommandError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw wrong("\(what) has bytes that are no text in UTF-8")
+        }
+        return text
     }
 
-    private static func wrong(_ what: String) -> CommandError {
+    static func wrong(_ what: String) -> CommandError {
         .usage("--from-curl: \(what)", advice: "Give one line in quotes: --from-curl 'curl -H \"A: b\" https://…'.")
     }
 
-    private static func unknown(_ option: String) -> CommandError {
+    static func unknown(_ option: String) -> CommandError {
         .usage("--from-curl: lade has no counterpart of curl's \(option)", advice: "Leave it out of the line.")
+    }
+}
+
+/// Finds the host of an address as it is written.
+private enum URLHost {
+    static func host(of address: String) -> String? {
+        guard let (_, rest) = Address(address).base.cut(at: "://") else { return nil }
+        let authority = rest.utf8.prefix { $0 != UInt8(ascii: "/") }
+        return String(decoding: authority.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self).lowercased()
+    }
+}
+
+extension GetSettings {
+    /// Adds an address as curl reads it: without a scheme it is `http`.
+    mutating func addCurlAddress(_ text: String) throws(CommandError) {
+        let bytes = Array(text.utf8)
+        guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw CurlReader.wrong("an address has a control character")
+        }
+        guard !bytes.contains(0x20) else { throw CurlReader.wrong("an address has a space") }
+        let scheme = bytes.prefix { !":/?#".utf8.contains($0) }
+        let hasScheme = !scheme.isEmpty && bytes.dropFirst(scheme.count).starts(with: ":/".utf8)
+        if hasScheme {
+            let name = String(decoding: scheme, as: UTF8.self).lowercased()
+            guard ["http", "https", "file"].contains(name) else {
+                throw CurlReader.unknown("scheme \(name.asArgument)")
+            }
+            // curl reads one slash or three as two.
+            let slashes = bytes.dropFirst(scheme.count + 1).prefix { $0 == UInt8(ascii: "/") }.count
+            guard name == "file" || slashes == 2 else {
+                throw CurlReader.wrong("an address has \(slashes) slashes behind its scheme")
+            }
+            return try request.addAddress(text)
+        }
+        try request.addAddress((defaultScheme ?? "http") + "://" + text)
+    }
+
+    /// Whether a form is combined with another body.
+    fileprivate var isFormMixedWithData: Bool {
+        !request.formParts.isEmpty && (!request.data.isEmpty || !request.json.isEmpty) && !request.sendsDataInQuery
     }
 }

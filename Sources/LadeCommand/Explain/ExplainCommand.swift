@@ -13,7 +13,7 @@ struct ExplainSettings: CallSettings {
         [.flag("all", .output, "Show every row, also those under 1 % of the time") { $0.showsAll = true }]
         + PolicySettings.rows.lifted(\.policy)
         + OutputSettings.rows.only("events", "ignore-status", "max-size", "color").lifted(\.output).rare()
-        + RequestSettings.rows.except("url").lifted(\.request).rare()
+        + RequestSettings.rows.except("url", "globoff").lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()
 

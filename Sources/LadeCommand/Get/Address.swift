@@ -84,6 +84,18 @@ struct Address: Equatable {
         return plain.base != written
     }
 
+    /// Whether a text that stands where an address is expected is an item of the request.
+    static func isItem(_ text: String) -> Bool {
+        if text.lowercased().begins(with: "data:") { return false }
+        let authority = Array(text.utf8.prefix { !"/?#".utf8.contains($0) })
+        if authority.contains(UInt8(ascii: "=")) || authority.contains(0x20) { return true }
+        guard let colon = authority.firstIndex(of: UInt8(ascii: ":")), colon > 0, authority[0] != UInt8(ascii: "["),
+            !authority.contains(UInt8(ascii: "@"))
+        else { return false }
+        let rest = authority[(colon + 1)...]
+        return !rest.isEmpty && !rest.allSatisfy { (0x30...0x39).contains($0) }
+    }
+
     private static func withScheme(_ text: String) -> String {
         // The query may contain another address with its scheme.
         let (authority, path) = text.halves { "/?#".has($0) }
@@ -124,13 +136,5 @@ struct Address: Equatable {
             }
         }
         return result
-    }
-}
-
-extension String {
-    /// The argument as errors show it, without the parts that may be secret: the text before an at sign, and the query.
-    var asArgument: String {
-        if cut(at: "://") != nil { return Address(self).shown }
-        return cut(atLast: "@").map { "…@" + $0.after } ?? self
     }
 }

@@ -34,7 +34,7 @@ extension CallSettings {
         guard let file = Configuration.standardFile, let configuration = try Configuration(file) else {
             guard let profile = session.profile else { return [] }
             let advice = "Write it in \(Configuration.standardFile?.path ?? "~/.config/lade/config") as [\(profile)]."
-            throw .usage("there is no profile “\(profile)”: there is no configuration", advice: advice)
+            throw .usage("there is no profile “\(profile.asArgument)”: there is no configuration", advice: advice)
         }
         let known = table.commands.flatMap(\.options)
         return try configuration.arguments(for: rows, profile: session.profile, known: known)

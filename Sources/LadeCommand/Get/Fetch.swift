@@ -5,39 +5,84 @@
 #endif
 import Lade
 
-/// Fetches several addresses in sequence.
+/// Makes several calls, in sequence or at the same time.
 struct FetchList: Sendable {
+    let calls: [GetSettings]
+    /// The settings of the last operation, which decide how the calls follow one another.
     let settings: GetSettings
     let context: CommandContext
 
-    /// Makes the calls; after a failed call the next one is still made.
+    /// Makes the calls; after a failed call the next one is still made, unless an option says otherwise.
     ///
     /// - Returns: Success; throws the error of the first failed call otherwise.
     func run() async throws(CommandError) -> ExitCode {
-        let others = settings.request.otherAddresses
-        guard !others.isEmpty else { return try await Fetch(settings: settings, context: context).run() }
+        warn()
+        guard calls.count != 1 else { return try await Fetch(settings: calls[0], context: context).run() }
         var jar: CookieJar?
         if settings.session.name == nil {
             jar = try await settings.session.makeJar(nil, now: context.time.date) { line in
                 if !settings.output.isSilent { context.console.say(line) }
             }
         }
+        let opened = Locked<Set<String>>([])
+        let fetches = calls.map { [jar] in Fetch(settings: $0, context: context, jar: jar, opened: opened) }
         var first: CommandError?
-        for address in [settings.request.address].compactMap(\.self) + others {
-            var settings = settings
-            settings.request.address = address
-            do throws(CommandError) {
-                _ = try await Fetch(settings: settings, context: context, jar: jar).run()
-            } catch {
-                // An interrupt and a closed output end the remaining calls too.
-                guard error.code != .interrupted, error.code != .success else { throw error }
-                if !error.isQuiet { context.console.talk.write(error.lines) }
-                first = first ?? error
+        if settings.isParallel {
+            let limit = settings.parallelLimit
+            let failures = await withTaskGroup(of: (Int, CommandError?).self) { group in
+                var (started, failures) = (0, [Int: CommandError]())
+                func start() {
+                    let (fetch, number) = (fetches[started], started)
+                    started += 1
+                    group.addTask { (number, await fetch.failure()) }
+                }
+                while started < min(limit, fetches.count) { start() }
+                for await (number, failure) in group {
+                    failures[number] = failure
+                    if let failure, endsAll(failure) { group.cancelAll() } else if started < fetches.count { start() }
+                }
+                return failures
+            }
+            if let end = failures.values.first(where: Self.isEnd) { throw end }
+            for index in failures.keys.sorted() { first = first ?? report(failures[index]) }
+        } else {
+            for fetch in fetches {
+                guard let failure = await fetch.failure() else { continue }
+                if Self.isEnd(failure) { throw failure }
+                first = first ?? report(failure)
+                if endsAll(failure) { break }
             }
         }
         guard var first else { return .success }
         first.isQuiet = true
         throw first
+    }
+
+    /// Whether a failure ends the remaining calls too.
+    private func endsAll(_ failure: CommandError) -> Bool { settings.endsEarly || Self.isEnd(failure) }
+
+    /// An interrupt and a closed output end everything.
+    private static func isEnd(_ failure: CommandError) -> Bool {
+        failure.code == .interrupted || failure.code == .success
+    }
+
+    private func report(_ failure: CommandError?) -> CommandError? {
+        if let failure, !failure.isQuiet { context.console.talk.write(failure.lines) }
+        return failure
+    }
+
+    private func warn() {
+        let output = settings.output
+        guard !output.isSilent else { return }
+        if settings.followsCurl, output.otherTargets.count > settings.request.otherAddresses.count {
+            context.console.say("lade: There are more outputs than addresses; the last ones are not used.")
+        }
+        let isUnread = calls.allSatisfy { !$0.request.readsInput && $0.request.method == nil }
+        if isUnread, !settings.printsCurl, context.console.input.hasPipedBytes {
+            context.console.say(
+                "lade: The pipe on the standard input is not read; write - after the address to send it."
+            )
+        }
     }
 }
 
@@ -47,6 +92,8 @@ struct Fetch: Sendable {
     let context: CommandContext
     /// The cookie jar that several calls share; nil to use one for this call only.
     var jar: CookieJar?
+    /// The files of heads that this command has begun.
+    var opened = Locked<Set<String>>([])
 
     private var output: OutputSettings { settings.output }
     private var console: Console { context.console.coloured(output.colour) }
@@ -64,14 +111,26 @@ struct Fetch: Sendable {
         }
     }
 
+    /// Makes the call; returns its failure.
+    func failure() async -> CommandError? {
+        do throws(CommandError) {
+            _ = try await run()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     private func fetch() async throws(CommandError) -> ExitCode {
+        let path = try OutputPlace(output, settings.request, isForCurl: settings.followsCurl).path()
         let file: OutputFile? =
-            if let path = output.path {
-                try await OutputFile(path, mayOverwrite: output.mayOverwrite || output.continuesFile)
+            if let path, !settings.printsCurl, !settings.isOffline {
+                try await OutputFile(path, mayOverwrite: mayOverwrite || output.continuesFile)
                     .opened(in: context.time)
             } else { nil }
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
+        call.bodyRate = output.rate
         if let jar { call.jar = jar }
         let upload = uploadLine(of: &call.request)
         defer { upload?.withLock { $0.end() } }
@@ -79,19 +138,28 @@ struct Fetch: Sendable {
             try console.write(try CurlLine(settings, call).text + "\n")
             return .success
         }
+        if settings.isOffline {
+            let sent = SentRequest(call.request, decodesContent: settings.connection.decodesContent)
+            try await sent.write(to: console, showsSecrets: output.showsSecrets)
+            return .success
+        }
         return try await Witness.observing(output, settings.policy, context) {
             [call] (witness) async throws(CommandError) in
-            try await fetch(call, to: file, witness)
+            try await fetch(call, to: file, at: path, witness)
         }
     }
+
+    private var mayOverwrite: Bool { output.mayOverwrite && !output.takesServerName }
 
     private func fetch(
         _ call: PreparedCall,
         to file: OutputFile?,
+        at path: String?,
         _ witness: Witness
     ) async throws(CommandError) -> ExitCode {
         let request = call.request
         var facts = WriteOut.Facts(request: request)
+        facts.number = settings.addressNumber
         let collector = FactCollector()
         let start = context.time.now
         let account = try await context.account(
@@ -107,7 +175,7 @@ struct Fetch: Sendable {
             let loader = account.makeLoader()
             defer { withExtendedLifetime(loader) {} }
             switch file {
-            case .regular: try await download(request, by: loader, to: output.path, witness, &facts)
+            case .regular: try await download(request, by: loader, to: path, witness, &facts)
             case nil where output.usesRemoteName: try await download(request, by: loader, to: nil, witness, &facts)
             case .special(let device): try await stream(request, by: loader, to: device, witness, &facts)
             case .unread: preconditionFailure("a pipe was not opened")
@@ -146,24 +214,43 @@ struct Fetch: Sendable {
         do throws(LoadingError) {
             download =
                 if let path { try await loader.download(request, to: path, options: options) } else {
-                    try await loader.download(request, into: "", options: options)
+                    try await loader.download(request, into: output.folder ?? "", options: options)
                 }
         } catch .unacceptableStatus(let status, _)
             where output.ignoresStatus && output.failsWithoutBody && status.code >= 400
         {
             // The body is not wanted, and the status is not an error.
             return
+        } catch .unacceptableStatus(let status, let context) where settings.followsCurl {
+            throw witness.failure(.unacceptableStatus(status, context))
         } catch {
             line?.withLock { $0.end() }
             if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error) {
                 console.say(notice)
             }
-            throw OutputFile.exists(error, mayOverwrite: output.mayOverwrite || output.continuesFile)
+            throw OutputFile.exists(error, mayOverwrite: mayOverwrite || output.continuesFile)
                 ?? OutputFile.unfinished(error) ?? witness.failure(error)
         }
         (facts.response, facts.path) = (download.response, download.path)
-        guard path == nil, !output.isSilent else { return }
-        console.say("lade: Saved as \(download.path.escapedForDisplay()).")
+        if output.takesFileTime {
+            OutputPlace.setDate(of: download.path, to: download.response, now: context.time.date)
+        }
+        try writeHead(of: download.response)
+        if output.usesRemoteName, !output.isSilent, !settings.followsCurl {
+            console.say("lade: Saved as \(download.path.escapedForDisplay()).")
+        }
+        if settings.followsCurl { try checkStatus(of: download.response, witness) }
+    }
+
+    /// Writes the head and the entity tag to the files that options name for them.
+    private func writeHead(of response: Response) throws(CommandError) {
+        if let path = output.headPath {
+            let isNew = opened.withLock { $0.insert(path).inserted }
+            try OutputPlace.write(response.head, to: path, appending: !isNew, console)
+        }
+        if let path = output.tagPath, let tag = response.headers["ETag"] {
+            try OutputPlace.write(tag + "\n", to: path, appending: false, console)
+        }
     }
 
     /// What remains of a download that ended early; nil where that is clear from the error.
@@ -174,14 +261,18 @@ struct Fetch: Sendable {
 
     private func options(for request: Request, _ line: Locked<ProgressLine>?) -> Download.Options {
         var options = Download.Options()
-        options.mayOverwrite = output.mayOverwrite
+        options.mayOverwrite = mayOverwrite
         options.continuesFile = output.continuesFile
+        // curl continues a file only when that is asked for.
+        options.resumes = !settings.followsCurl || output.continuesFile
+        options.asksAsGiven = settings.followsCurl
         if !output.isSilent, !output.failsWithoutBody {
             options.refused = { [console] in ServerMessage.show($0, $1, on: console) }
         }
         options.lengthLimit = output.maximumSize.map(Int64.init)
         // The body of an error response is not written to the file, unless every status counts as success.
-        options.acceptableStatuses = .codes(100..<(output.ignoresStatus ? output.failsWithoutBody ? 400 : 1_000 : 300))
+        let takesEveryBody = output.ignoresStatus || settings.followsCurl
+        options.acceptableStatuses = .codes(100..<(takesEveryBody ? output.failsWithoutBody ? 400 : 1_000 : 300))
         if output.includesHead || request.method == .head { options.prologue = { Data($0.head.utf8) } }
         if let line { options.onPiece = { received, total in line.withLock { $0.show(received, of: total) } } }
         return options
@@ -206,6 +297,7 @@ struct Fetch: Sendable {
             throw witness.failure(error)
         }
         facts.response = response
+        try writeHead(of: response)
         if device != nil, !isAccepted(response), !output.isSilent, !output.failsWithoutBody {
             ServerMessage.show(response, await load.message(), on: console)
         } else if device == nil || isAccepted(response) {
@@ -226,7 +318,8 @@ struct Fetch: Sendable {
     }
 
     private func writesBody(of response: Response) -> Bool {
-        !output.failsWithoutBody || response.status.code < 400
+        if settings.request.timeCondition?.withholds(response, now: context.time.date) == true { return false }
+        return !output.failsWithoutBody || response.status.code < 400
     }
 
     private func checkStatus(of response: Response, _ witness: Witness) throws(CommandError) {
@@ -314,7 +407,8 @@ struct Fetch: Sendable {
         guard let format = output.writeOut else { return }
         collector.complete(&facts)
         facts.elapsed = start.duration(to: context.time.now)
-        let text = format.text(facts)
+        let (text, talk) = format.texts(facts)
+        if !talk.isEmpty { console.talk.write(talk.escapedLines) }
         guard console.laysOut else { return try console.write(text) }
         // Values from the server must not control the terminal; the line ends of the format itself are kept.
         var shown = TerminalText(.plain)
@@ -373,5 +467,13 @@ extension Response {
         let isOld = version == .http1_1 || version == .http1_0
         let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
         return "\(version?.rawValue ?? "HTTP") \(isOld ? status.words : "\(status)")\r\n\(fields)\r\n"
+    }
+}
+
+extension String {
+    /// The text with control characters escaped, and its line ends kept.
+    fileprivate var escapedLines: String {
+        unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { String(String.UnicodeScalarView($0)).escapedForDisplay(limit: 4_000) }.joined(separator: "\n")
     }
 }

@@ -35,14 +35,46 @@ extension RequestSettings {
         let defaults = defaultHeaders.filter { edit in !given.contains { $0.name.equalsIgnoringASCIICase(edit.name) } }
         let edits = defaults + given
         request.headers = requestHeaders(edits)
-        if edits.contains(where: { $0.name.equalsIgnoringASCIICase("Content-Type") }) {
-            request.body?.contentType = nil
-        }
-        if let user = user ?? addressUser, !request.headers.contains("Authorization") {
-            request.headers["Authorization"] = try await Self.basicCredentials(of: user, at: url, prompt)
+        request.omitsAccept = !request.headers.contains("Accept")
+        complete(&request, edits)
+        if userScheme == .basic, let user = user ?? addressUser, !request.headers.contains("Authorization") {
+            let pair = try await Self.pair(of: user, at: url, prompt)
+            request.headers["Authorization"] = "Basic " + Data(pair.utf8).base64EncodedString()
         }
         try CommandError.translating { [request] () throws(LoadingError) in try request.validate() }
         return request
+    }
+
+    /// The user and the password for a scheme that begins with the server's challenge; nil for none.
+    func credentials(
+        for request: Request,
+        askingBy prompt: PasswordPrompt
+    ) async throws(CommandError) -> UserCredentials? {
+        guard userScheme != .basic, let user = user ?? addressUser, !request.headers.contains("Authorization") else {
+            return nil
+        }
+        return UserCredentials(userScheme, pair: try await Self.pair(of: user, at: request.url, prompt))
+    }
+
+    /// Completes the request where the user's fields and its body state the same thing (RFC 9110 §8.3, RFC 9112 §6).
+    ///
+    /// A multipart type without a boundary gets that of the body; another boundary than that of the body is refused by
+    /// the caller of this method, as every other contradiction is by `Request.validate()`.
+    private func complete(_ request: inout Request, _ edits: [HeaderEdit]) {
+        if edits.contains(where: { $0.name.equalsIgnoringASCIICase("Content-Type") }) {
+            if let type = request.headers["Content-Type"], let body = request.body?.contentType,
+                type.lowercased().begins(with: "multipart/"), let (_, boundary) = body.cut(at: "boundary="),
+                isMultipart
+            {
+                request.headers["Content-Type"] = "\(type); boundary=\(boundary)"
+            }
+            request.body?.contentType = nil
+        }
+        // The framing follows from the body; "chunked" asks for a body in chunks.
+        if request.headers["Transfer-Encoding"]?.lowercased() == "chunked", let body = request.body {
+            request.headers.remove("Transfer-Encoding")
+            request.body = body.inChunks
+        }
     }
 
     /// The origin of the address.
@@ -64,6 +96,9 @@ extension RequestSettings {
         if !keepsDotSegments { address.removeDotSegments() }
         if let uploadPath, uploadPath != "-", let name = uploadPath.parts(at: "/", omitsEmpty: true).last {
             address.completePath(with: String(name))
+        }
+        if !queryPieces.isEmpty {
+            address.addQuery(String(decoding: try await Self.bytes(of: queryPieces, joinedBy: "&"), as: UTF8.self))
         }
         if sendsDataInQuery {
             address.addQuery(String(decoding: try await Self.bytes(of: data, joinedBy: "&"), as: UTF8.self))
@@ -89,7 +124,16 @@ extension RequestSettings {
     /// The changes to header fields from options and items, in order; reads the files that hold values.
     func edits() async throws(CommandError) -> [HeaderEdit] {
         let named = [("User-Agent", userAgent), ("Referer", referer)]
-        var edits = named.compactMap { name, value in value.map { HeaderEdit.set(name, $0) } } + headers
+        // An empty text unsets the field, as in curl.
+        var edits = named.compactMap { name, value in
+            value.map { $0.isEmpty ? HeaderEdit.remove(name) : .set(name, $0) }
+        }
+        edits += [timeCondition?.field].compactMap(\.self) + headers
+        if let tagPath {
+            let isThere = InputReader.exists(tagPath)
+            let tag = isThere ? try ArgumentFile.lines(tagPath, of: "--etag-compare").first ?? [] : []
+            edits.append(.set("If-None-Match", tag.isEmpty ? "\"\"" : String(decoding: tag, as: UTF8.self)))
+        }
         for item in items {
             switch item {
             case .header(let edit): edits.append(edit)
@@ -107,7 +151,7 @@ extension RequestSettings {
         var fields = Headers(
             defaults.filter { name, _ in !edits.contains { $0.name.equalsIgnoringASCIICase(name) } }
         )
-        for case .set(let name, let value) in edits { fields.add(name, value) }
+        for case .set(let name, let value) in edits where !removes(name, edits) { fields.add(name, value) }
         return fields
     }
 
@@ -115,7 +159,13 @@ extension RequestSettings {
         !json.isEmpty || (hasItemBody && !hasFile && !isForm)
     }
 
-    private static func basicCredentials(
+    /// Whether "Name:" unsets a field that an option sets.
+    private func removes(_ name: String, _ edits: [HeaderEdit]) -> Bool {
+        let options = ["User-Agent", "Referer", "If-Modified-Since", "If-Unmodified-Since", "If-None-Match", "Cookie"]
+        return edits.contains(.remove(name)) && options.contains { $0.equalsIgnoringASCIICase(name) }
+    }
+
+    private static func pair(
         of user: String,
         at url: URL,
         _ prompt: PasswordPrompt
@@ -126,7 +176,7 @@ extension RequestSettings {
             let question = "Password of \(user) at \(host): ".escapedForDisplay()
             pair += ":" + (try await prompt.ask(question)).reveal()
         }
-        return "Basic " + Data(pair.utf8).base64EncodedString()
+        return pair
     }
 }
 
@@ -201,31 +251,65 @@ extension RequestSettings {
         return fields
     }
 
+    private var isMultipart: Bool { hasFile }
+
     private func form(_ random: any RandomSource) async throws(CommandError) -> RequestBody {
         var form = MultipartForm(random: random)
         var parts = formParts
         for item in try await fields() {
             switch item {
             case .text(let name, let value): parts.append(FormPart(name, .text(value)))
-            case .file(let name, let path): parts.append(FormPart(name, .file(path)))
+            case .file(let name, let path): parts.append(FormPart(name, .files([.init(path: path)])))
             default: break
             }
         }
         for part in parts {
-            switch part.content {
-            case .text(let text): form.addField(part.name, text)
-            case .fieldFile(let path): form.addField(part.name, try await Self.text(ofFile: path, of: part.name))
-            case .file(let path):
-                let body = try Self.body(ofFile: path, contentType: part.contentType)
-                let fileName = part.fileName ?? path.parts(at: "/", omitsEmpty: true).last.map(String.init) ?? path
-                do throws(LoadingError) {
-                    try form.addBody(part.name, body, fileName: fileName)
-                } catch {
-                    throw CommandError(error)
+            let files = try Self.files(of: part)
+            try CommandError.translating { () throws(LoadingError) in
+                if files.count == 1, let file = files.first {
+                    try form.addPart(part.name, fileName: file.fileName, fields: file.fields, file.body)
+                } else {
+                    let boundary = MultipartForm(random: random).boundary
+                    let attachments = files.map { ($0.fileName ?? "", $0.fields, $0.body) }
+                    try form.addAttachments(part.name, attachments, boundary: boundary)
                 }
             }
         }
         return form.body
+    }
+
+    /// The contents of a part with the fields that describe them.
+    private static func files(
+        of part: FormPart
+    ) throws(CommandError) -> [(fileName: String?, fields: Headers, body: RequestBody)] {
+        func described(_ type: String?, _ edits: [HeaderEdit]) -> Headers {
+            var fields = Headers()
+            let given = edits.contains { $0.name.equalsIgnoringASCIICase("Content-Type") }
+            if let type, !given { fields.add("Content-Type", type) }
+            for case .set(let name, let value) in edits { fields.add(name, value) }
+            return fields
+        }
+        switch part.content {
+        case .text(let text):
+            let type = part.contentType ?? part.fileName.flatMap(FormPart.contentType)
+            return [(part.fileName, described(type, part.fields), .bytes(Data(text.utf8)))]
+        case .fieldFile(let path):
+            let guessed = FormPart.contentType(ofFile: path)
+            let type = part.contentType ?? (guessed == "text/plain" && part.fileName == nil ? nil : guessed)
+            return [(part.fileName, described(type, part.fields), try body(ofFile: path, contentType: nil))]
+        case .files(let files):
+            var contents: [(fileName: String?, fields: Headers, body: RequestBody)] = []
+            for file in files {
+                let name =
+                    file.fileName ?? file.path.parts(at: "/", omitsEmpty: true).last.map(String.init) ?? file.path
+                let guessed =
+                    FormPart.contentType(ofFile: name) ?? FormPart.contentType(ofFile: file.path)
+                    ?? "application/octet-stream"
+                let fields = described(file.contentType ?? guessed, file.fields)
+                contents.append((name, fields, try body(ofFile: file.path, contentType: nil)))
+            }
+            return contents
+        }
     }
 
     // A longer file is sent as a body of its own, streamed from the disk.
@@ -269,6 +353,7 @@ extension RequestSettings {
     private static func bytes(of piece: Piece) async throws(CommandError) -> Data {
         switch piece {
         case .text(let text): return Data(text.utf8)
+        case .bytes(let bytes): return Data(bytes)
         case .file(let path, let isStripped):
             guard let content = try await InputReader(path).all(atMost: pieceLimit) else {
                 throw CommandError(
@@ -279,13 +364,16 @@ extension RequestSettings {
             }
             return isStripped ? content.filter { ![0x0A, 0x0D, 0x00].contains($0) } : content
         case .encoded(let name, let piece):
-            let content = Address.encoded(try await bytes(of: piece))
+            // A form writes a space as a plus sign, as curl does.
+            let content = Address.encoded(try await bytes(of: piece)).replacing("%20", with: "+")
             return Data((name.isEmpty ? content : "\(name)=\(content)").utf8)
         }
     }
 
     /// A body from a whole file; a pipe is sent while it is read, once.
     private static func body(ofFile path: String, contentType: String?) throws(CommandError) -> RequestBody {
+        // "." is curl's name of the standard input that is read while responses arrive.
+        let path = path == "." ? "-" : path
         if path != "-", InputReader.isRegularFile(path) {
             return try CommandError.translating { () throws(LoadingError) in
                 try RequestBody.file(path, contentType: contentType)

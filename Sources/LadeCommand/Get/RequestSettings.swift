@@ -13,34 +13,49 @@ struct RequestSettings: Sendable {
         case text(String)
         /// The bytes of a file, or of the standard input for `-`.
         case file(String, strippingLineEnds: Bool)
+        /// Bytes that are not text.
+        case bytes([UInt8])
         /// A name that is sent unchanged, and a piece that is percent-encoded.
         case encoded(name: String, Piece)
 
         /// Whether the piece reads the standard input.
         var readsStandardInput: Bool {
             switch self {
-            case .text: false
+            case .text, .bytes: false
             case .file(let path, _): path == "-"
             case .encoded(_, let piece): piece.readsStandardInput
             }
         }
 
+        /// Reads the argument of an option whose value is a text, or a file behind an at sign.
+        init(_ argument: String, strippingLineEnds isStripped: Bool) {
+            self =
+                argument.utf8.first == UInt8(ascii: "@")
+                ? .file(String(decoding: argument.utf8.dropFirst(), as: UTF8.self), strippingLineEnds: isStripped)
+                : .text(argument)
+        }
+
         /// Parses the argument of `--data-urlencode`: `text`, `=text`, `name=text`, `@file` or `name@file`.
         init(encoding argument: String) {
-            let (name, rest) = argument.halves { "=@".has($0) }
-            if let text = rest.behind("=") {
-                self = .encoded(name: String(name), .text(String(text)))
-            } else if let path = rest.behind("@") {
-                self = .encoded(name: String(name), .file(String(path), strippingLineEnds: false))
-            } else {
+            let bytes = argument.utf8
+            guard let index = bytes.firstIndex(where: { "=@".utf8.contains($0) }) else {
                 self = .encoded(name: "", .text(argument))
+                return
             }
+            let value = String(decoding: bytes[bytes.index(after: index)...], as: UTF8.self)
+            let isText = bytes[index] == UInt8(ascii: "=")
+            let content = isText ? Piece.text(value) : .file(value, strippingLineEnds: false)
+            self = .encoded(name: String(decoding: bytes[..<index], as: UTF8.self), content)
         }
     }
 
     var address: String?
     /// Further addresses, each requested with the same items and options.
     var otherAddresses: [String] = []
+    /// Whether brackets and braces in addresses have no meaning.
+    var takesAddressLiterally = false
+    /// Whether brackets and braces that are no pattern are an error, as in curl.
+    var hasStrictPatterns = false
     var items: [RequestItem] = []
     var method: String?
     var isHead = false
@@ -60,26 +75,44 @@ struct RequestSettings: Sendable {
     /// Parts of `--form-part`, sent together with those of the items.
     var formParts: [FormPart] = []
     var uploadPath: String?
+    /// The files for further addresses.
+    var otherUploads: [String] = []
+    /// Pieces that are added to the query.
+    var queryPieces: [Piece] = []
     var readsStandardInput = false
+    /// Whether the body is sent in chunks though its length is known.
+    var sendsChunks = false
     var user: String?
+    var userScheme = UserCredentials.Scheme.basic
     var userAgent: String?
     var referer: String?
+    var timeCondition: TimeCondition?
+    /// The file with the entity tag that the server compares.
+    var tagPath: String?
 
     /// The options that set these values.
     static let rows: [OptionRow<RequestSettings>] = [
         .value("url", "URL", .request, "A further address to fetch", isCommon: false) {
             settings,
             value throws(CommandError) in
-            guard !value.isEmpty else { throw .usage("--url: no address", advice: "Write it as https://host/path.") }
-            if settings.address == nil { settings.address = value } else { settings.otherAddresses.append(value) }
+            try settings.addAddress(value)
         },
+        .flag(
+            "globoff",
+            letter: "g",
+            .request,
+            "Give [1-3] and {a,b} in addresses no meaning",
+            details: "Otherwise [1-3] and [a-z:5] stand for each of a range, and {a,b} for each of a list; #1 in -o is "
+                + "what the first of them stands for.",
+            isCommon: false
+        ) { $0.takesAddressLiterally = true },
         .value("request", letter: "X", "METHOD", .request, "Request method (GET, or POST with a body)") {
             $0.method = $1
         },
         .value("header", letter: "H", "NAME:VALUE", .request, "Pass a custom header to the server") {
             settings,
             value throws(CommandError) in
-            settings.headers.append(try HeaderEdit(line: value))
+            try settings.addHeader(value)
         },
         .value(
             "data",
@@ -90,11 +123,7 @@ struct RequestSettings: Sendable {
             details: "Line ends of a file are left out; @- reads the standard input. Repeated, the texts are joined "
                 + "by an ampersand.",
             completion: .files
-        ) { settings, value in
-            settings.data.append(
-                value.behind("@").map { .file(String($0), strippingLineEnds: true) } ?? .text(value)
-            )
-        },
+        ) { $0.data.append(Piece($1, strippingLineEnds: true)) }.also("data-ascii"),
         .value(
             "data-raw",
             "TEXT",
@@ -110,11 +139,7 @@ struct RequestSettings: Sendable {
             details: "A file that is the whole body is sent from the disk, however large.",
             isCommon: false,
             completion: .files
-        ) { settings, value in
-            settings.data.append(
-                value.behind("@").map { .file(String($0), strippingLineEnds: false) } ?? .text(value)
-            )
-        },
+        ) { $0.data.append(Piece($1, strippingLineEnds: false)) },
         .value(
             "data-urlencode",
             "TEXT|@FILE",
@@ -124,7 +149,7 @@ struct RequestSettings: Sendable {
             isCommon: false,
             completion: .files
         ) { settings, value throws(CommandError) in
-            guard !value.isEmpty, !value.hasSuffix("@") else {
+            guard value.utf8.last != UInt8(ascii: "@"), !value.isEmpty else {
                 throw .usage(
                     "--data-urlencode: nothing to encode",
                     advice: "Write TEXT, NAME=TEXT, @FILE or NAME@FILE."
@@ -138,6 +163,20 @@ struct RequestSettings: Sendable {
         .flag("path-as-is", .request, "Send /../ and /./ in the path as written", isCommon: false) {
             $0.keepsDotSegments = true
         },
+        .value(
+            "url-query",
+            "TEXT|@FILE",
+            .request,
+            "Add to the URL's query, URL encoded",
+            details: "Written as for --data-urlencode; behind a plus sign a text is added as it is.",
+            isCommon: false,
+            completion: .files
+        ) { settings, value in
+            let isPlain = value.utf8.first == UInt8(ascii: "+")
+            settings.queryPieces.append(
+                isPlain ? .text(String(decoding: value.utf8.dropFirst(), as: UTF8.self)) : Piece(encoding: value)
+            )
+        },
         .flag("form", .request, "Send the items as a form instead of JSON") { $0.isForm = true },
         .value(
             "form-part",
@@ -145,30 +184,36 @@ struct RequestSettings: Sendable {
             "NAME=TEXT|@FILE",
             .request,
             "Multipart form part, as curl -F",
-            details: "NAME=@FILE uploads a file, NAME=<FILE sends what it has as a field. Behind the file stand "
-                + ";type=TYPE and ;filename=NAME if they are needed.",
+            details: "NAME=@FILE,FILE uploads files, NAME=<FILE sends what it has as a field. Behind the text or file "
+                + "stand ;type=TYPE, ;filename=NAME and ;headers=LINE or ;headers=@FILE if they are needed. A text "
+                + "with a semicolon or a file with a comma is in double quotes. The type of a file follows from its "
+                + "extension.",
             completion: .files
         ) { settings, value throws(CommandError) in settings.formParts.append(try FormPart(argument: value)) },
+        .value(
+            "form-string",
+            "NAME=TEXT",
+            .request,
+            "Multipart form part without a grammar",
+            isCommon: false
+        ) { settings, value throws(CommandError) in settings.formParts.append(try FormPart(literal: value)) },
         .value(
             "json",
             "TEXT|@FILE",
             .request,
             "HTTP POST JSON, and accept JSON",
             completion: .files
-        ) { settings, value in
-            settings.json.append(
-                value.behind("@").map { .file(String($0), strippingLineEnds: false) } ?? .text(value)
-            )
-        },
+        ) { $0.json.append(Piece($1, strippingLineEnds: false)) },
         .value(
             "upload-file",
             letter: "T",
             "FILE",
             .request,
             "Upload a local file to the URL (PUT)",
-            details: "A dash is the standard input. To an address that ends with a slash, the file's name is added.",
+            details: "A dash is the standard input. To an address that ends with a slash, the file's name is added. "
+                + "The first file goes to the first address, the second to the second; the other addresses are fetched.",
             completion: .files
-        ) { $0.uploadPath = $1 },
+        ) { settings, value throws(CommandError) in try settings.addUpload(value) },
         .flag("stdin", .request, "Send the standard input as the request body", isCommon: false) {
             $0.readsStandardInput = true
         },
@@ -181,6 +226,45 @@ struct RequestSettings: Sendable {
             details: "A password given here can be seen by other users of the machine; without it, it is read from "
                 + "the terminal."
         ) { $0.user = $1 },
+        .flag("basic", .request, "Send the password of -u immediately", isCommon: false) {
+            $0.userScheme = .basic
+        },
+        .flag("digest", .request, "Prove the password of -u by a digest", isCommon: false) { $0.userScheme = .digest },
+        .flag("anyauth", .request, "Prove it in the safest way offered", isCommon: false) {
+            $0.userScheme = .best
+        },
+        .value(
+            "oauth2-bearer",
+            "TOKEN",
+            .request,
+            "Send this bearer token to the server",
+            details: "A token given here can be seen by other users of the machine; --auth bearer reads it elsewhere.",
+            isCommon: false
+        ) { $0.headers.append(.set("Authorization", "Bearer \($1)")) },
+        .value("range", "RANGE", .request, "Ask for these bytes only: 0-99, 100-, -100", isCommon: false) {
+            settings,
+            value throws(CommandError) in try settings.setRange(value)
+        },
+        .value(
+            "time-cond",
+            letter: "z",
+            "DATE|FILE",
+            .request,
+            "Only what was modified since then",
+            details:
+                "A date as HTTP writes it or as 2026-01-31, or a file, whose date is meant. Behind a dash: only what "
+                + "was not modified since then.",
+            isCommon: false,
+            completion: .files
+        ) { settings, value throws(CommandError) in settings.timeCondition = try TimeCondition(value) },
+        .value(
+            "etag-compare",
+            "FILE",
+            .request,
+            "Only with another entity tag than the file",
+            isCommon: false,
+            completion: .files
+        ) { $0.tagPath = $1 },
         .flag("head", letter: "I", .request, "Show the response headers only (HEAD)") { $0.isHead = true },
         .value(
             "user-agent",
@@ -197,10 +281,46 @@ struct RequestSettings: Sendable {
         },
     ]
 
-    /// Takes the address first, then the items.
+    /// Adds an address.
+    mutating func addAddress(_ value: String) throws(CommandError) {
+        guard !value.isEmpty else { throw .usage("--url: no address", advice: "Write it as https://host/path.") }
+        if address == nil { address = value } else { otherAddresses.append(value) }
+    }
+
+    /// Adds a header field, or the fields in a file behind an at sign.
+    private mutating func addHeader(_ value: String) throws(CommandError) {
+        guard value.utf8.first == UInt8(ascii: "@") else { return headers.append(try HeaderEdit(line: value)) }
+        let path = String(decoding: value.utf8.dropFirst(), as: UTF8.self)
+        for line in try ArgumentFile.lines(path, of: "--header") {
+            headers.append(try HeaderEdit(line: String(decoding: line, as: UTF8.self)))
+        }
+    }
+
+    /// Adds a file for the next address without one.
+    private mutating func addUpload(_ path: String) throws(CommandError) {
+        guard !path.isEmpty else { throw .usage("--upload-file: no file", advice: "Name it, or - for the pipe.") }
+        if uploadPath == nil { uploadPath = path } else { otherUploads.append(path) }
+    }
+
+    private mutating func setRange(_ text: String) throws(CommandError) {
+        let parts = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        let isRange = parts.allSatisfy { part in
+            let part = part.drop { $0 == 0x20 }
+            return part.contains { $0 != UInt8(ascii: "-") }
+                && part.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
+                && part.count { $0 == UInt8(ascii: "-") } < 2
+        }
+        guard isRange else {
+            throw .usage("--range: “\(text.asArgument)” is no range", advice: "Write it as 0-99, 100- or -100.")
+        }
+        // A number alone is where the range begins, as in curl.
+        headers.append(.set("Range", "bytes=" + text + (text.utf8.contains(UInt8(ascii: "-")) ? "" : "-")))
+    }
+
+    /// Takes the method in capitals if it is there, the address, then the items.
     mutating func addOperand(_ operand: String) throws(CommandError) {
         guard address != nil else {
-            address = operand
+            if method == nil, Self.isMethod(operand) { method = operand } else { address = operand }
             return
         }
         if items.isEmpty, ["http://", "https://"].contains(where: operand.lowercased().begins) {
@@ -210,10 +330,21 @@ struct RequestSettings: Sendable {
         items.append(try RequestItem(operand))
     }
 
+    /// Whether a word that stands before the address is a method: capital letters alone.
+    static func isMethod(_ word: String) -> Bool {
+        word.utf8.count > 2 && word.utf8.allSatisfy { (0x41...0x5A).contains($0) }
+    }
+
     /// Checks that there is an address and at most one body.
     func validate() throws(CommandError) {
         guard address != nil else {
             throw .usage("there is no address to fetch", advice: "“lade get --help” shows how to write one.")
+        }
+        for address in [address].compactMap(\.self) + otherAddresses where Address.isItem(address) {
+            throw .usage("“\(address.asArgument)” stands before the address", advice: "Items come after the address.")
+        }
+        guard otherUploads.count <= otherAddresses.count else {
+            throw .usage("more files to upload than addresses", advice: "Give an address for each -T.")
         }
         let bodies = [
             ("items", hasItemBody && formParts.isEmpty), ("--form-part", !formParts.isEmpty),
@@ -255,8 +386,13 @@ struct RequestSettings: Sendable {
         }
     }
 
+    /// Whether the request reads the standard input.
+    var readsInput: Bool { standardInputReaders > 0 }
+
     private var standardInputReaders: Int {
-        let pieces = (data + json).count(where: \.readsStandardInput) + formParts.count { $0.path == "-" }
+        let pieces =
+            (data + json + queryPieces).count(where: \.readsStandardInput)
+            + formParts.reduce(0) { $0 + $1.paths.count { $0 == "-" } }
         let items = items.count { item in
             switch item {
             case .file(_, let path), .textFile(_, let path), .jsonFile(_, let path), .headerFile(_, let path):
@@ -265,6 +401,7 @@ struct RequestSettings: Sendable {
             case .text, .json, .query, .header: false
             }
         }
-        return pieces + items + (uploadPath == "-" ? 1 : 0) + (readsStandardInput ? 1 : 0)
+        let uploads = ([uploadPath].compactMap(\.self) + otherUploads).count { $0 == "-" || $0 == "." }
+        return pieces + items + uploads + (readsStandardInput ? 1 : 0)
     }
 }

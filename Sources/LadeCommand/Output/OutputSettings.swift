@@ -9,8 +9,32 @@ struct OutputSettings: Sendable {
         case never
     }
 
-    var path: String?
-    var usesRemoteName = false
+    /// The destination of a body.
+    enum Target: Equatable, Sendable {
+        case standardOutput
+        case file(String)
+        /// A file named like the remote file.
+        case remoteName
+    }
+
+    /// The destination for the first address; nil for the default.
+    var target: Target?
+    /// The destinations for further addresses.
+    var otherTargets: [Target] = []
+    /// Whether every address without a destination has a file named like the remote file.
+    var usesRemoteNames = false
+    /// Whether the server may name the file.
+    var takesServerName = false
+    /// The folder of files without one in their names.
+    var folder: String?
+    var createsFolders = false
+    /// Whether a file that exists is kept, and the new one has a number behind its name.
+    var keepsExisting = false
+    var headPath: String?
+    var tagPath: String?
+    /// How fast a body is received at most, in bytes per second.
+    var rate: Int?
+    var takesFileTime = false
     var mayOverwrite = false
     var continuesFile = false
     var includesHead = false
@@ -39,18 +63,56 @@ struct OutputSettings: Sendable {
                 + "command. Nothing is written for a status that is no success, unless --ignore-status is given. - is "
                 + "the standard output.",
             completion: .files
-        ) { settings, value in
-            settings.path = value == "-" ? nil : value
-            settings.usesRemoteName = false
+        ) { settings, value throws(CommandError) in
+            guard !value.isEmpty else {
+                throw .usage("--output without a name", advice: "Name a file, or - for the pipe.")
+            }
+            settings.add(value == "-" ? .standardOutput : .file(value))
         }.also("out"),
         .flag(
             "remote-name",
             letter: "O",
             .output,
             "Write to a file named like the remote file",
-            details: "The name comes from Content-Disposition or the address. It never names another folder or a "
-                + "hidden file."
-        ) { $0.usesRemoteName = true },
+            details: "The name is the last part of the address that was given, or with -J what the server says. It "
+                + "never names another folder or a hidden file."
+        ) { $0.add(.remoteName) },
+        .flag("remote-name-all", .output, "Use -O for every address", isCommon: false) { $0.usesRemoteNames = true },
+        .flag(
+            "remote-header-name",
+            letter: "J",
+            .output,
+            "With -O: take the name that the server sends",
+            isCommon: false
+        ) { $0.takesServerName = true },
+        .value(
+            "output-dir",
+            "FOLDER",
+            .output,
+            "The folder of the files of -o and -O",
+            isCommon: false,
+            completion: .files
+        ) { $0.folder = $1 },
+        .flag("create-dirs", .output, "Create the folders of -o", isCommon: false) { $0.createsFolders = true },
+        .flag(
+            "no-clobber",
+            .output,
+            "Keep a file that exists; add a number",
+            isCommon: false
+        ) { $0.keepsExisting = true },
+        .flag("remote-time", letter: "R", .output, "Give the file the server's date", isCommon: false) {
+            $0.takesFileTime = true
+        },
+        .value(
+            "dump-header",
+            letter: "D",
+            "FILE",
+            .output,
+            "Write the response headers to a file",
+            details: "- is the standard output. The file is overwritten.",
+            isCommon: false,
+            completion: .files
+        ) { $0.headPath = $1 },
         .flag(
             "continue",
             letter: "C",
@@ -65,6 +127,9 @@ struct OutputSettings: Sendable {
             $0.includesHead = true
         }.also("show-headers"),
         .flag("fail", letter: "f", .output, "Print no body for status 400 and above") { $0.failsWithoutBody = true },
+        .flag("fail-with-body", .output, "Write the body of status 400 and above, and fail", isCommon: false) {
+            $0.failsWithoutBody = false
+        },
         .flag("ignore-status", .output, "Treat every status as a success") { $0.ignoresStatus = true },
         .flag("verbose", letter: "v", .output, "Show both headers and what happens, on stderr") {
             $0.isVerbose = true
@@ -110,10 +175,24 @@ struct OutputSettings: Sendable {
             completion: .words(Colour.allCases.map(\.rawValue))
         ) { settings, value throws(CommandError) in
             guard let colour = Colour(rawValue: value) else {
-                throw .usage("--color: “\(value)” is no choice", advice: "Write auto, always or never.")
+                throw .usage("--color: “\(value.asArgument)” is no choice", advice: "Write auto, always or never.")
             }
             settings.colour = colour
         }.also("colour"),
+        .value(
+            "etag-save",
+            "FILE",
+            .output,
+            "Write the entity tag of the response to a file",
+            isCommon: false,
+            completion: .files
+        ) { $0.tagPath = $1 },
+        .value("limit-rate", "BYTES", .output, "Receive at most so much a second: 1000, 64k, 10M", isCommon: false) {
+            settings,
+            value throws(CommandError) in
+            let rate = try Quantity.bytes(value, of: "--limit-rate")
+            settings.rate = rate > 0 ? rate : nil
+        },
         .flag("silent", letter: "s", .output, "Show neither progress nor errors", isCommon: false) {
             $0.isSilent = true
         },
@@ -124,7 +203,7 @@ struct OutputSettings: Sendable {
             settings,
             value throws(CommandError) in
             settings.maximumSize = try Quantity.bytes(value, of: "--max-size")
-        },
+        }.also("max-filesize"),
         .value(
             "events",
             "FILE",
@@ -136,6 +215,19 @@ struct OutputSettings: Sendable {
             completion: .files
         ) { $0.eventsPath = $1 },
     ]
+
+    /// The file of the body; nil without one, or when the address names it.
+    var path: String? {
+        guard case .file(let path) = target else { return nil }
+        return path
+    }
+
+    /// Whether the body goes to a file that is named like the remote file.
+    var usesRemoteName: Bool { target == .remoteName || (target == nil && usesRemoteNames) }
+
+    private mutating func add(_ next: Target) {
+        if target == nil { target = next } else { otherTargets.append(next) }
+    }
 
     /// The part of the response that is printed; nil for all of it.
     var selection: JSONSelection? {

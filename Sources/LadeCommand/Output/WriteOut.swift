@@ -11,6 +11,10 @@ struct WriteOut: Sendable {
         case text(String)
         case variable(Variable)
         case header(String)
+        /// What follows goes to the standard error, or to the standard output again.
+        case stream(isError: Bool)
+        /// What follows is written only after a failure.
+        case onlyAfterFailure
     }
 
     /// A variable between `%{` and `}`.
@@ -22,9 +26,11 @@ struct WriteOut: Sendable {
         case status = "http_code"
         case version = "http_version"
         case method
+        case headerCount = "num_headers"
         case redirects = "num_redirects"
         case retries = "num_retries"
         case redirectURL = "redirect_url"
+        case referer
         case remoteAddress = "remote_ip"
         case remotePort = "remote_port"
         case responseCode = "response_code"
@@ -43,6 +49,7 @@ struct WriteOut: Sendable {
         case total = "time_total"
         case url
         case finalURL = "url_effective"
+        case number = "urlnum"
     }
 
     /// The facts of a completed call.
@@ -55,14 +62,25 @@ struct WriteOut: Sendable {
         var redirects = 0
         var attempts = 1
         var elapsed = Duration.zero
+        /// Which address of its operation the call is for, from 0.
+        var number = 0
     }
 
     private var pieces: [Piece] = []
+    /// The format as the user wrote it.
+    let format: String
 
     /// Parses a format.
     ///
     /// - Throws: A usage error for an unknown variable.
-    init(_ format: String) throws(CommandError) {
+    init(_ argument: String) throws(CommandError) {
+        var format = argument
+        if argument.utf8.first == UInt8(ascii: "@") {
+            let path = String(decoding: argument.utf8.dropFirst(), as: UTF8.self)
+            let bytes = try ArgumentFile.bytes(path, of: "--write-out")
+            format = String(decoding: bytes.filter { $0 != 0x0A && $0 != 0x0D && $0 != 0 }, as: UTF8.self)
+        }
+        self.format = format
         var text = ""
         var scalars = format.unicodeScalars[...]
         while let character = scalars.popFirst() {
@@ -78,7 +96,7 @@ struct WriteOut: Sendable {
                 }
                 pieces.append(.text(text))
                 text = ""
-                pieces.append(.variable(try Self.variable(Substring(scalars[..<end].dropFirst()))))
+                pieces.append(try Self.piece(Substring(scalars[..<end].dropFirst())))
                 scalars = scalars[end...]
             case ("%", "h") where scalars.starts(with: "header{".unicodeScalars):
                 guard let end = scalars.firstIndex(of: "}") else {
@@ -96,6 +114,15 @@ struct WriteOut: Sendable {
         pieces.append(.text(text))
     }
 
+    private static func piece(_ name: Substring) throws(CommandError) -> Piece {
+        switch name {
+        case "stdout": .stream(isError: false)
+        case "stderr": .stream(isError: true)
+        case "onerror": .onlyAfterFailure
+        default: .variable(try variable(name))
+        }
+    }
+
     private static func variable(_ name: Substring) throws(CommandError) -> Variable {
         if let variable = Variable(rawValue: String(name)) { return variable }
         let names = Variable.allCases.map(\.rawValue)
@@ -106,15 +133,37 @@ struct WriteOut: Sendable {
         )
     }
 
-    /// The text for a call.
-    func text(_ facts: Facts) -> String {
-        pieces.map { piece in
+    /// The text for a call on the standard output.
+    func text(_ facts: Facts) -> String { texts(facts).output }
+
+    /// The texts for a call on the standard output and on the standard error.
+    func texts(_ facts: Facts) -> (output: String, talk: String) {
+        var texts = (output: "", talk: "")
+        var isError = false
+        for piece in pieces {
+            let text: String
             switch piece {
-            case .text(let text): text
-            case .variable(let variable): Self.value(variable, facts)
-            case .header(let name): facts.response?.headers[name] ?? ""
+            case .text(let plain): text = plain
+            case .variable(let variable): text = Self.value(variable, facts)
+            case .header(let name): text = facts.response?.headers[name] ?? ""
+            case .stream(let next):
+                isError = next
+                continue
+            case .onlyAfterFailure:
+                if facts.error == nil { return texts }
+                continue
             }
-        }.joined()
+            if isError { texts.talk += text } else { texts.output += text }
+        }
+        return texts
+    }
+
+    /// The address that a redirect names, resolved against the requested one.
+    private static func redirectURL(_ response: Response?) -> String {
+        guard let response, response.status.code / 100 == 3, let location = response.headers["Location"] else {
+            return ""
+        }
+        return URL(string: location, relativeTo: response.request.url)?.absoluteString ?? location
     }
 
     private static func value(_ variable: Variable, _ facts: Facts) -> String {
@@ -130,7 +179,10 @@ struct WriteOut: Sendable {
         case .method: (response?.request ?? facts.request).method.rawValue
         case .redirects: "\(facts.redirects)"
         case .retries: "\(max(0, facts.attempts - 1))"
-        case .redirectURL: response.flatMap { $0.status.code / 100 == 3 ? $0.headers["Location"] : nil } ?? ""
+        case .redirectURL: redirectURL(response)
+        case .headerCount: "\(response?.headers.count ?? 0)"
+        case .referer: (response?.request ?? facts.request).headers["Referer"] ?? ""
+        case .number: "\(facts.number)"
         case .remoteAddress: metrics.remoteAddress ?? ""
         case .remotePort: "\(metrics.remotePort ?? 0)"
         case .scheme: (response?.request ?? facts.request).url.scheme ?? ""

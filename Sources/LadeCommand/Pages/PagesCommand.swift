@@ -12,7 +12,16 @@ struct PagesSettings: CallSettings {
     static let rows: [OptionRow<PagesSettings>] =
         PagingSettings.rows.lifted(\.paging)
         + OutputSettings.rows.only("verbose", "show-secrets", "color", "silent", "events").lifted(\.output).rare()
-        + RequestSettings.rows.except("head", "upload-file", "stdin", "url").lifted(\.request).rare()
+        + RequestSettings.rows.except(
+            "head",
+            "upload-file",
+            "stdin",
+            "url",
+            "globoff",
+            "range",
+            "time-cond",
+            "etag-compare"
+        ).lifted(\.request).rare()
         + SessionSettings.rows.lifted(\.session).rare()
         + PolicySettings.rows.except("location", "cross-origin-body").lifted(\.policy).rare()
         + ConnectionSettings.rows.lifted(\.connection).rare()

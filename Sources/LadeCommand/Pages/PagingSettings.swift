@@ -125,7 +125,7 @@ struct PagingSettings: Sendable {
             case "end": settings.repeatedPages = .end
             case "keep": settings.repeatedPages = .kept
             default:
-                throw .usage("--repeated: “\(value)” is no choice", advice: "Write refuse, end or keep.")
+                throw .usage("--repeated: “\(value.asArgument)” is no choice", advice: "Write refuse, end or keep.")
             }
         },
         .count(

@@ -10,6 +10,10 @@ extension PolicySettings {
     func apply(to settings: inout Service.Settings, for work: Work) throws(CommandError) {
         settings.redirects.limit = redirectLimit ?? (followsRedirects || work == .list ? 10 : 0)
         settings.redirects.sendsBodyToOtherOrigins = sendsBodyElsewhere
+        settings.redirects.trustsAllOrigins = trustsEveryOrigin
+        if let retryDelay {
+            settings.retries.backoff = .exponentialTimer(initial: retryDelay, maximum: retryDelay, growth: 1, jitter: 0)
+        }
         settings.retries.limit = retries ?? (work == .list ? 2 : 0)
         settings.retries.methods = repeatsUnsafe ? .all : .idempotent
         // A single call has its own limit. A list must not send three requests per page to a failing server.
@@ -123,6 +127,9 @@ extension CommandContext {
             hiding: console.secrets,
             receiving: receive
         )
+        if let authoriser = try call.credentials?.authoriser(for: request, hiding: console.secrets) {
+            accountSettings.authorisers.append(authoriser)
+        }
         accountSettings.cookies = call.jar.map { .jar($0) } ?? .off
         var settings = Service.Settings()
         settings.transport = try connection.transportSettings()
@@ -139,8 +146,13 @@ extension CommandContext {
             settings.acceptableStatuses = .all
             settings.attemptInterceptors = [HeadTimeout(idle: request.timeouts.idle)]
         }
+        if let rate = call.bodyRate { settings.attemptInterceptors.append(BodyThrottle(bytesPerSecond: rate)) }
         settings.attemptInterceptors += witness.interceptors(connection)
         try policy.apply(to: &settings, for: work)
+        let resolved = connection.resolvedHosts(for: request.url)
+        if !resolved.isEmpty {
+            settings.hosts = HostDirectory(policy.hosts.merging(resolved) { given, _ in given })
+        }
         let service = try CommandError.translating { [settings] () throws(LoadingError) in try makeService(settings) }
         return service.account(accountSettings)
     }

@@ -29,6 +29,9 @@ struct PolicySettings: Sendable {
     var redirectLimit: Int?
     /// Whether a redirect takes the body of a request to another origin.
     var sendsBodyElsewhere = false
+    /// Whether credentials and fields follow redirects to every host.
+    var trustsEveryOrigin = false
+    var retryDelay: Duration?
     var retries: Int?
     var repeatsUnsafe = false
     var idempotencyKey: IdempotencyKey?
@@ -64,6 +67,15 @@ struct PolicySettings: Sendable {
         ) { $0.sendsBodyElsewhere = true },
         .count("max-redirects", .policy, "How many redirects to follow (10); implies -L", isCommon: false, from: 0) {
             $0.redirectLimit = $1
+        }.also("max-redirs"),
+        .flag(
+            "location-trusted",
+            .policy,
+            "-L, with the credentials for every host",
+            isCommon: false
+        ) { settings in
+            settings.followsRedirects = true
+            settings.trustsEveryOrigin = true
         },
     ]
 
@@ -79,6 +91,12 @@ struct PolicySettings: Sendable {
                 + "is old enough), and otherwise begins anew, unless a part was written to the standard output already.",
             from: 0
         ) { $0.retries = $1 },
+        .duration(
+            "retry-delay",
+            .policy,
+            "The delay before each further try",
+            isCommon: false
+        ) { $0.retryDelay = $1 },
         .flag(
             "retry-unsafe",
             .policy,
@@ -361,6 +379,6 @@ extension Rate {
             self = .perSecond(count / seconds, burst: burst)
             return
         }
-        throw .usage("--rate: “\(text)” is no rate", advice: "Write it as 10/s, 600/m or 10/s,5.")
+        throw .usage("--rate: “\(text.asArgument)” is no rate", advice: "Write it as 10/s, 600/m or 10/s,5.")
     }
 }

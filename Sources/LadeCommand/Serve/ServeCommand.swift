@@ -10,7 +10,7 @@ struct ServeSettings: CommandSettings {
     static let rows: [OptionRow<ServeSettings>] = [
         .value("port", "PORT", .server, "The port of 127.0.0.1 (a free one)") { settings, value throws(CommandError) in
             guard let port = UInt16(value) else {
-                throw .usage("--port: “\(value)” is no port", advice: "Write a number up to 65535.")
+                throw .usage("--port: “\(value.asArgument)” is no port", advice: "Write a number up to 65535.")
             }
             settings.options.endpoint = .ipv4(port: port)
         },
@@ -51,7 +51,10 @@ struct ServeSettings: CommandSettings {
             let parts = value.parts(at: "=", omitsEmpty: true)
             guard parts.count == 2, let kind = LocalCatalogue.Fault(rawValue: String(parts[0])) else {
                 let kinds = LocalCatalogue.Fault.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .usage("--fault: “\(value)” is no fault", advice: "Write KIND=EVERY with one of \(kinds).")
+                throw .usage(
+                    "--fault: “\(value.asArgument)” is no fault",
+                    advice: "Write KIND=EVERY with one of \(kinds)."
+                )
             }
             settings.options.faults[kind] = try Quantity.count(String(parts[1]), of: "--fault")
         },

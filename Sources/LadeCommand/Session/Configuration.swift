@@ -105,7 +105,7 @@ struct Configuration: Sendable {
             guard let found = profiles.first(where: { $0.name == profile }) else {
                 let nearest = Suggestion.nearest(to: profile, among: profiles.map(\.name))
                 throw .usage(
-                    "there is no profile “\(profile)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
+                    "there is no profile “\(profile.asArgument)”" + (nearest.map { "; did you mean “\($0)”?" } ?? ""),
                     advice: "The configuration \(file.path) names profiles as [\(profile)]."
                 )
             }

@@ -7,6 +7,10 @@ struct PreparedCall: Sendable {
     var jar: CookieJar?
     /// The session that the call belongs to.
     var session: SessionFile?
+    /// The user and the password for a scheme that begins with the server's challenge.
+    var credentials: UserCredentials?
+    /// How fast the body of the response is received at most, in bytes per second.
+    var bodyRate: Int?
 
     /// Makes the request that the settings describe, with the fields of its session and the user in `.netrc`.
     ///
@@ -52,6 +56,7 @@ struct PreparedCall: Sendable {
             )
             request.headers.set("Cookie", field)
         }
+        credentials = try await requestSettings.credentials(for: request, askingBy: prompt)
         settings.connection.apply(to: &request)
         settings.policy.apply(to: &request)
         jar = try await settings.session.makeJar(session, now: context.time.date) { line in

@@ -70,7 +70,7 @@ struct SessionFile: Sendable {
         }
         guard name.has("/") || (isPlain && !name.isEmpty && !name.begins(with: ".")) else {
             throw .usage(
-                "--session: “\(name)” is no name",
+                "--session: “\(name.asArgument)” is no name",
                 advice: "Use letters, digits, dots and dashes, or a path with a slash."
             )
         }

@@ -12,6 +12,8 @@ struct SessionSettings: Sendable {
     var cookieOutput: String?
     var name: String?
     var readsNetrc = false
+    /// Whether a missing `.netrc` is no error.
+    var netrcIsOptional = false
     var netrcPath: String?
     var profile: String?
     var ignoresConfiguration = false
@@ -66,6 +68,10 @@ struct SessionSettings: Sendable {
         .flag("netrc", letter: "n", .request, "Take the user from ~/.netrc", isCommon: false) {
             $0.readsNetrc = true
         },
+        .flag("netrc-optional", .request, "The same, if the file exists", isCommon: false) { settings in
+            settings.readsNetrc = true
+            settings.netrcIsOptional = true
+        },
         .value(
             "netrc-file",
             "FILE",
@@ -109,6 +115,7 @@ struct SessionSettings: Sendable {
         guard let path = netrcPath ?? Console.environment("NETRC") ?? home else {
             throw .usage("--netrc: there is no home", advice: "Name the file with --netrc-file FILE.")
         }
+        guard !netrcIsOptional || InputReader.exists(path) else { return nil }
         return try Netrc(PrivateFile(path: path, kind: "netrc file")).credentials(for: host, user: user)
     }
 

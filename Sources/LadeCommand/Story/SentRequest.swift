@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import Lade
 
 #if os(Linux)
@@ -36,6 +41,44 @@ struct SentRequest: Sendable {
             }
         }
         self.fields = fields
+    }
+
+    /// Writes the request as HTTP/1.1 would send it.
+    func write(to console: Console, showsSecrets: Bool) async throws(CommandError) {
+        let path = request.url.path(percentEncoded: true)
+        let query = request.url.query(percentEncoded: true).map { "?" + $0 } ?? ""
+        let plain = (path.isEmpty ? "/" : path) + query
+        let shown = Redaction(request).address("http://h" + plain)
+        let target = showsSecrets ? plain : String(decoding: shown.utf8.dropFirst("http://h".utf8.count), as: UTF8.self)
+        var head = "\(request.method) \(target) HTTP/1.1\r\n"
+        for field in fields { head += "\(field.name): \(showsSecrets ? field.value : field.redactedValue)\r\n" }
+        try console.write(head + "\r\n")
+        guard let body = request.body else { return }
+        do {
+            try await body.writeBytes { try console.output.write($0) }
+        } catch let error as LoadingError {
+            throw CommandError(error)
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError(.requestBodyFailed(error, ErrorContext(request)))
+        }
+    }
+
+    /// The text of a short body in memory; nil for any other.
+    var wholeBodyText: String? {
+        guard case .bytes(let bytes) = request.body?.content, bytes.count <= 4 << 10,
+            let text = String(validating: bytes, as: UTF8.self), !text.isEmpty
+        else { return nil }
+        return text
+    }
+
+    /// The text of a short body that names no secret; nil for any other.
+    var bodyText: String? {
+        guard let text = wholeBodyText else { return nil }
+        let words = text.lowercased().utf8.split { !(($0 >= 0x61 && $0 <= 0x7A) || $0 == 0x5F || $0 == 0x2D) }
+        let isSecret = words.contains { Redaction.standard.isSecret(String(decoding: $0, as: UTF8.self)) }
+        return isSecret ? nil : text
     }
 
     /// The size of the body in words; nil without a body.

@@ -25,6 +25,10 @@ struct Story: EventSink {
         show([">", showsSecrets ? "\(sent.request.method) \(sent.request.url.absoluteString)" : "\(sent.request)"])
         for field in sent.fields { show(field, ">") }
         if let body = sent.bodyWords { show(["*", "sending \(body)"]) }
+        guard let text = showsSecrets ? sent.wholeBodyText : sent.bodyText else { return }
+        for line in text.utf8.split(separator: 0x0A) {
+            talk.write("> \(String(decoding: line, as: UTF8.self).escapedForDisplay(limit: 4_000))\n")
+        }
     }
 
     private func show(_ field: Headers.Field, _ sign: String) {

@@ -52,6 +52,14 @@ struct Descriptor: Sendable, Equatable {
         return ioctl(number, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
     }
 
+    /// Whether the descriptor is a pipe that has bytes to read now.
+    var hasPipedBytes: Bool {
+        var status = stat()
+        var descriptor = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+            && poll(&descriptor, 1, 0) == 1 && descriptor.revents & Int16(POLLIN) != 0
+    }
+
     /// Whether the descriptor is a file on a disk, where writing never blocks for long.
     var isRegularFile: Bool {
         var status = stat()

@@ -28,6 +28,9 @@ struct CommandTable: Sendable {
             return .usage
         }
         if let command = self[first] { return try await command.run(Array(arguments.dropFirst()), context) }
+        if RequestSettings.isMethod(first), arguments.count > 1, let fetch = commands.first {
+            return try await fetch.run(arguments, context)
+        }
         let operand = arguments.first { !$0.begins(with: "-") }
         if let operand, first.begins(with: "-") ? self[operand] == nil : Self.isAddress(operand),
             let fetch = commands.first

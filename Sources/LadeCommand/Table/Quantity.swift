@@ -13,7 +13,10 @@ enum Quantity {
             // A longer duration counts as a hundred years, whose nanoseconds fit into 64 bits.
             return .milliseconds(Int64(min(number * seconds * 1_000, 3_155_760_000_000)))
         }
-        throw .usage("\(option): “\(text)” is no length of time", advice: "Write it as 30s, 1.5s, 200ms, 2m or 1h.")
+        throw .usage(
+            "\(option): “\(text.asArgument)” is no length of time",
+            advice: "Write it as 30s, 1.5s, 200ms, 2m or 1h."
+        )
     }
 
     /// A whole number within a range.
@@ -27,7 +30,7 @@ enum Quantity {
     ) throws(CommandError) -> Int {
         guard let count = Whole.count(text).flatMap({ Int(exactly: $0) }), count >= least, count <= most else {
             let bounds = most == .max ? "from \(least)" : "from \(least) to \(most)"
-            throw .usage("\(option): “\(text)” is no number \(bounds)", advice: "Write it in digits.")
+            throw .usage("\(option): “\(text.asArgument)” is no number \(bounds)", advice: "Write it in digits.")
         }
         return count
     }
@@ -48,7 +51,10 @@ enum Quantity {
             let (bytes, overflow) = count.multipliedReportingOverflow(by: 1 << shift)
             if !overflow { return bytes }
         }
-        throw .usage("\(option): “\(text)” is no number of bytes", advice: "Write it as 1000, 64k, 10M or 2G.")
+        throw .usage(
+            "\(option): “\(text.asArgument)” is no number of bytes",
+            advice: "Write it as 1000, 64k, 10M or 2G."
+        )
     }
 
     /// A host with an optional port: `host`, `host:8080`, `[::1]:8080`.

@@ -397,6 +397,19 @@ extension Request {
     }
 }
 
+/// Whether a transport must not add an `Accept` of its own.
+private enum OmitsAccept: RequestTag {
+    static let defaultValue = false
+}
+
+extension Request {
+    /// Whether the request is sent without `Accept`, which transports add by default; false by default.
+    package var omitsAccept: Bool {
+        get { self[OmitsAccept.self] }
+        set { if newValue != omitsAccept { self[OmitsAccept.self] = newValue } }
+    }
+}
+
 /// A key for a typed value that travels with a request.
 ///
 /// ```swift

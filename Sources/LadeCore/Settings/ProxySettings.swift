@@ -56,6 +56,8 @@ public enum ProxySettings: Sendable, Hashable {
         ///
         /// Names are not resolved. Another entry is `LoadingError.invalidSetting` when the transport is made.
         public var exceptions: [String]
+        /// Whether `http` addresses go through a tunnel too; for transports that ask for tunnels themselves.
+        package var tunnels = false
 
         /// Makes a proxy.
         public init(

@@ -2,6 +2,12 @@
 ///
 /// A plain value; the transport takes a copy when it is made.
 public struct TransportSettings: Sendable {
+    /// The versions of the Internet Protocol.
+    package enum AddressFamily: Sendable, Hashable {
+        case v4
+        case v6
+    }
+
     /// Limits on the number and life of connections.
     public struct ConnectionLimits: Sendable, Hashable {
         /// Open connections in all; 256 by default.
@@ -69,6 +75,8 @@ public struct TransportSettings: Sendable {
     public var proxy = ProxySettings.environment
     /// The exceptions from the environment's proxies in place of `no_proxy`; nil, the default, for those of `no_proxy`.
     package var environmentExceptions: [String]?
+    /// The only version of the Internet Protocol to connect by; nil for both, and for transports without a choice.
+    package var addressFamily: AddressFamily?
     /// Limits on the number and life of connections.
     public var connections = ConnectionLimits()
     /// Limits on the size of an answer.

@@ -22,9 +22,11 @@ extension EasyHandle {
 
         /// Whether the exchange may ask a proxy for a tunnel.
         func mayTunnel(_ proxy: ProxySettings) -> Bool {
-            guard transfer.isSecure else { return false }
-            if case .direct = proxy { return false }
-            return true
+            switch proxy {
+            case .direct: false
+            case .environment: transfer.isSecure
+            case .proxy(let proxy): transfer.isSecure || proxy.tunnels
+            }
         }
 
         /// The setup of the exchange; nil when it cannot serve another exchange.
@@ -93,6 +95,11 @@ extension EasyHandle {
         if plan.transfer.limits.connectsPatiently { set(CURLOPT_CONNECTTIMEOUT, 86_400) }
         set(CURLOPT_MAXAGE_CONN, max(1, Int(settings.connections.idleLife.wholeNanoseconds / 1_000_000_000)))
         set(CURLOPT_TCP_KEEPALIVE, true)
+        switch settings.addressFamily {
+        case .v4: set(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V4))
+        case .v6: set(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V6))
+        case nil: break
+        }
         if plan.isFresh { set(CURLOPT_FRESH_CONNECT, true) }
         // libcurl would use the connection for requests that may use HTTP/2.
         if plan.transfer.isDowngraded { set(CURLOPT_FORBID_REUSE, true) }
@@ -161,6 +168,7 @@ extension EasyHandle {
             lines.append("Content-Type: " + contentType)
         }
         if plan.transfer.isDecoding { lines.append(Self.acceptEncoding) }
+        if request.omitsAccept, !request.headers.contains("Accept") { lines.append("Accept:") }
         headers = request.headers
         set(list: CURLOPT_HTTPHEADER, lines, octets: octetLines)
     }
@@ -185,6 +193,7 @@ extension EasyHandle {
             let host = proxy.host.contains(":") && !proxy.host.hasPrefix("[") ? "[\(proxy.host)]" : proxy.host
             set(CURLOPT_PROXY, "\(scheme)://\(host):\(proxy.port)")
             set(CURLOPT_NOPROXY, "")
+            if proxy.tunnels { set(CURLOPT_HTTPPROXYTUNNEL, true) }
             if let credentials = proxy.credentials {
                 set(CURLOPT_PROXYUSERNAME, credentials.user)
                 set(CURLOPT_PROXYPASSWORD, credentials.password.reveal())

@@ -178,7 +178,7 @@ struct RequestSettingsTests {
         let expected = [
             "--\(boundary)", "Content-Disposition: form-data; name=\"title\"", "", "Über",
             "--\(boundary)", "Content-Disposition: form-data; name=\"file\"; filename=\"a%22b.txt\"",
-            "Content-Type: application/octet-stream", "", "hello",
+            "Content-Type: text/plain", "", "hello",
             "--\(boundary)", "Content-Disposition: form-data; name=\"n\"", "", "1",
             "--\(boundary)--", "",
         ]
@@ -230,11 +230,11 @@ struct RequestSettingsTests {
         let sent = try await sent(
             "http://h/",
             "-F",
-            "f=@\(file);type=text/plain;filename=n.txt",
+            "f=@\"\(file)\";type=text/plain;filename=n.txt",
             "-F",
-            "c=<\(file)",
+            "c=<\"\(file)\"",
             "-F",
-            "t=x;type=y",
+            "t=x;type=text/y",
             "a=b"
         )
         let boundary = try #require(sent.request.body?.contentType?.split(separator: "=").last)
@@ -242,7 +242,7 @@ struct RequestSettingsTests {
             "--\(boundary)", "Content-Disposition: form-data; name=\"f\"; filename=\"n.txt\"",
             "Content-Type: text/plain", "", "hello",
             "--\(boundary)", "Content-Disposition: form-data; name=\"c\"", "", "hello",
-            "--\(boundary)", "Content-Disposition: form-data; name=\"t\"", "", "x;type=y",
+            "--\(boundary)", "Content-Disposition: form-data; name=\"t\"", "Content-Type: text/y", "", "x",
             "--\(boundary)", "Content-Disposition: form-data; name=\"a\"", "", "b",
             "--\(boundary)--", "",
         ]
@@ -252,8 +252,8 @@ struct RequestSettingsTests {
     @Test(
         "encodes data as curl does, and puts it into the query with -G",
         arguments: [
-            (["--data-urlencode", "a=b c"], "a=b%20c"), (["--data-urlencode", "b c"], "b%20c"),
-            (["--data-urlencode", "=b c"], "b%20c"), (["--data-urlencode", "a b=ü"], "a b=%C3%BC"),
+            (["--data-urlencode", "a=b c"], "a=b+c"), (["--data-urlencode", "b c"], "b+c"),
+            (["--data-urlencode", "=b c"], "b+c"), (["--data-urlencode", "a b=ü"], "a b=%C3%BC"),
             (["-d", "x=1", "--data-urlencode", "y=&"], "x=1&y=%26"),
         ]
     )

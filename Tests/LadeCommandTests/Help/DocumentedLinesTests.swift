@@ -35,7 +35,7 @@ struct DocumentedLinesTests {
         for document in try Self.documents() {
             let text = try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
             for line in Self.lines(of: text) {
-                let words = try #require(ShellWords.words(line)).dropFirst().map(\.text)
+                let words = try ShellWords.words(line).dropFirst().map { String(decoding: $0, as: UTF8.self) }
                 var console = Console()
                 console.output = try Descriptor.open("/dev/null", O_WRONLY)
                 let context = CommandContext(table: .standard, console: console, interruption: Interruption())

@@ -166,13 +166,34 @@ struct GetDownloadTests: GetSuite {
         }
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let outcome = try await LadeProcess.run("get", "-O", server.address(target), in: folder.path)
+        let outcome = try await LadeProcess.run("get", "-OJ", server.address(target), in: folder.path)
         #expect(outcome.status == 0)
         #expect(folder.names == [name])
         #expect(outcome.talk == "lade: Saved as \(name).\n")
-        let again = try await LadeProcess.run("get", "-O", server.address(target), in: folder.path)
+        let again = try await LadeProcess.run("get", "-OJ", server.address(target), in: folder.path)
         #expect(again.status == 14)
-        let silent = try await LadeProcess.run("get", "-s", "-O", "--force", server.address(target), in: folder.path)
+        let silent = try await LadeProcess.run("get", "-s", "-OJ", "--force", server.address(target), in: folder.path)
         #expect(silent.status == 0 && silent.talk == "")
+    }
+
+    @Test(
+        "finding CF-11 -O takes the name from the address that was given, whatever the server or a redirect says",
+        arguments: [
+            ("/a/b%20c.txt?x#y", "b c.txt"), ("/a/..%2F..%2Fetc%2Fpasswd", "passwd"), ("/", "download"), ("/x", "x"),
+            ("/a/.bashrc", "bashrc"), ("/moved", "moved"),
+        ]
+    )
+    func givenName(target: String, name: String) async throws {
+        let server = try server { request in
+            request.target == "/moved"
+                ? .status(302, [ServerField("Location", "/evil")])
+                : .text("hi", [ServerField("Content-Disposition", "attachment; filename=\"evil\"")])
+        }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let outcome = try await LadeProcess.run("get", "-LO", server.address(target), in: folder.path)
+        #expect(outcome.status == 0)
+        #expect(folder.names == [name])
+        #expect(outcome.talk == "lade: Saved as \(name).\n")
     }
 }

@@ -1,0 +1,223 @@
+import Lade
+
+/// An option of curl, and what it becomes.
+///
+/// ``all`` is the one table of curl's options: `--from-curl` reads by it, and the tests compare with it what `--curl`
+/// prints, so that every option of `lade get` either has a form in curl or a reason for having none.
+struct CurlOption: Sendable {
+    /// Changes the settings; a switch receives an empty text.
+    typealias Apply = @Sendable (inout GetSettings, String) throws(CommandError) -> Void
+
+    /// What an option becomes.
+    enum Meaning: Sendable {
+        /// The option of `lade get` with this name.
+        case option(String)
+        /// It asks for what happens anyway, or changes only what curl prints about itself.
+        case ignored
+        /// It sets something that no option of `lade get` sets in the same way.
+        case special(Apply)
+    }
+
+    /// The name after two dashes.
+    var name: String
+    /// The letter after one dash.
+    var letter: Character?
+    /// Whether a value follows.
+    var takesValue: Bool
+    var meaning: Meaning
+
+    /// The options that have a counterpart; every other is refused by its name.
+    static let all: [CurlOption] = switches + values + ignoredOptions + specialOptions
+
+    /// The options of `lade get` that no line of curl can have, with the reason.
+    static let withoutForm: [String: String] = {
+        var reasons: [String: String] = [:]
+        let own = "curl has no such policy"
+        for name in ["rate", "idle-timeout", "deadline", "max-wait", "retry-unsafe", "host", "scope"] {
+            reasons[name] = own
+        }
+        for name in ["auth", "secret-env", "secret-fd"] { reasons[name] = "a secret that is asked for is not printed" }
+        for name in ["select", "raw-output", "color", "events", "show-secrets", "force", "ignore-status"] {
+            reasons[name] = "it changes what lade writes, not what is sent"
+        }
+        for name in ["curl", "from-curl", "offline", "profile", "no-config", "config", "session"] {
+            reasons[name] = "the printed line has what it stands for"
+        }
+        for name in ["netrc", "netrc-optional", "netrc-file"] { reasons[name] = "the printed line has the credentials" }
+        for name in ["globoff", "next", "parallel", "parallel-max", "fail-early"] {
+            reasons[name] = "each call is a line of its own"
+        }
+        return reasons
+    }()
+
+    private static func row(_ name: String, _ letter: Character?, _ value: Bool, _ meaning: Meaning) -> CurlOption {
+        CurlOption(name: name, letter: letter, takesValue: value, meaning: meaning)
+    }
+
+    private static let switches: [CurlOption] =
+        ([
+            ("get", "G"), ("head", "I"), ("location", "L"), ("insecure", "k"), ("include", "i"), ("show-headers", nil),
+            ("fail", "f"), ("silent", "s"), ("show-error", "S"), ("verbose", "v"), ("netrc", "n"),
+            ("netrc-optional", nil), ("remote-name", "O"), ("remote-name-all", nil), ("remote-header-name", "J"),
+            ("remote-time", "R"), ("create-dirs", nil), ("fail-with-body", nil), ("location-trusted", nil),
+            ("globoff", "g"), ("proxytunnel", "p"), ("ipv4", "4"), ("ipv6", "6"), ("http1.1", nil), ("http2", nil),
+            ("http2-prior-knowledge", nil), ("compressed", nil), ("digest", nil), ("anyauth", nil), ("basic", nil),
+            ("parallel", "Z"), ("fail-early", nil), ("path-as-is", nil),
+        ] as [(String, Character?)]).map { row($0, $1, false, .option($0)) }
+
+    private static let values: [CurlOption] =
+        ([
+            ("request", "X", nil), ("header", "H", nil), ("data", "d", nil), ("data-ascii", nil, nil),
+            ("data-raw", nil, nil), ("data-binary", nil, nil), ("data-urlencode", nil, nil), ("url-query", nil, nil),
+            ("json", nil, nil), ("form", "F", "form-part"), ("form-string", nil, nil), ("upload-file", "T", nil),
+            ("user", "u", nil), ("user-agent", "A", nil), ("cookie", "b", nil), ("cookie-jar", "c", nil),
+            ("netrc-file", nil, nil), ("output", "o", nil), ("output-dir", nil, nil), ("dump-header", "D", nil),
+            ("write-out", "w", nil), ("max-time", "m", nil), ("connect-timeout", nil, nil),
+            ("max-redirs", nil, "max-redirects"), ("max-filesize", nil, "max-size"), ("limit-rate", nil, nil),
+            ("retry", nil, nil), ("retry-delay", nil, nil), ("proxy", "x", nil), ("proxy-user", "U", nil),
+            ("noproxy", nil, nil), ("cacert", nil, nil), ("cert", "E", nil), ("key", nil, nil),
+            ("unix-socket", nil, nil), ("resolve", nil, nil), ("range", "r", nil), ("time-cond", "z", nil),
+            ("etag-save", nil, nil), ("etag-compare", nil, nil), ("oauth2-bearer", nil, nil),
+            ("parallel-max", nil, nil),
+        ] as [(String, Character?, String?)]).map { row($0, $1, true, .option($2 ?? $0)) }
+
+    private static let ignoredOptions: [CurlOption] =
+        ([
+            ("no-progress-meter", nil), ("progress-meter", nil), ("progress-bar", "#"), ("buffer", nil),
+            ("no-buffer", "N"), ("tcp-nodelay", nil), ("keepalive", nil), ("no-keepalive", nil), ("styled-output", nil),
+            ("compressed-ssh", nil), ("sessionid", nil), ("no-sessionid", nil), ("alpn", nil),
+            ("npn", nil), ("no-npn", nil), ("metalink", nil), ("trace-time", nil), ("trace-ids", nil),
+            ("tlsv1", "1"), ("tlsv1.0", nil), ("tlsv1.1", nil), ("tlsv1.2", nil), ("disable", "q"),
+            ("parallel-immediate", nil), ("proxy-basic", nil), ("suppress-connect-headers", nil), ("tcp-fastopen", nil),
+        ] as [(String, Character?)]).map { row($0, $1, false, .ignored) }
+        + ["keepalive-time", "expect100-timeout", "happy-eyeballs-timeout-ms", "trace-config"]
+        .map { row($0, nil, true, .ignored) }
+
+    private static let specialOptions: [CurlOption] = [
+        row(
+            "url",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in try settings.addCurlAddress(value) }
+        ),
+        row(
+            "continue-at",
+            "C",
+            true,
+            .special { (settings, value) throws(CommandError) in
+                guard value == "-" else { throw CurlReader.wrong("only “-C -” is known") }
+                settings.output.continuesFile = true
+            }
+        ),
+        row(
+            "connect-to",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                // In lade the option is for every host of the call, as with an empty host and port here.
+                guard value.utf8.starts(with: "::".utf8) else {
+                    throw CurlReader.wrong("only “--connect-to ::HOST:PORT” is known")
+                }
+                let target = String(decoding: value.utf8.dropFirst(2), as: UTF8.self)
+                let isBare = target.utf8.last == UInt8(ascii: ":")
+                let text = isBare ? String(decoding: target.utf8.dropLast(), as: UTF8.self) : target
+                let (host, port) = try Quantity.hostAndPort(text, of: "--connect-to")
+                settings.connection.destination = .host(host, port: port)
+            }
+        ),
+        row("no-clobber", nil, false, .special { (settings, _) in settings.output.keepsExisting = true }),
+        row("clobber", nil, false, .special { (settings, _) in settings.output.keepsExisting = false }),
+        row("tlsv1.3", nil, false, .special { (settings, _) in settings.connection.needsTLS13 = true }),
+        row(
+            "referer",
+            "e",
+            true,
+            .special { (settings, value) throws(CommandError) in
+                guard !value.ends(with: ";auto") else { throw CurlReader.unknown("--referer “;auto”") }
+                settings.request.referer = value
+            }
+        ),
+        row(
+            "proto",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                let names = value.utf8.drop { $0 == UInt8(ascii: "=") }.split(separator: UInt8(ascii: ","))
+                    .map { String(decoding: $0, as: UTF8.self) }
+                guard value.utf8.first == UInt8(ascii: "="), !names.isEmpty, Set(names).isSubset(of: ["http", "https"])
+                else { throw CurlReader.wrong("only “--proto =https” and “=http,https” are known") }
+                settings.allowedSchemes = Set(names)
+            }
+        ),
+        row(
+            "proto-redir",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                guard ["=https", "=http,https", "=https,http"].contains(value) else {
+                    throw CurlReader.wrong("only “--proto-redir =https” and “=http,https” are known")
+                }
+                // A redirect never leads from https to http, so a call that begins with https stays there.
+                if value == "=https" { settings.allowedSchemes = ["https"] }
+            }
+        ),
+        row(
+            "proto-default",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                guard ["http", "https"].contains(value) else {
+                    throw CurlReader.unknown("--proto-default \(value.asArgument)")
+                }
+                settings.defaultScheme = value
+            }
+        ),
+        row(
+            "socks5-hostname",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                settings.connection.proxy = try ProxySettings.Proxy(argument: "socks5h://" + value)
+            }
+        ),
+        row(
+            "pinnedpubkey",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                let pins = value.utf8.split(separator: UInt8(ascii: ";")).map { String(decoding: $0, as: UTF8.self) }
+                guard !pins.isEmpty, pins.allSatisfy({ $0.utf8.starts(with: "sha256//".utf8) }) else {
+                    throw CurlReader.wrong("only “--pinnedpubkey sha256//…” is known")
+                }
+                settings.curlPins = pins.map {
+                    String(decoding: $0.utf8.dropFirst("sha256//".utf8.count), as: UTF8.self)
+                }
+            }
+        ),
+        row(
+            "cert-type",
+            nil,
+            true,
+            .special { (_, value) throws(CommandError) in
+                guard value.lowercased() == "pem" else { throw CurlReader.unknown("--cert-type other than PEM") }
+            }
+        ),
+        row(
+            "key-type",
+            nil,
+            true,
+            .special { (_, value) throws(CommandError) in
+                guard value.lowercased() == "pem" else { throw CurlReader.unknown("--key-type other than PEM") }
+            }
+        ),
+        row(
+            "retry-max-time",
+            nil,
+            true,
+            .special { (settings, value) throws(CommandError) in
+                guard value != "0" else { return }
+                settings.policy.deadline = try Quantity.duration(value, of: "--retry-max-time")
+            }
+        ),
+    ]
+}

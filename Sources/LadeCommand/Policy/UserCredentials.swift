@@ -1,0 +1,78 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+import Lade
+
+/// The user name and the password of `--user` for a scheme that begins with the server's challenge.
+struct UserCredentials: Sendable {
+    /// How a password is proved.
+    enum Scheme: Equatable, Sendable {
+        /// The password itself, with the first request.
+        case basic
+        /// A digest of the server's challenge.
+        case digest
+        /// The safest of the schemes that the server offers.
+        case best
+    }
+
+    var scheme: Scheme
+    var user: String
+    var password: Secret
+
+    /// Splits `user:password`.
+    init(_ scheme: Scheme, pair: String) {
+        self.scheme = scheme
+        let parts = pair.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        user = String(decoding: parts[0], as: UTF8.self)
+        password = Secret(parts.count > 1 ? String(decoding: parts[1], as: UTF8.self) : "")
+    }
+
+    /// The authoriser for the origin of a request.
+    func authoriser(
+        for request: Request,
+        hiding secrets: SecretMask
+    ) throws(CommandError) -> any Authoriser {
+        secrets.add([password])
+        var scope = CredentialScope(origins: [Origin(request.url)].compactMap(\.self))
+        // The address was typed beside the password.
+        scope.allowsInsecure = true
+        let digest = DigestAuthoriser(user: user, password: password, scope: scope)
+        guard scheme == .best else { return digest }
+        return try CommandError.translating { [user, password, scope] () throws(LoadingError) in
+            ChallengedAuthoriser(digest, try BasicAuthoriser(user: user, password: password, scope: scope))
+        }
+    }
+}
+
+/// Sends nothing until the server asks, and then the digest, or the password where it accepts nothing else.
+private final class ChallengedAuthoriser: Authoriser {
+    private let digest: DigestAuthoriser
+    private let basic: BasicAuthoriser
+    private let usesBasic = Locked(false)
+    let identifier = "anyauth"
+
+    init(_ digest: DigestAuthoriser, _ basic: BasicAuthoriser) {
+        self.digest = digest
+        self.basic = basic
+    }
+
+    func claims(_ request: Request) -> Bool { digest.claims(request) }
+
+    func authorise(_ request: Request, in context: AuthorisationContext) async throws -> Request {
+        if usesBasic.withLock(\.self) { return try await basic.authorise(request, in: context) }
+        return try await digest.authorise(request, in: context)
+    }
+
+    func wasRefused(_ request: Request, by response: Response, in context: AuthorisationContext) -> Bool {
+        guard !usesBasic.withLock(\.self) else { return false }
+        if digest.wasRefused(request, by: response, in: context) { return true }
+        let offersBasic = response.headers.all("WWW-Authenticate").contains {
+            $0.lowercased().contains("basic")
+        }
+        guard offersBasic, !request.headers.contains("Authorization") else { return false }
+        usesBasic.withLock { $0 = true }
+        return true
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import LadeTesting
+import Testing
+
+@testable import LadeCommand
+
+/// What a translated line does otherwise than curl, and the options that users of other tools meet first.
+@Suite("Differences from curl", .timeLimit(.minutes(5)))
+struct CurlDifferencesTests {
+    private static let differences = [
+        "the exit code is that of the status class", "`User-Agent: lade/…`",
+        "the file has its name only when it is complete",
+        "ends with the result of the first that failed", "a redirect changes the method as RFC 9110 says",
+        "such a redirect is refused",
+        "stay behind when scheme, host or port change", "the first request has the body", "idempotent methods",
+        "bare LF", "percent-encoded",
+        "sent in chunks",
+        "`Expect: 100-continue`", "`Content-Length: 0`", "407", "`20010203` is a date", "made harmless",
+        "a space in an address",
+        "another `Content-Type` than `multipart/form-data`", "unknown variables", "progress only on a terminal",
+        "configuration of `lade`",
+    ]
+
+    @Test("finding CF-25 each intended difference stands in the documentation", arguments: differences)
+    func documented(text: String) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+        let page = try String(contentsOf: root.appending(path: "Documentation/ComingFromCurl.md"), encoding: .utf8)
+        let section = try #require(page.components(separatedBy: "## Differences of translated lines").last)
+        #expect(section.components(separatedBy: "\n## ")[0].contains(text))
+    }
+
+    @Test("finding UF-7 a word in capitals before the address is the method")
+    func methods() async throws {
+        let server = try LoopbackServer { .text("\($0.method) \($0.text)") }
+        #expect(try await LadeProcess.run("PUT", server.address(), "a=b").output == #"PUT {"a":"b"}"#)
+        #expect(try await LadeProcess.run("get", "PURGE", server.address()).output == "PURGE ")
+        #expect(try await LadeProcess.run("-v", "DELETE", server.address()).output == "DELETE ")
+        #expect(try await LadeProcess.run("PUT").status == 1)
+    }
+
+    @Test("finding UF-7 a pipe that is not read is mentioned once, and -f with items is refused")
+    func hints() async throws {
+        let server = try LoopbackServer { .text("\($0.method) \($0.text)") }
+        let unread = try await LadeProcess.run("get", server.address(), input: "body")
+        #expect(unread.output == "GET ")
+        #expect(unread.talkLines.count == 1 && unread.talk.contains("write - after the address"))
+        let read = try await LadeProcess.run("get", server.address(), "-", input: "body")
+        #expect(read.output == "POST body" && read.talk == "")
+        let silent = try await LadeProcess.run("get", "-s", server.address(), input: "body")
+        #expect(silent.talk == "")
+        let form = try await LadeProcess.run("get", "-f", server.address(), "a=1")
+        #expect(form.status == 1 && form.talk.contains("--form"))
+    }
+
+    @Test("finding UF-8 --offline prints the request and sends nothing")
+    func offline() async throws {
+        let server = try LoopbackServer { _ in .text("hi") }
+        let outcome = try await LadeProcess.run(
+            "--offline",
+            server.address("/x?token=s3cret"),
+            "-u",
+            "me:s3cret",
+            "a=b"
+        )
+        #expect(outcome.status == 0)
+        #expect(server.requestCount == 0)
+        #expect(outcome.output.hasPrefix("POST /x?token=<redacted> HTTP/1.1\r\n"))
+        #expect(outcome.output.contains("\r\nAuthorization: <redacted>\r\n"))
+        #expect(outcome.output.hasSuffix("\r\n\r\n{\"a\":\"b\"}"))
+        #expect(!outcome.output.contains("s3cret"))
+    }
+
+    @Test("finding UF-8 -v shows a short request body, unless it names a secret")
+    func verboseBody() async throws {
+        let server = try LoopbackServer { _ in .text("hi") }
+        #expect(try await LadeProcess.run("-v", server.address(), "a=b").talkLines.contains(#"> {"a":"b"}"#))
+        let secret = try await LadeProcess.run("-v", server.address(), "password=s3cret")
+        #expect(!secret.talk.contains("s3cret"))
+        let asked = try await LadeProcess.run("-v", "--show-secrets", server.address(), "password=s3cret")
+        #expect(asked.talk.contains("s3cret"))
+    }
+
+    @Test("finding UF-8 -Z makes the calls at the same time, and --limit-rate receives the whole body")
+    func parallel() async throws {
+        let server = try LoopbackServer { .text(String(repeating: "x", count: 10) + "\($0.target)\n") }
+        let addresses = (0..<5).map { server.address("/\($0)") }
+        let outcome = try await LadeProcess(["get", "-Z", "--limit-rate", "10M"] + addresses).outcome()
+        #expect(outcome.status == 0)
+        let expected = (0..<5).map { String(repeating: "x", count: 10) + "/\($0)" }
+        #expect(outcome.output.split(separator: "\n").map(String.init).sorted() == expected)
+    }
+}
