@@ -141,7 +141,7 @@ struct UploadTests {
         let rig = Rig()
         rig.transport.onAnyRequest().respond(.text(""))
         let journal = Journal<TransferProgress>()
-        let file = NSTemporaryDirectory() + "lade-test-" + UUID().uuidString
+        let file = FileManager.default.temporaryDirectory.appending(path: "lade-test-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: file) }
 
         _ = try await rig.loader.download(rig.request(), to: file) { journal.add($0) }
