@@ -187,7 +187,7 @@ final class Disk {
     /// Renames a file, and makes that safe from a loss of power.
     static func rename(_ path: String, to target: String, _ calls: any DiskCalls) throws(HarvestError) {
         guard calls.rename(path, target) == 0 else { throw failure(target, errno, .write) }
-        let slash = target.lastIndex(of: "/")
+        let slash = target.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = slash.map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
         let descriptor = calls.open(folder, O_RDONLY | O_CLOEXEC, 0)
         // A folder that may not be read cannot be synchronised; its entries are as safe as the system keeps them.

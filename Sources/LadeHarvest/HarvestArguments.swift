@@ -56,9 +56,9 @@ struct HarvestArguments {
 
     /// The part of a field that says for whom the server answers.
     private static func identity(_ name: String, _ value: String) -> String {
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard name == "authorization", parts.first?.lowercased() == "basic", parts.count == 2,
-            let text = Data(base64Encoded: String(parts[1]))
+        let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard name == "authorization", parts.count == 2, Substring(parts[0]).asciiLowercased == "basic",
+            let text = Data(base64Encoded: String(Substring(parts[1])))
         else { return value }
         // A password may be renewed.
         return "user " + String(decoding: text.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)

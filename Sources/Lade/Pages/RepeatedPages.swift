@@ -52,7 +52,9 @@ package struct PageContents: Hashable, Sendable {
 extension PageContents: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        let numbers = try container.decode(String.self).split(separator: " ").map { UInt64($0, radix: 16) }
+        let numbers = try container.decode(String.self).utf8.split(separator: UInt8(ascii: " ")).map {
+            UInt64(Substring($0), radix: 16)
+        }
         guard numbers.count == 2, let first = numbers[0], let last = numbers[1] else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "not two checksums")
         }
