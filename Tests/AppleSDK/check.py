@@ -25,6 +25,11 @@ def contents(paths):
     return digest(*(part for path in paths for part in (path, path.read_bytes())))
 
 
+def errors_of(output):
+    """The lines that report errors; those that show the source may quote one."""
+    return [line for line in output.splitlines() if re.match(r"(\S+: )?error: ", line)]
+
+
 class Package:
     """The targets of Package.swift on Apple platforms."""
 
@@ -97,7 +102,7 @@ class Checker:
         """Runs the compiler. Returns the lines with errors."""
         ended = subprocess.run([*self.compiler, *arguments], cwd=root, capture_output=True, text=True)
         output = ended.stdout + ended.stderr
-        errors = [line for line in output.splitlines() if "error: " in line]
+        errors = errors_of(output)
         if ended.returncode and not errors:
             errors = [f"error: the compiler failed with {ended.returncode}", *output.splitlines()[-20:]]
         return errors
@@ -142,7 +147,7 @@ class Checker:
         for source in self.package.sources(name, ".c"):
             ended = subprocess.run([toolchain / "bin/clang", "-target", self.sdk.triple, "-isysroot", self.sdk.folder,
                                     "-fsyntax-only", "-I", include, source], cwd=root, capture_output=True, text=True)
-            problems += [line for line in ended.stderr.splitlines() if "error: " in line]
+            problems += errors_of(ended.stderr)
         return problems
 
 

@@ -7,7 +7,7 @@ func variables() -> Int {
 }
 
 func thread() -> pthread_t {
-    var thread = pthread_t()  // error: no exact matches
+    var thread = pthread_t()  // error: missing argument
     return thread
 }
 
