@@ -219,7 +219,8 @@ private struct DownloadRun {
             if let length = load.soundLength { try part?.shorten(to: length) }
             throw error
         }
-        throttle?.finish(at: TransferProgress(completed: part.bodyLength, total: load.length))
+        let completed = bodyLength
+        throttle?.finish(at: TransferProgress(completed: completed, total: load.length))
         let digest = try check(load.response)
         guard special == nil else {
             part?.remove()

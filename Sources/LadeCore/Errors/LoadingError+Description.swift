@@ -93,10 +93,10 @@ extension ErrorContext {
 }
 
 extension String {
-    /// The sentence with one full stop at its end, whatever ends the text that it quotes last.
     /// The text with an upper-case letter at its beginning and a full stop at its end.
     package var asSentence: String { (prefix(1).uppercased() + dropFirst()).endedByFullStop }
 
+    /// The sentence with one full stop at its end, whatever ends the text that it quotes last.
     package var endedByFullStop: String {
         guard let last, ".!?".contains(last) else { return self + "." }
         return self

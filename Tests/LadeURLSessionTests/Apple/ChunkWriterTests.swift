@@ -1,4 +1,5 @@
 import Foundation
+import LadeCore
 import LadeTesting
 import Testing
 
