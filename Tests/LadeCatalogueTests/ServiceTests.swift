@@ -72,7 +72,8 @@ struct ServiceTests {
 
         #expect(Set(all.map(\.name)).count == all.count && CatalogueService.today.count == 69)
         #expect(CatalogueService.firstGeneration.count == 32)
-        #expect(CatalogueService.firstGeneration.allSatisfy(\.isFirstGeneration))
+        let areFirst = CatalogueService.firstGeneration.allSatisfy(\.isFirstGeneration)
+        #expect(areFirst)
         #expect(
             CatalogueService.radioEpisodes.variables == ["day", "channelUid"]
                 && CatalogueService.radioEpisodes.needsBusinessUnit

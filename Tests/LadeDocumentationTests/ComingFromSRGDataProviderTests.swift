@@ -112,7 +112,10 @@ struct ComingFromSRGDataProviderTests {
         return (stream, { continuation.yield($0) })
     }
 
-    private func next(_ stream: AsyncStream<String>) async -> String? { await stream.first { _ in true } }
+    private func next(_ stream: AsyncStream<String>) async -> String? {
+        for await text in stream { return text }
+        return nil
+    }
 
     @Test("finding SF-15 finding SF-1 the shared provider requests the livestreams")
     func livestreams() async throws {

@@ -22,7 +22,7 @@ struct ErrorSentenceTests {
             (NetworkError.transport(timedOut, looksLikePublicWiFi: false), timedOut.text()),
             (CatalogueError.request(timedOut), timedOut.text()), (CatalogueError.emptyQuery, nil),
         ]
-        for cause in [PageFailure.Cause.loading(refused), .loop, .insecure] {
+        for cause in [PageFailure.Cause.loading(refused), .loop, .insecure(URL(filePath: "/"))] {
             let failure = PageFailure(page: PagedEndpoint<Data>.probe, cause: cause)
             let text = if case .loading = cause { refused.text() } else { NetworkError.pagination(failure).text() }
             errors.append((failure, text))

@@ -244,7 +244,7 @@ struct PagingRuleTests {
         }
         let endpoint = try endpoint([rule], at: "https://api.example.com/list\(query)")
 
-        _ = try await source.loader.pages(of: endpoint, pageLimit: 2).collected()
+        for try await _ in source.loader.pages(of: endpoint, pageLimit: 2) {}
 
         #expect(source.transport.requests.map { $0.url.query() } == expected)
     }
@@ -261,7 +261,7 @@ struct PagingRuleTests {
         let paths: [JSONPointer] = [["vars", "after"], ["start"], ["vars", "deep", "er"]]
         for path in paths {
             let rule = PageRule.cursor(.body(["last"]), to: .body(path))
-            _ = try await source.loader.pages(of: try endpoint([rule], body: body)).collected()
+            for try await _ in source.loader.pages(of: try endpoint([rule], body: body)) {}
         }
 
         let sent = source.transport.requests.compactMap { request -> String? in
