@@ -408,6 +408,8 @@ public struct Harvest: Sendable {
         if step.isCut, let more { doubts.append(Doubt(certain: true, "\(more) says that there is more.")) }
         // Lists that are counted end at an empty page, whatever it says.
         guard !walk.countsPages else { return doubts }
+        // The condition that the caller names decides: a cursor may stand on the last page, too.
+        guard !step.isEnd else { return doubts }
         let items = (page.itemsBefore ?? 0) + (facts.itemCount ?? 0)
         let signs = PageSigns(
             document: format == .document ? try? JSONValue(parsing: bytes) : nil,

@@ -141,6 +141,11 @@ private func limits(key: ServiceKey, call: Call) throws {
     try limiter.setRate(1, burst: 5, for: key)
     try limiter.setConcurrency(4, for: key)
     limiter.setPriority(.high, of: call.id)
+    do {
+        var limits = RateLimits(default: .perSecond(5))
+        limits.keyRule = ServiceKey.perHost
+        _ = limits
+    }
 }
 
 private actor Keychain { func store(_ secret: Secret?) {} }

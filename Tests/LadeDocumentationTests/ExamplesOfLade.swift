@@ -60,6 +60,12 @@ private func loading(loader: Loader, api: API, showURL: URL, request: Request) a
     }
 }
 
+private func reading(loader: Loader, request: Request) async throws {
+    print(try await loader.load(request).text)
+    let title = try await loader.load(request).json["title"]?.string
+    _ = title
+}
+
 private func streams(loader: Loader, request: Request) async throws {
     var request = request
     var list: [Show] = []
@@ -148,7 +154,12 @@ private func paging(loader: Loader, showsURL: URL, render: ([Show]) -> Void) asy
         .target(\.next),  // a member of the decoded value
         Paginator { page in page.number < 10 ? page.original : nil },
     ]
-    _ = paginators
+    let rules: [PageRule] = [
+        .cursor(.body(["meta", "next"]), to: .query("cursor")),
+        .cursor(.body(["data", "-", "id"]), to: .query("starting_after")),  // of the last item
+        .cursor(.body(["LastEvaluatedKey"]), to: .body(["ExclusiveStartKey"])),  // an object
+    ]
+    _ = (paginators, rules)
     do {
         var shows = PagedEndpoint(Endpoint(showsURL).decoding(Shows.self), paginator: .target(\.next))
         shows.sizes = PageSizes(standard: 10, allowed: 1...100)

@@ -38,6 +38,13 @@ private func catalogue(loader: Loader, resource: Resource, render: ([Media]) -> 
     _ = (day, playable, address)
 }
 
+private func play(_ url: URL?) {}
+
+@MainActor
+private func tokens(loader: Loader, mediaURL: URL) throws {
+    RequestHandle(loader, try Catalogue.tokenizeURL(mediaURL)) { outcome in play(outcome.value) }.resume()
+}
+
 private func provider(render: ([LadeCatalogue.Show]) -> Void) async throws {
     let provider = try CatalogueProvider(Catalogue(.production))
     CatalogueProvider.setCurrent(provider)
@@ -288,6 +295,10 @@ private func scripts(data: Data, signal: Signal) {
     let steps: [ServerStep] = [
         .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n12"), .wait(for: signal), .send("34"), .close,
     ]
+    do {
+        let transport = ScriptedTransport(answering: .status(503), .json("[]"))  // 503 once, then the list every time
+        _ = transport
+    }
     let transport = ScriptedTransport()
     transport.on(.get, "/shows").respond(.json(#"{"shows": []}"#))
     transport.on(.post, "/shows").respond(.status(503, headers: ["Retry-After": "3"])).then(.status(201))

@@ -15,9 +15,11 @@ public enum PageRule: Sendable, Hashable {
     /// A cursor that is copied from a response into the next request, which is otherwise that of the first page.
     ///
     /// ```swift
-    /// .cursor(.body(["meta", "next"]), to: .query("cursor"))
-    /// .cursor(.body(["data", "-", "id"]), to: .query("starting_after"))                 // of the last item
-    /// .cursor(.body(["LastEvaluatedKey"]), to: .body(["ExclusiveStartKey"]))            // an object
+    /// let rules: [PageRule] = [
+    ///     .cursor(.body(["meta", "next"]), to: .query("cursor")),
+    ///     .cursor(.body(["data", "-", "id"]), to: .query("starting_after")),  // of the last item
+    ///     .cursor(.body(["LastEvaluatedKey"]), to: .body(["ExclusiveStartKey"])),  // an object
+    /// ]
     /// ```
     case cursor(PagePlace, to: CursorTarget)
     /// A page number, set as a query item of the first page's request.
@@ -133,6 +135,10 @@ public enum PagePlace: Sendable, Hashable {
             ["meta", "total_count"], ["meta", "totalCount"], ["meta", "page", "total"],
             ["meta", "pagination", "count"], ["meta", "pagination", "total"], ["_meta", "total"],
             ["pagination", "total"], ["pagination", "total_count"], ["pagination", "totalCount"], ["paging", "total"],
+            ["meta", "pagination", "total_count"], ["meta", "pagination", "totalCount"], ["meta", "total_items"],
+            ["meta", "totalItems"], ["pagination", "total_items"], ["pagination", "totalItems"],
+            ["pagination", "count"], ["paging", "total_count"], ["page_info", "total_results"],
+            ["pageInfo", "totalResults"], ["info", "count"],
             ["page", "totalElements"], ["response", "numFound"], ["hits", "total", "value"], ["meta", "count"],
             ["count"],
         ] as [JSONPointer]).map { .body($0) }

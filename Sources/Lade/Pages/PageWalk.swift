@@ -46,6 +46,8 @@ package struct PageWalk: Sendable {
         package var skipped: [(rule: PageRule, cause: PageFailure.Cause)] = []
         /// Whether the response says that there is more, although no rule names a page.
         package var isCut = false
+        /// Whether the condition says that there is no more.
+        package var isEnd = false
     }
 
     /// The first page's request, without a size.
@@ -161,7 +163,8 @@ package struct PageWalk: Sendable {
     package func step(after page: Page, _ facts: Facts) throws(PageFailure.Cause) -> Step {
         var step = Step()
         let claim = try hasMore(facts)
-        if claim == false { return step }
+        step.isEnd = claim == false
+        if step.isEnd { return step }
         let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
         if let (request, cursor) = try request(after: page, facts, itemsBefore, &step) {
             // Each page sends the body again.

@@ -44,12 +44,16 @@ struct FetchList: Sendable {
                 return failures
             }
             if let end = failures.values.first(where: Self.isEnd) { throw end }
-            for index in failures.keys.sorted() { first = first ?? report(failures[index]) }
+            for index in failures.keys.sorted() {
+                let failure = report(failures[index])
+                first = first ?? failure
+            }
         } else {
             for fetch in fetches {
                 guard let failure = await fetch.failure() else { continue }
                 if Self.isEnd(failure) { throw failure }
-                first = first ?? report(failure)
+                let reported = report(failure)
+                first = first ?? reported
                 if endsAll(failure) { break }
             }
         }

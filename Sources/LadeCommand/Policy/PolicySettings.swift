@@ -62,7 +62,7 @@ struct PolicySettings: Sendable {
         .flag(
             "cross-origin-body",
             .policy,
-            "Send the body to another origin, too, where a redirect leads there",
+            "Let redirects take the body to another origin",
             isCommon: false
         ) { $0.sendsBodyElsewhere = true },
         .count("max-redirects", .policy, "How many redirects to follow (10); implies -L", isCommon: false, from: 0) {
@@ -185,7 +185,7 @@ struct PolicySettings: Sendable {
             "client-auth",
             "WAY",
             .policy,
-            "How oauth2 sends the client's secret: basic or post",
+            "How oauth2 sends the secret: basic or post",
             details: "By Basic authentication, or with client_secret_post in the form. A public client with a refresh "
                 + "token has no secret: none.",
             isCommon: false,
@@ -200,7 +200,7 @@ struct PolicySettings: Sendable {
             "refresh-token-env",
             "NAME",
             .policy,
-            "The variable that has the refresh token of oauth2",
+            "The variable with the refresh token of oauth2",
             details: "The grant is refresh_token instead of client_credentials. A token that the server puts in its "
                 + "place is used until the command ends, and not stored.",
             isCommon: false

@@ -9,7 +9,7 @@ enum Quantity {
         let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("", 1)]
         for (unit, seconds) in units where text.ends(with: unit) {
             let digits = Substring(text.unicodeScalars.dropLast(unit.utf8.count))
-            guard let number = Whole.decimal(digits), number > 0 else { break }
+            guard !digits.has(" "), !digits.has("\t"), let number = Whole.decimal(digits), number > 0 else { break }
             // A longer duration counts as a hundred years, whose nanoseconds fit into 64 bits.
             return .milliseconds(Int64(min(number * seconds * 1_000, 3_155_760_000_000)))
         }

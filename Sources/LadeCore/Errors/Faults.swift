@@ -133,7 +133,7 @@ public struct MalformedResponse: Sendable, Hashable {
     }
 
     /// Makes the fault with an excerpt that is redacted already.
-    init(_ rule: Rule, redacted excerpt: String?) {
+    package init(_ rule: Rule, redacted excerpt: String?) {
         self.rule = rule
         self.excerpt = excerpt
     }

@@ -1,9 +1,11 @@
 #if canImport(CIDN2)
     import CIDN2
-#elseif canImport(FoundationEssentials)
-    import FoundationEssentials
 #else
-    import Foundation
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
 #endif
 
 /// Names of hosts in any script (RFC 5890): A-labels for the network, U-labels for people.

@@ -309,7 +309,7 @@ extension Collection<UInt8> {
 
 extension UInt8 {
     /// What a label of a host name may consist of: letters, digits, hyphens, and the other unreserved characters.
-    fileprivate var isHostNameByte: Bool {
+    var isHostNameByte: Bool {
         isLetter || isDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
     }
 }

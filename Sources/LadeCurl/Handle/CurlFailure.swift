@@ -141,7 +141,7 @@ struct CurlFailure {
     private func weirdReply(_ context: ErrorContext) -> LoadingError {
         // libcurl does not pass on this line, so its place is named.
         if message.contains("without colon") {
-            let fault = MalformedResponse(.fieldName, excerpt: "no colon: line \(headLines + 1) of the head")
+            let fault = MalformedResponse(.fieldName, redacted: "line \(headLines + 1) of the head has no colon")
             return .malformedResponse(fault, context)
         }
         let rule: MalformedResponse.Rule =

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LadeCommand
 
-@Suite("Addresses that stand for several", .timeLimit(.minutes(1)))
+@Suite("Addresses that stand for several", .timeLimit(.minutes(5)))
 struct AddressPatternTests {
     private static let patterns: [(String, [String])] = [
         ("h/a", ["h/a"]), ("h/[1-3]", ["h/1", "h/2", "h/3"]), ("h/[01-10:4]", ["h/01", "h/05", "h/09"]),

@@ -276,7 +276,7 @@ struct RequestSettingsTests {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let file = try folder.file("f", "a b\n")
-        #expect(try await sent("http://h/", "--data-urlencode", "n@\(file)").text == "n=a%20b%0A")
+        #expect(try await sent("http://h/", "--data-urlencode", "n@\(file)").text == "n=a+b%0A")
     }
 
     @Test(

@@ -33,7 +33,7 @@ struct CatalogueTests {
         #expect(swi.output.contains("modules\t–\ttype\n") && !swi.output.contains("tvEpisodes"))
         #expect(
             found.output.split(separator: "\n").map { $0.prefix { $0 != "\t" } } == [
-                "tvShowSearch", "radioShowSearch", "showSearch", "tvShowResults", "radioShowResults",
+                "tvShowSearch", "radioShowSearch", "showSearch",
             ]
         )
     }

@@ -136,13 +136,16 @@ struct GetCompletenessTests: GetResumeSuite {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
-        let process = try LadeProcess(["get", "--force", "-O", server.address("/pipe")], in: folder.path)
+        let process = try LadeProcess(["get", "--force", "-O", server.address("/{first,pipe}")], in: folder.path)
+        // The wait for the reader comes before the second request.
         _ = try await server.request(at: 0)
+        while folder.text(of: "first") != "through" { try await Task.sleep(for: .milliseconds(10)) }
 
         process.send(SIGINT)
 
         #expect(try await process.outcome().status == 130)
-        #expect(folder.names == ["pipe"])
+        #expect(folder.names == ["first", "pipe"])
+        #expect(server.requestCount == 1)
     }
 
     @Test("finding HF-7 -L takes only fields that describe the request to another origin, and no body")

@@ -75,7 +75,8 @@ struct GetErrorTests: GetSuite {
         process.send(signal)
         let outcome = try await process.outcome()
         #expect(outcome.status == status)
-        #expect(outcome.talk == "")
+        // Without a validator no part is kept (UF-1).
+        #expect(outcome.talkLines == ["lade: Nothing of the download is kept; the same command begins anew."])
         #expect(folder.names == [])
         try await server.connectionClosed(at: 0)
     }

@@ -86,8 +86,8 @@ struct GetResumeTests: GetResumeSuite {
 
     @Test("takes the whole that comes in place of the rest, of either version", arguments: ["\"1\"", "\"2\""])
     func wholeAgain(_ tag: String) async throws {
-        // Shorter than what has arrived by then.
-        let other = Data(Self.content.reversed().prefix(200_000))
+        // Another version may be shorter than what has arrived by then; the same version cannot (CF-1).
+        let other = tag == "\"1\"" ? Self.content : Data(Self.content.reversed().prefix(200_000))
         let server = try server { _, number in
             number == 0 ? Self.whole(upTo: 250_000) : Self.whole(other, [ServerField("ETag", tag)])
         }

@@ -65,7 +65,7 @@ struct GetSafetyTests: GetResumeSuite {
         defer { folder.remove() }
         #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
 
-        let remote = try await LadeProcess.run("get", "-O", server.address("/pipe"), in: folder.path)
+        let remote = try await LadeProcess.run("get", "-OJ", server.address("/pipe"), in: folder.path)
         let named = try await LadeProcess.run("get", "-o", "pipe", server.address("/pipe"), in: folder.path)
 
         #expect(remote.status == 14 && remote.talk.contains("exists already"))

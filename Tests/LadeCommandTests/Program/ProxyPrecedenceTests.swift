@@ -49,7 +49,7 @@ struct ProxyPrecedenceTests {
         let variables = row.variables.mapValues(filled)
         let arguments = row.arguments.map(filled) + [target]
 
-        let ours = try await LadeProcess(["get"] + arguments + ["--retries", "0"], environment: variables).outcome()
+        let ours = try await LadeProcess(["get"] + arguments + ["--retry", "0"], environment: variables).outcome()
         let theirs = try await LadeProcess(["-s"] + arguments, program: "/usr/bin/curl", environment: variables)
             .outcome()
 
@@ -65,7 +65,7 @@ struct ProxyPrecedenceTests {
         server.stop()
         let address = "http://me:secret@\(server.authority)"
         let run = try await LadeProcess(
-            ["get", "http://192.0.2.1/", "--retries", "0"],
+            ["get", "http://192.0.2.1/", "--retry", "0"],
             environment: ["http_proxy": address]
         ).outcome()
 

@@ -5,7 +5,7 @@ import Testing
 
 /// The waits of this target's doubles, which the time limit of a suite must be able to end.
 @MainActor
-@Suite("Waits of test doubles", .timeLimit(.minutes(1)))
+@Suite("Waits of test doubles", .timeLimit(.minutes(5)))
 struct WaitTests {
     /// A wait for what never happens.
     enum Wait: CaseIterable {

@@ -133,7 +133,7 @@ struct BodyStreamTests {
         #expect(resumes.count == 2)
     }
 
-    @Test("hands over what arrived when it is cancelled, then throws, and cancels the transfer once")
+    @Test("drops what arrived when it is cancelled, and cancels the transfer once")
     func endsWhenCancelled() {
         let stream = makeStream()
         append("rest", to: stream)
@@ -143,7 +143,6 @@ struct BodyStreamTests {
         stream.cancel()
 
         #expect(cancels.count == 1)
-        #expect(read(stream).value == "rest")
         #expect(read(stream).error?.isCancellation == true)
         // What the transfer says afterwards changes nothing but the figures.
         var metrics = Metrics()

@@ -5,6 +5,7 @@ import Testing
 @testable import LadePolicies
 
 /// What can be returned of a rate when a slot was not used.
+@Suite("Starts of a rate", .timeLimit(.minutes(5)))
 struct RateStartsTests {
     private static let second: Int64 = 1_000_000_000
 
