@@ -172,10 +172,9 @@ struct ReactiveTests {
     @Test("finding UF-1 pages by signal throw in a cancelled task, also when a signal is there", arguments: [1, 2])
     func cancelledBetweenPages(count: Int) async throws {
         let rig = try CatalogueRig()
-        rig.answer(#"{"mediaList": [{"id": "1"}], "next": "https://catalogue.example.com/list?next=2"}"#)
-        rig.transport.onAnyRequest().respond(
-            .json(#"{"mediaList": [{"id": "2"}], "next": "https://catalogue.example.com/list?next=3"}"#)
-        )
+        rig.transport.onAnyRequest()
+            .then(.json(#"{"mediaList": [{"id": "1"}], "next": "https://catalogue.example.com/list?next=2"}"#))
+            .then(.json(#"{"mediaList": [{"id": "2"}], "next": "https://catalogue.example.com/list?next=3"}"#))
         let pages = try rig.provider.pages(on: sequence([(), (), ()])) { try $0.tvLatestEpisodes(.srf) }
         let failure = await Task {
             await #expect(throws: PageFailure.self) {

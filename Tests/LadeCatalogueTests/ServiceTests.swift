@@ -541,9 +541,10 @@ struct ServiceTests {
         try expect(services: ["6"], for: national)
     }
 
-    @Test("catalogue IL-BUS5 no national unit has editorial picks, the hero stage, the most searched shows or modules")
+    @Test("catalogue IL-BUS5 no national unit has the hero stage, the most searched shows or modules")
     func businessUnits5() throws {
-        try expect(services: ["7", "8", "40", "43"], for: [])
+        try expect(services: ["7"], for: national)
+        try expect(services: ["8", "40", "43"], for: [])
     }
 
     @Test("catalogue IL-BUS6 three units have the videos that expire soon")

@@ -68,8 +68,11 @@ struct CatalogueSettings: CallSettings {
             "The items of a page: 1 to 100, or unlimited (10)",
             completion: .words(["unlimited"])
         ) { settings, value throws(CommandError) in
-            settings.size =
-                value == "unlimited" ? PageSize.unlimited : try Quantity.count(value, of: "--size", from: .min)
+            // A number below 1 is refused with the sizes that the service has.
+            let isNegative = value.utf8.first == UInt8(ascii: "-")
+            let digits = isNegative ? String(decoding: value.utf8.dropFirst(), as: UTF8.self) : value
+            guard value != "unlimited" else { return settings.size = PageSize.unlimited }
+            settings.size = try Quantity.count(digits, of: "--size", from: 0) * (isNegative ? -1 : 1)
         },
         .count("pages", .paging, "Print this many pages (1)") {
             ($0.pageLimit, $0.pageOption) = ($1, "--pages")

@@ -33,8 +33,11 @@ struct CurlOption: Sendable {
     static let withoutForm: [String: String] = {
         var reasons: [String: String] = [:]
         let own = "curl has no such policy"
-        for name in ["rate", "idle-timeout", "deadline", "max-wait", "retry-unsafe", "host", "scope"] {
+        for name in ["rate", "idle-timeout", "deadline", "max-wait", "retry-unsafe", "host", "cross-origin-body"] {
             reasons[name] = own
+        }
+        for name in ["scope", "audience", "token-param", "client-auth", "refresh-token-env"] {
+            reasons[name] = "curl asks for no token"
         }
         for name in ["auth", "secret-env", "secret-fd"] { reasons[name] = "a secret that is asked for is not printed" }
         for name in ["select", "raw-output", "color", "events", "show-secrets", "force", "ignore-status"] {

@@ -106,7 +106,8 @@ struct ProgramTests {
         "command CM-08 completes commands, options and values in bash",
         arguments: [
             ("lade ge", "get"), ("lade get --conn", "--connect-timeout --connect-to"), ("lade help exit", "exit-codes"),
-            ("lade completions ", "bash zsh fish"), ("lade catalogue module", "modules moduleLatestMedias"),
+            ("lade completions ", "bash zsh fish"),
+            ("lade catalogue module", "modules moduleLatestMedias moduleLatestMediasByUid moduleSectionLatestMedias"),
             ("lade catalogue tvTopics --unit ss", "ssatr"), ("lade --ver", "--version"), ("lade get -o ", ""),
         ]
     )

@@ -66,7 +66,8 @@ struct PlatformTests {
         }
         #expect(lines.count == 1)
         #expect(lines.first?.hasPrefix("let curl: [Target.Dependency] = hasCurl ? ") == true)
-        #expect(text.contains("#if os(Linux)\n    let hasCurl = true\n#else\n"))
+        #expect(text.contains("#if os(Linux)\n    let isLinux = true\n#else\n    let isLinux = false\n#endif\n"))
+        #expect(text.contains("\nlet hasCurl = Context.environment[\"LADE_CURL\"].map { $0 == \"1\" } ?? isLinux\n"))
     }
 
     @Test("an import counts as conditional under its own condition only")
