@@ -5,7 +5,7 @@ import Testing
 @testable import LadeCommand
 
 /// The lines that `--curl` prints, run by bash and the real curl.
-@Suite("Printed lines of curl", .timeLimit(.minutes(5)), .enabled(if: RealCurl.isThere))
+@Suite("Printed lines of curl", .timeLimit(.minutes(10)), .enabled(if: RealCurl.isThere))
 struct CurlLineTests {
     /// Arguments for each option that a line of curl can have; `F` is a file, `D` a folder.
     private static let samples: [String: [String]] = [
