@@ -15,14 +15,14 @@ public struct RedirectPolicy: Sendable {
     public var allowsInsecure = false
     /// Origins that a request goes to whole from any other, with its own credentials, fields and body; none by default.
     ///
-    /// To all other origins go only the fields that describe the request (``LadeCore/Request/moved(to:trusting:)``), and
+    /// To all other origins go only the fields that describe the request (`Request.moved(to:trusting:)`), and
     /// no body unless ``sendsBodyToOtherOrigins`` says so. Credentials that authorisers and the cookie jar add are not
     /// affected: those check each hop.
     public var credentialOrigins: Set<Origin> = []
     /// Whether a redirect that keeps the body (307 and 308, others unless the method is POST) may lead to another origin;
     /// false by default.
     ///
-    /// Such a call fails with ``LadeCore/RedirectFault/bodyToOtherOrigin(url:)``: it is never sent without its body.
+    /// Such a call fails with `RedirectFault.bodyToOtherOrigin(url:)`: it is never sent without its body.
     public var sendsBodyToOtherOrigins = false
     /// Whether every origin counts as one of ``credentialOrigins``, as with curl's `--location-trusted`.
     package var trustsAllOrigins = false
