@@ -19,7 +19,7 @@ extension Loader {
     /// does cancelling the work of the loader, its account or its service, at any time.
     ///
     /// Only what may be sent again is: a POST, or another method that is not idempotent, needs
-    /// ``LadeCore/Request/idempotencyKey`` or a service whose ``RetryPolicy/methods`` are `all`, and no body that can be sent
+    /// `Request.idempotencyKey` or a service whose `RetryPolicy.methods` are `all`, and no body that can be sent
     /// only once. Without that, the sequence ends with the answer, or throws the error that ended it. A connection after
     /// an error, or after one that brought no event, withdraws from the retry budget of the service.
     ///

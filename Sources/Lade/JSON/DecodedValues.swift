@@ -83,7 +83,7 @@ public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
 
         /// The next value, or nil after the last and after an error.
         ///
-        /// - Throws: What breaks the body or the value; ``LoadingError/cancelled(_:)`` when the task is cancelled, also
+        /// - Throws: What breaks the body or the value; `LoadingError.cancelled` when the task is cancelled, also
         ///   where more values have arrived.
         public mutating func next(
             isolation actor: isolated (any Actor)?
