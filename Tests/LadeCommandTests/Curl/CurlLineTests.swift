@@ -1,4 +1,5 @@
 import Foundation
+import LadeCore
 import LadeTesting
 import Testing
 
@@ -90,7 +91,12 @@ struct CurlLineTests {
             guard case .run(let settings) = try? parser.parse(try arguments("c")) else { continue }
             let isReading = settings.request.readsInput
             guard !isReading, let call = try settings.calls().first else { continue }
-            let line = try CurlLine(call, try await PreparedCall(call, context)).text
+            // With --digest curl sends a body only after a challenge, and this server has none. A folder that is missing is
+            // noticed before anything is sent.
+            let prepared = try await PreparedCall(call, context)
+            if names.contains("digest"), prepared.request.body != nil { continue }
+            if names.contains("output"), names.contains("output-dir") { continue }
+            let line = try CurlLine(call, prepared).text
             script +=
                 line.replacing("curl ", with: "\(RealCurl.path) -q ", maxReplacements: 1) + " </dev/null\n"
             _ = try? await context.table.run(["get"] + arguments("l"), in: context)
