@@ -19,13 +19,14 @@ struct ProgramTests {
     /// A build of a part of the package may leave the snippets out.
     private static let arePrograms = FileManager.default.isExecutableFile(atPath: folder + "/ControlC")
 
-    /// Runs a program to its end; returns its status and its lines.
+    /// Runs a program to its end; returns its status and its lines, with those of its errors.
     private func run(_ name: String, _ arguments: [String]) async throws -> (status: Int32, lines: [String]) {
         let output = Pipe()
         let process = try ChildProcess(
             Self.folder + "/" + name,
             arguments,
-            output: output.fileHandleForWriting.fileDescriptor
+            output: output.fileHandleForWriting.fileDescriptor,
+            error: output.fileHandleForWriting.fileDescriptor
         )
         try output.fileHandleForWriting.close()
         // The program ends by itself, and closes the pipe with it.
@@ -78,8 +79,8 @@ struct ProgramTests {
                 return .text(request["Idempotency-Key"] == nil ? "no key" : "ordered once")
             case "/feed":
                 let number = feeds.next()
-                return .text(
-                    "retry: 100\ndata: \(number)a\n\ndata: \(number)b\n\n",
+                return .bytes(
+                    Data("retry: 100\ndata: \(number)a\n\ndata: \(number)b\n\n".utf8),
                     [ServerField("Content-Type", "text/event-stream")]
                 )
             case "/signed": return .text(request["X-Signature"] == nil ? "unsigned" : "signed")
@@ -115,7 +116,10 @@ struct ProgramTests {
         ("SignedRequests", ["signed"]),
         ("ProxyCredentials", [#"{"title": "Sea"}"#]),
         ("ListModel", ["[1, 2]", "[1, 2, 3, 4]", "[1, 2, 3, 4, 5, 6]"]),
-        ("ModelInATest", ["loading: true", #"loaded: ["Sea"]"#, "failed: Not found", #"still there: ["Sea"]"#]),
+        (
+            "ModelInATest",
+            ["loading: true", #"loaded: ["Sea"]"#, "failed: This could not be found", #"still there: ["Sea"]"#]
+        ),
         (
             "VirtualFlow",
             [
