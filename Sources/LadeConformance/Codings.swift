@@ -116,19 +116,19 @@ extension TransportConformance {
 
     private static func expectIncompleteCoding(_ context: ConformanceContext, _ exchange: Exchange) {
         context.expect(exchange, failsWith: "an incomplete body") {
-            if case .incompleteBody(_, expected: nil, _) = $0 { true } else { false }
+            if case .incompleteBody(_, expected: nil) = $0.kind { true } else { false }
         }
     }
 
     private static func expectBadCoding(_ context: ConformanceContext, _ exchange: Exchange) {
         context.expect(exchange, failsWith: "a malformed response") {
-            if case .malformedResponse(let fault, _) = $0 { fault.rule == .contentCoding } else { false }
+            if case .malformedResponse(let fault) = $0.kind { fault.rule == .contentCoding } else { false }
         }
     }
 
     private static func isBadCoding(_ error: LoadingError) -> Bool {
-        switch error {
-        case .malformedResponse(let fault, _): fault.rule == .contentCoding
+        switch error.kind {
+        case .malformedResponse(let fault): fault.rule == .contentCoding
         case .incompleteBody: true
         default: false
         }
@@ -148,7 +148,7 @@ extension TransportConformance {
             if case .buffered = $0.delivery { $0.delivery = .buffered(limit: 1 << 30) }
         } check: { context, exchange, _ in
             context.expect(exchange, failsWith: "a decompression ratio exceeded") {
-                if case .decompressionRatioExceeded(limit: 100, _) = $0 { true } else { false }
+                if case .decompressionRatioExceeded(limit: 100) = $0.kind { true } else { false }
             }
         }
     }

@@ -65,7 +65,7 @@ struct Exchange: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
 
     /// Whether it failed because of the size of its head.
-    var isHeadTooLarge: Bool { if case .headTooLarge = error { true } else { false } }
+    var isHeadTooLarge: Bool { if case .headTooLarge = error?.kind { true } else { false } }
 
     /// The result in a few words, for findings.
     var ending: String {
@@ -112,7 +112,9 @@ extension ConformanceContext {
 
     /// Records a deviation unless the exchange was refused as malformed before anything of it was delivered.
     func expectMalformed(_ exchange: Exchange) {
-        expect(exchange, failsWith: "a malformed response") { if case .malformedResponse = $0 { true } else { false } }
+        expect(exchange, failsWith: "a malformed response") {
+            if case .malformedResponse = $0.kind { true } else { false }
+        }
         expect(exchange.status == nil, "a head was delivered: \(exchange.ending)")
         expect(
             !exchange.events.contains { if case .headReceived = $0 { true } else { false } },
@@ -122,17 +124,20 @@ extension ConformanceContext {
 
     /// Records a deviation unless the exchange failed because its body was truncated.
     func expectIncomplete(_ exchange: Exchange, received: Int64, expected: Int64?) {
-        guard case .incompleteBody(let gotReceived, let gotExpected, let context) = exchange.error else {
+        guard case .incompleteBody(let gotReceived, let gotExpected) = exchange.error?.kind else {
             return fail("expected an incomplete body, got \(exchange.ending)")
         }
         expectEqual(gotReceived, received, "received bytes in the error")
         expectEqual(gotExpected, expected, "expected bytes in the error")
-        expect(context.method != nil && context.url != nil, "the error does not contain its request")
+        expect(
+            exchange.error?.context.method != nil && exchange.error?.context.url != nil,
+            "the error does not contain its request"
+        )
     }
 
     /// Records a deviation unless the connection was lost, with the given progress if any.
     func expectLost(_ exchange: Exchange, _ progress: AnswerProgress?, isSafeToRepeat: Bool? = nil) {
-        guard case .connectionLost(let got, let isSafe, _) = exchange.error else {
+        guard case .connectionLost(let got, let isSafe) = exchange.error?.kind else {
             return fail("expected a lost connection, got \(exchange.ending)")
         }
         if let progress { expectEqual(got, progress, "progress in the error") }
@@ -141,7 +146,7 @@ extension ConformanceContext {
 
     /// Records a deviation unless the exchange ended by the given time-out.
     func expectTimeout(_ exchange: Exchange, _ phase: TimeoutPhase) {
-        guard case .timedOut(let got, _) = exchange.error else {
+        guard case .timedOut(let got) = exchange.error?.kind else {
             return fail("expected a time-out (\(phase.rawValue)), got \(exchange.ending)")
         }
         expectEqual(got, phase, "phase of the time-out")

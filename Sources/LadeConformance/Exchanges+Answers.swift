@@ -170,7 +170,7 @@ extension TransportConformance {
                 }
             } check: { context, exchange, _ in
                 context.expect(exchange, failsWith: "a malformed response") {
-                    if case .malformedResponse = $0 { true } else { false }
+                    if case .malformedResponse = $0.kind { true } else { false }
                 }
             }
         }

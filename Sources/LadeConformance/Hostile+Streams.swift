@@ -20,7 +20,7 @@ extension TransportConformance {
                 let endings = try await gathered(context, "/break", count)
                 for ending in endings {
                     // Each stream ends when its connection does, not by a time-out.
-                    let isTimeout = if case .timedOut = ending.error { true } else { false }
+                    let isTimeout = if case .timedOut = ending.error?.kind { true } else { false }
                     context.expect(ending.error != nil && !isTimeout, "ended as \(ending.ending)")
                 }
             }
@@ -75,7 +75,7 @@ extension TransportConformance {
                     let request = try Request(.get, "\(base)\(path)?token=\(token)")
                     let exchange = try await context.exchange(transport, request)
                     context.expect(exchange, failsWith: "a malformed response") {
-                        if case .malformedResponse = $0 { true } else { false }
+                        if case .malformedResponse = $0.kind { true } else { false }
                     }
                     let seen = try await statistics(
                         context,
@@ -93,7 +93,7 @@ extension TransportConformance {
             let transport = try context.transport { $0.tls = try context.trustingPeers() }
             let exchange = try await context.exchange(transport, try Request(.get, base + "/too-short"))
             context.expect(exchange, failsWith: "a malformed or incomplete response") {
-                switch $0 {
+                switch $0.kind {
                 case .malformedResponse, .incompleteBody: true
                 default: false
                 }
@@ -112,7 +112,7 @@ extension TransportConformance {
                     try Request(.get, "\(base)/large-head?token=\(token)")
                 )
                 context.expect(exchange, failsWith: "a head too large") {
-                    if case .headTooLarge = $0 { true } else { false }
+                    if case .headTooLarge = $0.kind { true } else { false }
                 }
                 let other = try context.transport { $0.tls = try context.trustingPeers() }
                 try await expectRequests(context, other, base, token, 1)
@@ -276,7 +276,7 @@ extension TransportConformance {
                         _ = try await response.body.collect(limit: 100)
                         context.fail("the flood ended before the time-out")
                     } catch {
-                        guard case .timedOut(.idle, _) = error else { return context.fail("got \(error)") }
+                        guard case .timedOut(.idle) = error.kind else { return context.fail("got \(error)") }
                     }
                 }
                 // A transport that reads on would have read all of it before it noticed the time-out.
@@ -359,7 +359,7 @@ extension TransportConformance {
                     try LoopbackServer(answering: head + body)
                 } check: { context, exchange, _ in
                     context.expect(exchange, failsWith: "a malformed response") {
-                        if case .malformedResponse(let fault, _) = $0 { fault.rule != .unspecified } else { false }
+                        if case .malformedResponse(let fault) = $0.kind { fault.rule != .unspecified } else { false }
                     }
                 }
             }

@@ -268,7 +268,7 @@ extension TransportConformance {
                 for field in headers { request.headers.add(field.name, field.value) }
                 let exchange = try await context.exchange(transport, request)
                 context.expect(exchange, failsWith: "an invalid request") {
-                    if case .invalidRequest(let fault, _) = $0 {
+                    if case .invalidRequest(let fault) = $0.kind {
                         switch fault {
                         case .framingField, .contentLength: true
                         default: false

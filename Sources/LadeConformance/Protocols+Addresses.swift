@@ -20,7 +20,7 @@ extension TransportConformance {
             var request = try Request(.get, "http://localhost/")
             request.destination = .unixSocket(path: path + ".not")
             context.expect(try await context.exchange(transport, request), failsWith: "no connection") {
-                if case .cannotConnect = $0 { true } else { false }
+                if case .cannotConnect = $0.kind { true } else { false }
             }
         }
     }
@@ -58,7 +58,7 @@ extension TransportConformance {
             var wrong = try Request(.get, "https://not-in-the-certificate.test/connection")
             wrong.destination = .host("127.0.0.1", port: port)
             context.expect(try await context.exchange(transport, wrong), failsWith: "a certificate for another name") {
-                if case .untrustedServer(let fault, _) = $0 { fault.cause == .wrongHost } else { false }
+                if case .untrustedServer(let fault) = $0.kind { fault.cause == .wrongHost } else { false }
             }
         }
     }
@@ -110,7 +110,7 @@ extension TransportConformance {
                 let missing = Request(.get, URL(filePath: path + ".not"), delivery: delivery)
                 context.expect(try await context.exchange(transport, missing), failsWith: "a file that cannot be read")
                 {
-                    if case .file(let fault, _) = $0 {
+                    if case .file(let fault) = $0.kind {
                         fault.operation == .read && fault.path == path + ".not"
                     } else {
                         false
@@ -123,7 +123,7 @@ extension TransportConformance {
             for request in [Request(.get, file), try Request(.get, "data:,x")] {
                 context.expect(try await context.exchange(strict, request), failsWith: "a scheme that is not supported")
                 {
-                    if case .invalidRequest(.unsupportedScheme, _) = $0 { true } else { false }
+                    if case .invalidRequest(.unsupportedScheme) = $0.kind { true } else { false }
                 }
             }
         }

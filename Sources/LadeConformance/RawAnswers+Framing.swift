@@ -73,7 +73,7 @@ extension TransportConformance {
                     return try LoopbackServer(answering: head + "\(size)\r\nhello\r\n0\r\n\r\n", then: .stall)
                 } check: { context, exchange, _ in
                     context.expect(exchange, failsWith: "a malformed response") {
-                        if case .malformedResponse = $0 { true } else { false }
+                        if case .malformedResponse = $0.kind { true } else { false }
                     }
                     context.expect(exchange.body.isEmpty, "bytes were delivered: “\(exchange.text)”")
                 }

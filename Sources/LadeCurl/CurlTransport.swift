@@ -69,7 +69,7 @@ public final class CurlTransport: Transport {
             await withResumption { continuation in
                 transfer.continuation = continuation
                 if !inbox.post(.submit(transfer)) {
-                    transfer.refuse(.cancelled(ErrorContext(request)))
+                    transfer.refuse(LoadingError(.cancelled, ErrorContext(request)))
                     continuation.resume()
                 }
             }

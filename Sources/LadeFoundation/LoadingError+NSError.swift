@@ -44,12 +44,12 @@ extension LoadingError {
     }
 
     private var domainAndCode: (String, Int) {
-        switch self {
-        case .unacceptableStatus(let status, _): (Self.statusErrorDomain, status.code)
+        switch kind {
+        case .unacceptableStatus(let status): (Self.statusErrorDomain, status.code)
         case .cancelled: url(NSURLErrorCancelled)
         case .timedOut, .deadlineExceeded: url(NSURLErrorTimedOut)
         case .nameNotResolved: url(NSURLErrorCannotFindHost)
-        case .cannotConnect(_, .handshakeFailed, _): url(NSURLErrorSecureConnectionFailed)
+        case .cannotConnect(_, .handshakeFailed): url(NSURLErrorSecureConnectionFailed)
         case .cannotConnect, .proxy: url(NSURLErrorCannotConnectToHost)
         case .connectionLost, .incompleteBody: url(NSURLErrorNetworkConnectionLost)
         case .malformedResponse, .headTooLarge: url(NSURLErrorBadServerResponse)
@@ -59,10 +59,11 @@ extension LoadingError {
         case .redirectRefused: url(NSURLErrorHTTPTooManyRedirects)
         case .authorisationFailed: url(NSURLErrorUserAuthenticationRequired)
         case .notStored: url(NSURLErrorResourceUnavailable)
-        case .invalidRequest(.unsupportedScheme, _): url(NSURLErrorUnsupportedURL)
-        case .invalidRequest(.url, _): url(NSURLErrorBadURL)
-        case .decoding(is JSONFault, _): (NSCocoaErrorDomain, CocoaError.Code.propertyListReadCorrupt.rawValue)
-        case .file(let fault, _) where fault.operation == .read:
+        case .invalidRequest(.unsupportedScheme): url(NSURLErrorUnsupportedURL)
+        case .invalidRequest(.url): url(NSURLErrorBadURL)
+        case .decoding where underlyingError is JSONFault:
+            (NSCocoaErrorDomain, CocoaError.Code.propertyListReadCorrupt.rawValue)
+        case .file(let fault) where fault.operation == .read:
             (NSCocoaErrorDomain, CocoaError.Code.fileReadUnknown.rawValue)
         case .file: (NSCocoaErrorDomain, CocoaError.Code.fileWriteUnknown.rawValue)
         case .decoding: (Self.errorDomain, 1)

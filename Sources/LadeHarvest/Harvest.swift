@@ -298,9 +298,11 @@ public struct Harvest: Sendable {
     ) throws(LoadingError) -> PagePiece<SplitPage> {
         guard let bytes = answer.body.bytes else {
             let clause = "A streamed body cannot be harvested: load the pages with buffered delivery"
-            throw .invalidRequest(.streamedBody(clause), ErrorContext(answer.request))
+            throw LoadingError(.invalidRequest(.streamedBody(clause)), ErrorContext(answer.request))
         }
-        guard !answer.isUnrequestedPart else { throw .unacceptableStatus(answer.status, ErrorContext(answer)) }
+        guard !answer.isUnrequestedPart else {
+            throw LoadingError(.unacceptableStatus(answer.status), ErrorContext(answer))
+        }
         // A response without content is a page without items.
         guard answer.status != 204 else { return piece(answer, page, walk, SplitPage(), bytes) }
         return try format == .lines
@@ -321,14 +323,19 @@ public struct Harvest: Sendable {
             try splitter.consume(bytes)
             try splitter.finish()
         } catch {
-            throw .decoding(error, ErrorContext(answer))
+            throw LoadingError(.decoding, ErrorContext(answer), underlyingError: error)
         }
         // Later pages may omit an empty list; if the first page has none, its location is wrong.
         let isAbsent = splitter.listState == .missing || splitter.listState == .null
         guard splitter.listState == .array || (isAbsent && page.number > 0) else {
-            throw .decoding(
-                MissingListFault(pointer: items, found: splitter.listState, lists: MissingListFault.lists(in: bytes)),
-                ErrorContext(answer)
+            throw LoadingError(
+                .decoding,
+                ErrorContext(answer),
+                underlyingError: MissingListFault(
+                    pointer: items,
+                    found: splitter.listState,
+                    lists: MissingListFault.lists(in: bytes)
+                )
             )
         }
         let content = SplitPage(
@@ -360,7 +367,11 @@ public struct Harvest: Sendable {
                 try splitter.consume(Data([0x5B] + line + [0x5D]))
                 try splitter.finish()
             } catch {
-                throw .decoding(LineFault(line: content.itemCount + 1, fault: error), ErrorContext(answer))
+                throw LoadingError(
+                    .decoding,
+                    ErrorContext(answer),
+                    underlyingError: LineFault(line: content.itemCount + 1, fault: error)
+                )
             }
             content.lines += splitter.takeLines()
             content.identities += splitter.takeIdentities()

@@ -44,11 +44,12 @@ public struct Origin: Sendable, Hashable {
     public init(_ address: String) throws(LoadingError) {
         guard let url = URL(string: address.withASCIIHost, encodingInvalidCharacters: false), let origin = Origin(url)
         else {
-            throw .invalidSetting(
-                name: "origin",
-                reason:
-                    "“\(Redaction.standard.unparsable(address).escapedForDisplay())” is no address with scheme and host",
-                ErrorContext()
+            throw LoadingError(
+                .invalidSetting(
+                    name: "origin",
+                    reason:
+                        "“\(Redaction.standard.unparsable(address).escapedForDisplay())” is no address with scheme and host"
+                )
             )
         }
         self = origin

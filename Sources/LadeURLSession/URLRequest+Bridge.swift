@@ -17,13 +17,16 @@ extension Request {
     ///   rules of `Request.validate()`, or one whose body is a stream, which could be read only once.
     public init(_ urlRequest: URLRequest) throws(LoadingError) {
         guard let url = urlRequest.url else {
-            throw .invalidRequest(.url("", reason: "there is none"), ErrorContext())
+            throw LoadingError(.invalidRequest(.url("", reason: "there is none")))
         }
         self.init(try HTTPMethod(urlRequest.httpMethod ?? "GET"), url)
         let fields = (urlRequest.allHTTPHeaderFields ?? [:]).sorted { $0.key.lowercased() < $1.key.lowercased() }
         headers = Headers(fields.map { ($0.key, $0.value) })
         guard urlRequest.httpBodyStream == nil else {
-            throw .invalidRequest(.unsupportedFeature("form for the body stream of a URLRequest"), ErrorContext(self))
+            throw LoadingError(
+                .invalidRequest(.unsupportedFeature("form for the body stream of a URLRequest")),
+                ErrorContext(self)
+            )
         }
         body = urlRequest.httpBody.map { .bytes($0) }
         timeouts.idle = .seconds(saturating: urlRequest.timeoutInterval)
@@ -64,7 +67,7 @@ extension Request {
             case .file(let path, 0): result.httpBodyStream = InputStream(fileAtPath: path)
             case .file, .stream:
                 let feature = "form of a URLRequest for a body that is written while it is sent"
-                throw .invalidRequest(.unsupportedFeature(feature), ErrorContext(self))
+                throw LoadingError(.invalidRequest(.unsupportedFeature(feature)), ErrorContext(self))
             }
             if let type = body?.contentType, !headers.contains("Content-Type") {
                 result.setValue(type, forHTTPHeaderField: "Content-Type")

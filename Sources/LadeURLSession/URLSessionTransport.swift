@@ -52,10 +52,10 @@ public final class URLSessionTransport: Transport {
         try settings.checkSupport(environment: environment)
         // The platform carries out background tasks of two kinds only, and ends the process for all others.
         guard configuration.identifier == nil else {
-            throw .invalidSetting(name: "configuration", reason: "it is one for background tasks", ErrorContext())
+            throw LoadingError(.invalidSetting(name: "configuration", reason: "it is one for background tasks"))
         }
         guard let configuration = configuration.copy() as? URLSessionConfiguration else {
-            throw .invalidSetting(name: "configuration", reason: "it cannot be copied", ErrorContext())
+            throw LoadingError(.invalidSetting(name: "configuration", reason: "it cannot be copied"))
         }
         settings.apply(to: configuration)
         self.settings = settings
@@ -77,12 +77,12 @@ public final class URLSessionTransport: Transport {
         case "http", "https": break
         case "data" where settings.allowsLocalAddresses, "file" where settings.allowsLocalAddresses:
             return try await LocalTransport().send(request, call: call)
-        case let other: throw .invalidRequest(.unsupportedScheme(other ?? ""), ErrorContext(request))
+        case let other: throw LoadingError(.invalidRequest(.unsupportedScheme(other ?? "")), ErrorContext(request))
         }
         #if canImport(FoundationNetworking)
             if case .environment = settings.proxy, environment.capturesLoopback(request.url) {
                 let feature = "way past the environment's proxy to this machine; name the host in no_proxy"
-                throw .invalidRequest(.unsupportedFeature(feature), ErrorContext(request))
+                throw LoadingError(.invalidRequest(.unsupportedFeature(feature)), ErrorContext(request))
             }
         #endif
         return try await Transfer(

@@ -49,7 +49,7 @@ struct ReactiveTests {
         #expect(try await arrays.next() == [1, 2])
         firstOutput.yield(3)
         #expect(try await arrays.next() == [3, 2])
-        secondOutput.finish(throwing: LoadingError.cancelled(ErrorContext()))
+        secondOutput.finish(throwing: LoadingError(.cancelled))
         await #expect(throws: LoadingError.self) { _ = try await arrays.next() }
     }
 
@@ -415,7 +415,7 @@ struct ReactiveTests {
     @Test("a run that is replaced delivers nothing any more, and its failure is none of the output")
     func replacedRuns() async throws {
         #expect(try await replaced { 1 }.collected() == [2])
-        #expect(try await replaced { throw LoadingError.cancelled(ErrorContext()) }.collected() == [2])
+        #expect(try await replaced { throw LoadingError(.cancelled) }.collected() == [2])
     }
 
     @Test("the last run continues after the signal has ended")
@@ -476,7 +476,7 @@ struct ReactiveTests {
     @Test("a run that fails ends the output")
     func publishingFailure() async throws {
         let elements = publish(on: sequence([()])) {
-            AsyncThrowingStream<Int, any Error> { throw LoadingError.cancelled(ErrorContext()) }
+            AsyncThrowingStream<Int, any Error> { throw LoadingError(.cancelled) }
         }
 
         await #expect(throws: LoadingError.self) { _ = try await elements.collected() }

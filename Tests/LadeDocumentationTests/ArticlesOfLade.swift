@@ -34,7 +34,7 @@ private func gettingStarted(draft: Show, showEmptyPage: () -> Void) async throws
         do {
             let show: Show = try await loader.load(api.get("shows", id))
             print(show.title)
-        } catch .unacceptableStatus(404, _) {
+        } catch let error where error.kind == .unacceptableStatus(404) {
             showEmptyPage()
         } catch {
             print(error.failure(as: Problem.self)?.detail ?? error.description)

@@ -14,11 +14,11 @@ struct ErrorSentenceTests {
     /// Errors, and the text that each shows; nil for any sentence.
     private static let errors: [(any Error, String?)] = {
         let context = ErrorContext()
-        let timedOut = LoadingError.timedOut(.whole, context)
-        let refused = LoadingError.unacceptableStatus(404, context)
+        let timedOut = LoadingError(.timedOut(.whole), context)
+        let refused = LoadingError(.unacceptableStatus(404), context)
         var errors: [(any Error, String?)] = [
-            (timedOut, timedOut.text()), (refused, Status(404).text()), (LoadingError.cancelled(context), nil),
-            (LoadingError.invalidSetting(name: "a", reason: "b", context), nil),
+            (timedOut, timedOut.text()), (refused, Status(404).text()), (LoadingError(.cancelled, context), nil),
+            (LoadingError(.invalidSetting(name: "a", reason: "b"), context), nil),
             (NetworkError.transport(timedOut, looksLikePublicWiFi: false), timedOut.text()),
             (CatalogueError.request(timedOut), timedOut.text()), (CatalogueError.emptyQuery, nil),
         ]

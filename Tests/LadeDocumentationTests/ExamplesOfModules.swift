@@ -260,7 +260,7 @@ private struct MyTransport: Transport {
     init(_ settings: TransportSettings) throws {}
 
     func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
-        throw .cancelled(ErrorContext(request))
+        throw LoadingError(.cancelled, ErrorContext(request))
     }
 }
 
@@ -289,7 +289,7 @@ private func scripts(data: Data, signal: Signal) {
         .status(503, headers: ["Retry-After": "3"]),
         .text("hello").after(.seconds(2)),
         .bytes(data).inPieces(of: 1024, every: .milliseconds(10)).breaking(after: 5000),
-        .fails(.timedOut(.connect, ErrorContext())),
+        .fails(LoadingError(.timedOut(.connect))),
         .stalls,
     ]
     let steps: [ServerStep] = [

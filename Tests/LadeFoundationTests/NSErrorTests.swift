@@ -86,13 +86,13 @@ struct NSErrorTests {
     @Test(
         "has the codes that URLSession would have",
         arguments: [
-            (LoadingError.cancelled(.init()), NSURLErrorCancelled),
-            (.timedOut(.idle, .init()), NSURLErrorTimedOut),
-            (.nameNotResolved(host: "a", .init()), NSURLErrorCannotFindHost),
-            (.cannotConnect(host: "a", reason: .refused, .init()), NSURLErrorCannotConnectToHost),
-            (.connectionLost(.nothing, isSafeToRepeat: true, .init()), NSURLErrorNetworkConnectionLost),
-            (.notStored(.init()), NSURLErrorResourceUnavailable),
-            (.pinMismatch(host: "a", .init()), NSURLErrorServerCertificateUntrusted),
+            (LoadingError(.cancelled), NSURLErrorCancelled),
+            (LoadingError(.timedOut(.idle)), NSURLErrorTimedOut),
+            (LoadingError(.nameNotResolved(host: "a")), NSURLErrorCannotFindHost),
+            (LoadingError(.cannotConnect(host: "a", reason: .refused)), NSURLErrorCannotConnectToHost),
+            (LoadingError(.connectionLost(.nothing, isSafeToRepeat: true)), NSURLErrorNetworkConnectionLost),
+            (LoadingError(.notStored), NSURLErrorResourceUnavailable),
+            (LoadingError(.pinMismatch(host: "a")), NSURLErrorServerCertificateUntrusted),
         ]
     )
     func codes(_ error: LoadingError, _ code: Int) {

@@ -119,7 +119,7 @@ struct HarvestRepeatedPageTests {
             _ = try await harvest.run(with: source.loader, to: .writer { data in lines.withLock { $0 += data } })
         }
 
-        guard case .page(let failure) = error, case .loading(.unacceptableStatus(206, _)) = failure.cause else {
+        guard case .page(let failure) = error, case .unacceptableStatus(206) = failure.cause.loadingError?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

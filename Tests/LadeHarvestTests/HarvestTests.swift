@@ -122,7 +122,7 @@ struct HarvestTests {
                 to: .file(path, journal: folder.file("journal"))
             )
         }
-        guard case .file(let fault) = error else {
+        guard case .file(let fault) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -148,7 +148,8 @@ struct HarvestTests {
                 #expect(try result.get().items == 2)
                 return
             }
-            guard case .failure(HarvestError.page(let failure)) = result, case .loading(.decoding) = failure.cause
+            guard case .failure(HarvestError.page(let failure)) = result,
+                case .decoding = failure.cause.loadingError?.kind
             else {
                 Issue.record("\(result)")
                 return
@@ -194,7 +195,7 @@ struct HarvestTests {
             try await HarvestSample.harvest().run(with: source.loader, to: .file(folder.file("out")))
         }
 
-        guard case .page(let failure) = error, case .loading(.decoding) = failure.cause else {
+        guard case .page(let failure) = error, case .decoding = failure.cause.loadingError?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -216,7 +217,7 @@ struct HarvestTests {
             if page.contains("page=2") {
                 started.raise()
                 do { try await Signal().wait() } catch { ended.raise() }
-                throw .cancelled(ErrorContext(request))
+                throw LoadingError(.cancelled, ErrorContext(request))
             }
             // The limit is reached when the page after is being loaded.
             if page.contains("page=1") { try await started.wait() }
@@ -391,7 +392,7 @@ struct HarvestTests {
         }
         let summary = try await harvest.run(with: later.loader, to: .file(folder.file("later")))
 
-        guard case .page(let failure) = error, case .loading(.decoding(is MissingListFault, _)) = failure.cause else {
+        guard case .page(let failure) = error, case .decoding = failure.cause.loadingError?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

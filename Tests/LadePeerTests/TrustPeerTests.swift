@@ -37,9 +37,9 @@ struct TrustPeerTests {
             outcome = .answered(response.status.code)
         } catch {
             outcome =
-                switch error {
-                case .untrustedServer(let fault, _): .untrusted(fault.cause)
-                case .pinMismatch(let host, _): .pinMismatch(host)
+                switch error.kind {
+                case .untrustedServer(let fault): .untrusted(fault.cause)
+                case .pinMismatch(let host): .pinMismatch(host)
                 default: .other("\(error)")
                 }
         }
@@ -97,7 +97,7 @@ struct TrustPeerTests {
 
     @Test("service D-24 another key is an error of its own, and no cancellation")
     func noCancellation() async throws {
-        let error = LoadingError.pinMismatch(host: "localhost", ErrorContext())
+        let error = LoadingError(.pinMismatch(host: "localhost"))
         #expect(try await outcome("nginxTLS", pin("backupPin")) == .pinMismatch("localhost"))
         #expect(!error.isCancellation)
     }

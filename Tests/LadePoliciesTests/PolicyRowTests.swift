@@ -54,7 +54,7 @@ struct PolicyRowTests {
             }
         }
 
-        guard case .failure(.deadlineExceeded(let report, let context)) = result else {
+        guard case .failure(let error) = result, case .deadlineExceeded(let report) = error.kind else {
             Issue.record("\(result)")
             return
         }
@@ -69,7 +69,7 @@ struct PolicyRowTests {
             ]
         )
         #expect(report.stages.entries.first?.duration == .seconds(10))
-        #expect(context.attempts == 2)
+        #expect(error.context.attempts == 2)
         #expect(transport.lines == ["GET /a", "GET /b", "GET /b"])
     }
 
@@ -348,7 +348,7 @@ struct PolicyRowTests {
     @Test("finding FQ-24 policies PL-34 the same call uses the backup, within its remaining time")
     func backupServesTheSameCall() async throws {
         let toBackup: @Sendable (Request) -> Bool = { $0.destination == .host("backup.test", port: nil) }
-        let refused = ScriptedAnswer.fails(.cannotConnect(host: "svc.test", reason: .refused, ErrorContext()))
+        let refused = ScriptedAnswer.fails(LoadingError(.cannotConnect(host: "svc.test", reason: .refused)))
         let primary = transport.on("primary", where: { !toBackup($0) }).respond(refused.after(.seconds(2)))
             .then(.text("primary"))
         let backup = transport.on("backup", where: toBackup).respond(.text("backup"))
@@ -425,14 +425,16 @@ struct RetryTableTests {
     @Test(
         "finding FQ-24 policies PL-12 failures that pass are sent again by their own rule",
         arguments: [
-            (.nameNotResolved(host: "h", context), .neverSent),
-            (.cannotConnect(host: "h", reason: .refused, context), .neverSent),
-            (.cannotConnect(host: "h", reason: .unreachable, context), .neverSent),
-            (.timedOut(.nameLookup, context), .neverSent), (.timedOut(.connect, context), .neverSent),
-            (.timedOut(.idle, context), .transportFailure), (.timedOut(.whole, context), .transportFailure),
-            (.connectionLost(.nothing, isSafeToRepeat: false, context), .transportFailure),
-            (.connectionLost(.head, isSafeToRepeat: false, context), .transportFailure),
-            (.incompleteBody(received: 1, expected: 2, context), .transportFailure),
+            (LoadingError(.nameNotResolved(host: "h"), context), .neverSent),
+            (LoadingError(.cannotConnect(host: "h", reason: .refused), context), .neverSent),
+            (LoadingError(.cannotConnect(host: "h", reason: .unreachable), context), .neverSent),
+            (LoadingError(.timedOut(.nameLookup), context), .neverSent),
+            (LoadingError(.timedOut(.connect), context), .neverSent),
+            (LoadingError(.timedOut(.idle), context), .transportFailure),
+            (LoadingError(.timedOut(.whole), context), .transportFailure),
+            (LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context), .transportFailure),
+            (LoadingError(.connectionLost(.head, isSafeToRepeat: false), context), .transportFailure),
+            (LoadingError(.incompleteBody(received: 1, expected: 2), context), .transportFailure),
         ] as [(LoadingError, RetryRule)]
     )
     func passingFailures(error: LoadingError, rule: RetryRule) throws {
@@ -444,13 +446,18 @@ struct RetryTableTests {
     @Test(
         "finding FQ-24 policies PL-12 failures that last are final, however much repeating is allowed",
         arguments: [
-            .cancelled(context), .untrustedServer(TrustFault(host: "h", cause: .expired), context),
-            .untrustedServer(TrustFault(host: "h", cause: .selfSigned), context), .pinMismatch(host: "h", context),
-            .clientCertificateRequired(context), .malformedResponse(.init(.statusLine), context),
-            .malformedResponse(.init(.chunk), context), .decoding(CancellationError(), context),
-            .bodyTooLarge(limit: 1, announced: nil, context), .decompressionRatioExceeded(limit: 1, context),
-            .redirectRefused(.tooMany(limit: 10), context), .notStored(context),
-            .unacceptableStatus(501, context), .transport(code: 1, message: "", context),
+            LoadingError(.cancelled, context),
+            LoadingError(.untrustedServer(TrustFault(host: "h", cause: .expired)), context),
+            LoadingError(.untrustedServer(TrustFault(host: "h", cause: .selfSigned)), context),
+            LoadingError(.pinMismatch(host: "h"), context),
+            LoadingError(.clientCertificateRequired, context),
+            LoadingError(.malformedResponse(.init(.statusLine)), context),
+            LoadingError(.malformedResponse(.init(.chunk)), context),
+            LoadingError(.decoding, context, underlyingError: CancellationError()),
+            LoadingError(.bodyTooLarge(limit: 1, announced: nil), context),
+            LoadingError(.decompressionRatioExceeded(limit: 1), context),
+            LoadingError(.redirectRefused(.tooMany(limit: 10)), context), LoadingError(.notStored, context),
+            LoadingError(.unacceptableStatus(501), context), LoadingError(.transport(code: 1, message: ""), context),
         ] as [LoadingError]
     )
     func lastingFailures(error: LoadingError) throws {

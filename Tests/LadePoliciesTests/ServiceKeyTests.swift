@@ -48,7 +48,7 @@ struct ServiceKeyTests {
         }
 
         #expect(time.now == Instant(nanoseconds: 600_000_000))
-        let error = LoadingError.rateLimited(key: "svc.test:443", wait: .seconds(5), ErrorContext())
+        let error = LoadingError(.rateLimited(key: "svc.test:443", wait: .seconds(5)))
         #expect(error.description.contains("svc.test:443"))
     }
 }

@@ -151,7 +151,7 @@ struct URLSessionTransportTests {
         struct Broken: Error {}
         let server = try LoopbackServer { _ in .status(200) }
         let error = try await failure(server.request(.post, "/", body: .writer { _ in throw Broken() }))
-        guard case .requestBodyFailed(let cause, _) = error else {
+        guard case .requestBodyFailed = error.kind, let cause = error.underlyingError else {
             Issue.record(error)
             return
         }
@@ -238,7 +238,7 @@ struct URLSessionTransportTests {
         #expect(sleeper.remaining == .seconds(7))
         time.advance(by: .seconds(7))
         let error = await #expect(throws: LoadingError.self) { try await task.value }
-        guard case .timedOut(.idle, _) = error else {
+        guard case .timedOut(.idle) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -258,7 +258,7 @@ struct URLSessionTransportTests {
         #expect(try await time.nextSleeper().remaining == .seconds(5))
         time.advance(by: .seconds(5))
         let error = await #expect(throws: LoadingError.self) { try await task.value }
-        guard case .timedOut(.whole, _) = error else {
+        guard case .timedOut(.whole) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -275,7 +275,7 @@ struct URLSessionTransportTests {
         let error = await #expect(throws: LoadingError.self) {
             try await strict.send(Request("data:,a"), call: Call())
         }
-        guard case .invalidRequest(.unsupportedScheme("data"), _) = error else {
+        guard case .invalidRequest(.unsupportedScheme("data")) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -285,11 +285,12 @@ struct URLSessionTransportTests {
     func invalid() async throws {
         var request = try Request("http://127.0.0.1:1/")
         request.headers.add("X\r\nY", "1")
-        guard case .invalidRequest(.header, _) = try await failure(request) else {
+        guard case .invalidRequest(.header) = try await failure(request).kind else {
             Issue.record("a broken field was let through")
             return
         }
-        guard case .invalidRequest(.unsupportedScheme("ftp"), _) = try await failure(Request("ftp://127.0.0.1/")) else {
+        guard case .invalidRequest(.unsupportedScheme("ftp")) = try await failure(Request("ftp://127.0.0.1/")).kind
+        else {
             Issue.record("another scheme was let through")
             return
         }
@@ -297,12 +298,12 @@ struct URLSessionTransportTests {
 
     @Test("a host without a listener is distinguished from one without an address")
     func noListener() async throws {
-        guard case .cannotConnect("127.0.0.1", .refused, _) = try await failure(Request("http://127.0.0.1:1/")) else {
+        guard case .cannotConnect("127.0.0.1", .refused) = try await failure(Request("http://127.0.0.1:1/")).kind else {
             Issue.record("no refusal")
             return
         }
         let error = try await failure(Request("http://lade.invalid/"))
-        guard case .nameNotResolved("lade.invalid", _) = error else {
+        guard case .nameNotResolved("lade.invalid") = error.kind else {
             Issue.record(error)
             return
         }

@@ -26,7 +26,7 @@ package struct PagedSource {
         transport.onAnyRequest().respond(
             .computed { (request, _) async throws(LoadingError) in
                 let made: ScriptedAnswer
-                do { made = try answer(Asked(request)) } catch { throw .notStored(ErrorContext(request)) }
+                do { made = try answer(Asked(request)) } catch { throw LoadingError(.notStored, ErrorContext(request)) }
                 return delay.map { made.after($0) } ?? made
             }
         )

@@ -344,7 +344,7 @@ extension Error {
         var error: any Error = self
         if case .loading(let cause) = (self as? PageFailure)?.cause { error = cause }
         guard let loading = error as? LoadingError else { return String(describing: error).shown }
-        if case .unacceptableStatus(let status, _) = loading {
+        if case .unacceptableStatus(let status) = loading.kind {
             return "The server answered \(status.code): \(status.text(in: .english))."
         }
         return loading.text(in: .english).shown + "."

@@ -25,7 +25,7 @@ extension API {
                     case .empty: "a component of its path is empty"
                     case .dots(let text): "a component of its path is “\(text)”"
                     }
-                return .invalidRequest(.url(address, reason: reason), ErrorContext())
+                return LoadingError(.invalidRequest(.url(address, reason: reason)))
             }
         }
 

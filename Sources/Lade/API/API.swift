@@ -46,9 +46,8 @@ public struct API: Sendable {
     public init(_ baseURL: String) throws(LoadingError) {
         let url = try Request(baseURL).url
         guard url.query == nil, url.fragment == nil else {
-            throw .invalidRequest(
-                .url(url.redacted(), reason: "the base of an API has no query and no fragment"),
-                ErrorContext()
+            throw LoadingError(
+                .invalidRequest(.url(url.redacted(), reason: "the base of an API has no query and no fragment"))
             )
         }
         self.init(url)
@@ -199,7 +198,7 @@ public struct API: Sendable {
         do {
             return endpoint.body(.bytes(try encoder.encode(value), contentType: encoder.contentType))
         } catch {
-            throw .requestBodyFailed(error, ErrorContext(endpoint.request))
+            throw LoadingError(.requestBodyFailed, ErrorContext(endpoint.request), underlyingError: error)
         }
     }
 }
@@ -219,7 +218,7 @@ extension LoadingError {
     /// It has the type that was passed to ``API/failure(as:)`` or ``Endpoint/failure(as:)``. It is nil for every other
     /// error, and when the body could not be decoded.
     public func failure<Model>(as model: Model.Type) -> Model? {
-        guard case .unacceptableStatus(_, let context) = self else { return nil }
+        guard case .unacceptableStatus = kind else { return nil }
         return context.processedBody as? Model
     }
 }

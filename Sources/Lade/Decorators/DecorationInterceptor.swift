@@ -41,7 +41,7 @@ public struct DecorationInterceptor: Interceptor {
             do {
                 decorated = try await decorator.decorate(decorated)
             } catch {
-                throw .wrapping(error, request) { .decorationFailed($0, $1) }
+                throw .wrapping(error, request, as: .decorationFailed)
             }
         }
         return decorated

@@ -125,7 +125,7 @@ extension Loader {
             return try await run.download(by: self)
         } catch {
             let isWrong =
-                switch error {
+                switch error.kind {
                 case .decoding, .bodyTooLarge: true
                 default: false
                 }
@@ -148,7 +148,7 @@ extension Loader {
         let service = account.service
         guard let budget = service.settings.retryBudget else { return }
         guard budget.withdraw(for: service.rateLimiter.keyRule(request)) else {
-            throw .unacceptableStatus(response.status, ErrorContext(response))
+            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
         }
     }
 }
@@ -291,14 +291,14 @@ private struct DownloadRun {
             }
         guard options.acceptableStatuses.contains(response.status), isFile else {
             if let refused = options.refused, meaning != .otherUnit { refused(response, await load.message()) }
-            throw .unacceptableStatus(response.status, ErrorContext(response))
+            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
         }
         try takeName(response)
         if continuesFile, !mayReplace {
             let answer = load.misfit.map { ": \($0)" } ?? ""
             let reason = Download.noRest + answer
             let fault = FileFault(path: target.folder + name, operation: .write, reason: reason)
-            throw .file(fault, ErrorContext(response))
+            throw LoadingError(.file(fault), ErrorContext(response))
         }
         try check(load.length ?? 0, announced: load.length)
         resumedLength = 0
@@ -342,7 +342,7 @@ private struct DownloadRun {
 
     private func check(_ length: Int64, announced: Int64?) throws(LoadingError) {
         guard let limit = options.lengthLimit, length > limit else { return }
-        throw .bodyTooLarge(limit: Int(clamping: limit), announced: announced, ErrorContext(request))
+        throw LoadingError(.bodyTooLarge(limit: Int(clamping: limit), announced: announced), ErrorContext(request))
     }
 
     private func check(_ response: Response) throws(LoadingError) -> String? {
@@ -352,7 +352,7 @@ private struct DownloadRun {
         let actual = Data(bytes)
         guard digest.hash == actual else {
             let mismatch = DigestMismatch(field: digest.field, expected: digest.hash, actual: actual)
-            throw .decoding(mismatch, ErrorContext(response))
+            throw LoadingError(.decoding, ErrorContext(response), underlyingError: mismatch)
         }
         return digest.field
     }
@@ -401,12 +401,12 @@ private struct DownloadTarget {
         guard !isFolder else {
             let reason = name.isEmpty ? "it names no file" : "it is no regular file"
             let fault = FileFault(path: folder + name, operation: .write, reason: reason)
-            throw .file(fault, ErrorContext())
+            throw LoadingError(.file(fault))
         }
         // Otherwise only renaming the complete part would show it.
         guard lstat(folder + name, &status) == 0 || errno != ENAMETOOLONG else {
             let fault = FileFault(path: folder + name, operation: .write, reason: String(cString: strerror(errno)))
-            throw .file(fault, ErrorContext())
+            throw LoadingError(.file(fault))
         }
         guard !options.mayOverwrite, !(options.continuesFile && name == self.name), lstat(folder + name, &status) == 0
         else { return }

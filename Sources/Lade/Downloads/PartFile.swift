@@ -64,10 +64,7 @@ struct PartFile {
             file = try Self.openLocked(self.name, noteName, self.folder, opened)
         } catch {
             let fault = error == .busy ? "another download is writing it" : error.reason
-            throw .file(
-                FileFault(path: folder + hidden + ".lade-part", operation: .write, reason: fault),
-                ErrorContext()
-            )
+            throw LoadingError(.file(FileFault(path: folder + hidden + ".lade-part", operation: .write, reason: fault)))
         }
         origin = readNote()
         prologueLength = origin?.prologueLength ?? 0
@@ -122,7 +119,7 @@ struct PartFile {
         defer { close(source) }
         var status = stat()
         guard fstat(source, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw .file(FileFault(path: file, operation: .read, reason: "it is no regular file"), ErrorContext())
+            throw LoadingError(.file(FileFault(path: file, operation: .read, reason: "it is no regular file")))
         }
         try restart()
         try begin(nil, Data())
@@ -186,7 +183,7 @@ struct PartFile {
         var piece = [UInt8](repeating: 0, count: 256 << 10)
         var offset = prologueLength
         while true {
-            guard !Task.isCancelled else { throw .cancelled(ErrorContext()) }
+            guard !Task.isCancelled else { throw LoadingError(.cancelled) }
             let count = pread(descriptor, &piece, piece.count, off_t(offset))
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw fault(.read) }
@@ -203,7 +200,7 @@ struct PartFile {
         if isWhole, !isNameChecked || file.hasItsName { return }
         try restart()
         let reason = "another program has changed it meanwhile"
-        throw .file(FileFault(path: path, operation: .write, reason: reason), ErrorContext())
+        throw LoadingError(.file(FileFault(path: path, operation: .write, reason: reason)))
     }
 
     private mutating func write(_ bytes: Data) throws(LoadingError) {
@@ -274,7 +271,7 @@ struct PartFile {
 
     /// The error for a file that must not be replaced.
     static func exists(_ path: String) -> LoadingError {
-        .file(FileFault(path: path, operation: .write, reason: "it exists already"), ErrorContext())
+        LoadingError(.file(FileFault(path: path, operation: .write, reason: "it exists already")))
     }
 
     // MARK: - Opening

@@ -131,7 +131,7 @@ package struct ResumableLoad {
     /// It costs the service another request, so the retry budget is asked.
     private mutating func askForWhole(after response: Response) async throws(LoadingError) -> Response {
         guard withdraw(cost: settings.retryBudget?.settings.retryCost ?? 0) else {
-            throw .unacceptableStatus(response.status, ErrorContext(response))
+            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
         }
         call.attempt += 1
         return try await ask(request, after: .zero)
@@ -177,7 +177,7 @@ package struct ResumableLoad {
                 return nil
             } catch {
                 // Bytes of an answer that breaks the protocol may belong elsewhere.
-                if case .malformedResponse = error { soundLength = receivedBefore }
+                if case .malformedResponse = error.kind { soundLength = receivedBefore }
                 if let response = try await goOn(after: located(error), mayBeginAnew) { return .anew(response) }
             }
         }
@@ -223,7 +223,7 @@ package struct ResumableLoad {
         let isMisfit = if case .misfit = meaning { true } else { false }
         guard !isMisfit, !isUnplaced else {
             response.body.cancel()
-            throw .unacceptableStatus(response.status, ErrorContext(response))
+            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
         }
         call.attempt = max(call.attempt, response.attempts)
         received = 0
@@ -279,12 +279,12 @@ package struct ResumableLoad {
         received += Int64(chunk.count)
         guard let end = rangeEnd ?? announced, received > end else { return }
         body.cancel()
-        throw .malformedResponse(MalformedResponse(.contentLength), ErrorContext(request))
+        throw LoadingError(.malformedResponse(MalformedResponse(.contentLength)), ErrorContext(request))
     }
 
     private func checkEnd() throws(LoadingError) {
         guard let length, received != length else { return }
-        throw .incompleteBody(received: received, expected: length, ErrorContext(request))
+        throw LoadingError(.incompleteBody(received: received, expected: length), ErrorContext(request))
     }
 
     /// The error with the lengths of the whole body, where those of the last answer refer to a part.
@@ -292,13 +292,13 @@ package struct ResumableLoad {
         var located = error
         located.context.attempts = call.attempt
         guard rangeEnd != nil else { return located }
-        switch located {
-        case .incompleteBody(_, _, let context):
-            return .incompleteBody(received: received, expected: point?.length, context)
-        case .connectionLost(.body, let isSafe, let context):
-            return .connectionLost(.body(received: received), isSafeToRepeat: isSafe, context)
-        default: return located
+        switch located.kind {
+        case .incompleteBody: located.kind = .incompleteBody(received: received, expected: point?.length)
+        case .connectionLost(.body, let isSafe):
+            located.kind = .connectionLost(.body(received: received), isSafeToRepeat: isSafe)
+        default: break
         }
+        return located
     }
 
     // MARK: - Resuming
@@ -345,7 +345,7 @@ package struct ResumableLoad {
             case .misfit(let misfit): reason = misfit
             case .refused:
                 response.body.cancel()
-                throw .unacceptableStatus(response.status, ErrorContext(response))
+                throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
             }
             response.body.cancel()
             self.point = nil
@@ -375,12 +375,12 @@ package struct ResumableLoad {
     ///
     /// - Throws: The error, when it is another one, or when the request asked for the whole: there the status is one.
     private func unsatisfied(_ error: LoadingError, _ asked: Request) throws(LoadingError) -> Response {
-        guard case .unacceptableStatus(let status, let context) = error, status == 416,
+        guard case .unacceptableStatus(let status) = error.kind, status == 416,
             asked.headers.contains("Range"), !request.headers.contains("Range")
         else { throw error }
         var answered = asked
-        if let address = context.address { answered.url = address }
-        return Response(status: status, headers: context.headers, request: answered)
+        if let address = error.context.address { answered.url = address }
+        return Response(status: status, headers: error.context.headers, request: answered)
     }
 
     /// Decides whether there is another attempt, and reports the decision.
@@ -430,7 +430,7 @@ package struct ResumableLoad {
 
     private mutating func withdraw(after error: LoadingError) -> Bool {
         guard let budget = settings.retryBudget else { return true }
-        let isTimeout = if case .timedOut = error { true } else { false }
+        let isTimeout = if case .timedOut = error.kind { true } else { false }
         return withdraw(cost: isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost)
     }
 

@@ -26,7 +26,7 @@ struct Ending<Output: Sendable>: Sendable {
         guard !isHTTP || acceptable.contains(response.status.code) else {
             var context = ErrorContext(response)
             inspect(response, &context)
-            throw .unacceptableStatus(response.status, context)
+            throw LoadingError(.unacceptableStatus(response.status), context)
         }
         return try make(response)
     }
@@ -48,7 +48,7 @@ extension Endpoint {
     func ending(after processors: [any ResponseProcessor<Data, Data>]) -> Ending<LoadedValue<Value>> {
         Ending { response throws(LoadingError) in
             guard !response.isUnrequestedPart else {
-                throw .unacceptableStatus(response.status, ErrorContext(response))
+                throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
             }
             let processed = try response.processed(by: processors)
             return LoadedValue(value: try value(from: processed), response: processed)
@@ -60,11 +60,7 @@ extension Endpoint {
             do throws(LoadingError) {
                 context.processedBody = try value(from: try response.processed(by: processors))
             } catch {
-                if case .decoding(let error, _) = error {
-                    context.processingError = error
-                } else {
-                    context.processingError = error
-                }
+                context.processingError = error.kind == .decoding ? error.underlyingError : error
             }
         }
     }
@@ -97,7 +93,7 @@ extension Response {
         } catch let error as LoadingError {
             throw error
         } catch {
-            throw .decoding(error, ErrorContext(self))
+            throw LoadingError(.decoding, ErrorContext(self), underlyingError: error)
         }
         var copy = self
         copy.body = ResponseBody(bytes, trailers: body.trailers, metrics: body.metrics)

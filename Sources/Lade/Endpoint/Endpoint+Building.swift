@@ -65,7 +65,7 @@ extension Endpoint {
         do {
             return body(.bytes(try encoder.encode(value), contentType: encoder.contentType))
         } catch {
-            throw .requestBodyFailed(error, ErrorContext(request))
+            throw LoadingError(.requestBodyFailed, ErrorContext(request), underlyingError: error)
         }
     }
 

@@ -58,14 +58,14 @@ public struct Endpoint<Value: Sendable>: Sendable {
     public func value(from response: Response) throws(LoadingError) -> Value {
         guard let bytes = response.body.bytes else {
             let clause = "A streamed body cannot be processed: load the request with buffered delivery"
-            throw .invalidRequest(.streamedBody(clause), ErrorContext(response.request))
+            throw LoadingError(.invalidRequest(.streamedBody(clause)), ErrorContext(response.request))
         }
         do {
             return try convert(bytes, response)
         } catch let error as LoadingError {
             throw error
         } catch {
-            throw .decoding(error, ErrorContext(response))
+            throw LoadingError(.decoding, ErrorContext(response), underlyingError: error)
         }
     }
 

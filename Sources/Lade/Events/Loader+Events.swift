@@ -111,7 +111,7 @@ public struct EventStream: AsyncSequence, Sendable {
             while !isEnded {
                 var failure: LoadingError?
                 do throws(LoadingError) {
-                    guard !Task.isCancelled else { throw .cancelled(ErrorContext(stream.request)) }
+                    guard !Task.isCancelled else { throw LoadingError(.cancelled, ErrorContext(stream.request)) }
                     if let event = try await read(actor) { return event }
                     guard !isEnded else { return nil }
                 } catch {
@@ -176,7 +176,7 @@ public struct EventStream: AsyncSequence, Sendable {
             // A field that cannot be read names no type.
             guard let type, (try? MediaType(type))?.essence == "text/event-stream" else {
                 response.body.cancel()
-                throw .decoding(EventStreamFault.mediaType(type), ErrorContext(response))
+                throw LoadingError(.decoding, ErrorContext(response), underlyingError: EventStreamFault.mediaType(type))
             }
             return ServerSentEventSequence(response.body, lastEventID: lastEventID, limit: stream.limit)
                 .makeAsyncIterator()
@@ -191,7 +191,8 @@ public struct EventStream: AsyncSequence, Sendable {
                 return
             }
             guard withdraw(after: failure) else {
-                throw failure ?? .connectionLost(.nothing, isSafeToRepeat: false, ErrorContext(stream.request))
+                throw failure
+                    ?? LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), ErrorContext(stream.request))
             }
             var wait = Swift.max(delay, EventStream.shortestDelay)
             for _ in 1..<Swift.max(1, Swift.min(fruitless, 20)) where wait < EventStream.longestDelay {
@@ -205,7 +206,7 @@ public struct EventStream: AsyncSequence, Sendable {
         /// Takes what a connection costs that replaces one which failed or brought nothing; false when it may not be made.
         private mutating func withdraw(after failure: LoadingError?) -> Bool {
             guard failure != nil || fruitless > 0, let budget = service.settings.retryBudget else { return true }
-            let isTimeout = if case .timedOut = failure { true } else { false }
+            let isTimeout = if case .timedOut = failure?.kind { true } else { false }
             let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
             guard budget.withdraw(for: service.rateLimiter.keyRule(stream.request), cost: cost) else { return false }
             withdrawn += cost
@@ -223,9 +224,9 @@ public struct EventStream: AsyncSequence, Sendable {
 extension LoadingError {
     /// Whether the next connection may succeed.
     fileprivate var isPassing: Bool {
-        switch self {
+        switch kind {
         case .timedOut, .nameNotResolved, .cannotConnect, .connectionLost, .incompleteBody: true
-        case .proxy(.nameNotResolved, _), .proxy(.cannotConnect, _): true
+        case .proxy(.nameNotResolved), .proxy(.cannotConnect): true
         default: false
         }
     }

@@ -193,7 +193,7 @@ public final class LoadRequest: Sendable {
         let (handle, handlers, error) = state.withLock { state -> (LoadHandle?, [Handler], Ended) in
             var handle: LoadHandle?
             if case .executed(let running) = state.phase { handle = running }
-            let error = LoadingError.cancelled(ErrorContext(state.request)).counted(handle?.attempts ?? 0)
+            let error = LoadingError(.cancelled, ErrorContext(state.request)).counted(handle?.attempts ?? 0)
             let ended = Ended(error: error)
             switch state.phase {
             case .ended: return (nil, [], ended)
@@ -243,7 +243,7 @@ public final class LoadRequest: Sendable {
 
     private func execute() {
         guard let loader else {
-            let ended = Ended(error: LoadingError.cancelled(ErrorContext(request)))
+            let ended = Ended(error: LoadingError(.cancelled, ErrorContext(request)))
             return report(finish(ended), ended)
         }
         var (sent, statuses) = state.withLock { ($0.request, $0.statuses) }

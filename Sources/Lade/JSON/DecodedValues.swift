@@ -98,7 +98,7 @@ public struct DecodedValues<Value: Decodable>: AsyncSequence, Sendable {
                     }
                 } catch {
                     chunks = nil
-                    throw .decoding(error.within(position), ErrorContext())
+                    throw LoadingError(.decoding, underlyingError: error.within(position))
                 }
                 guard !splitter.isFinished else { break }
                 chunks = nil

@@ -72,7 +72,7 @@ public final class LoadHandle: Work {
             state.task = nil
             guard state.isCancelled else { return result }
             if case .failure(let error) = result, error.isCancellation { return result }
-            return .failure(.cancelled(ErrorContext(request)).counted(attempts))
+            return .failure(LoadingError(.cancelled, ErrorContext(request)).counted(attempts))
         }
     }
 

@@ -141,8 +141,8 @@ extension LoaderCore {
                 try request.validate()
                 if isOpen { return await work(handle, call) }
                 call.recordStart(request)
-                call.record(.callFailed(.cancelled(ErrorContext(request))))
-                await refused(handle, .cancelled(ErrorContext(request)))
+                call.record(.callFailed(LoadingError(.cancelled, ErrorContext(request))))
+                await refused(handle, LoadingError(.cancelled, ErrorContext(request)))
             } catch {
                 await refused(handle, error)
             }

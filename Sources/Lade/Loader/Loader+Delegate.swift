@@ -38,10 +38,12 @@ extension Loader {
         let (delegate, executor) = delegation.withLock { ($0.delegate, $0.executor) }
         let announcer = Announcer(loader: self, delegate: delegate, executor: executor, group: core.group)
         guard request.delivery != .streamed || delegate?.loaderSupportsChunks(self) == true else {
-            let fault = LoadingError.invalidRequest(
-                .streamedBody(
-                    "The request is streamed, and the delegate does not accept chunks: return true from "
-                        + "loaderSupportsChunks(_:), or leave the delivery buffered"
+            let fault = LoadingError(
+                .invalidRequest(
+                    .streamedBody(
+                        "The request is streamed, and the delegate does not accept chunks: return true from "
+                            + "loaderSupportsChunks(_:), or leave the delivery buffered"
+                    )
                 ),
                 ErrorContext(request)
             )
@@ -110,7 +112,7 @@ private final class Announcer: Sendable {
             guard let settled, !group.isSilent, let loader, let delegate else { return }
             switch settled {
             case .success(let response): delegate.loader(loader, didLoad: response, for: handle)
-            case .failure(.cancelled): delegate.loader(loader, didCancel: handle)
+            case .failure(let error) where error.isCancellation: delegate.loader(loader, didCancel: handle)
             case .failure(let error): delegate.loader(loader, didFailWith: error, for: handle)
             }
         }

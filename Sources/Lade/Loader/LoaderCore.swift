@@ -57,8 +57,8 @@ final class LoaderCore: Sendable {
         let scope = CallScope(request)
         guard let slot = group.join(scope) else {
             call.recordStart(request)
-            call.record(.callFailed(.cancelled(ErrorContext(request))))
-            throw .cancelled(ErrorContext(request))
+            call.record(.callFailed(LoadingError(.cancelled, ErrorContext(request))))
+            throw LoadingError(.cancelled, ErrorContext(request))
         }
         call.scope = scope
         return (call, scope, slot)
@@ -87,7 +87,7 @@ final class LoaderCore: Sendable {
         } catch {
             result = .failure(error)
         }
-        if !end() { result = .failure(.cancelled(ErrorContext(request)).counted(call.attemptsMade)) }
+        if !end() { result = .failure(LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade)) }
         recordEnd(of: call, result, status)
         return result
     }
@@ -102,14 +102,14 @@ final class LoaderCore: Sendable {
     /// - Throws: The error of the attempt; `LoadingError.cancelled` when the loader's work was cancelled meanwhile.
     func askAgain(_ request: Request, _ call: Call, after delay: Duration) async throws(LoadingError) -> Response {
         let scope = CallScope(request)
-        guard let slot = group.join(scope) else { throw .cancelled(ErrorContext(request)) }
+        guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
         defer { group.leave(slot) }
         var call = call
         call.scope = scope
         try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))
         var status = Status(0)
         let response = try await output(of: request, call, Ending.response, &status)
-        guard scope.end() else { throw .cancelled(ErrorContext(request)).counted(call.attemptsMade) }
+        guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade) }
         return response
     }
 
@@ -123,16 +123,16 @@ final class LoaderCore: Sendable {
     /// - Throws: `LoadingError.cancelled` as soon as the task or that work is cancelled.
     func pause(for delay: Duration, before request: Request) async throws(LoadingError) {
         let scope = CallScope(request)
-        guard let slot = group.join(scope) else { throw .cancelled(ErrorContext(request)) }
+        guard let slot = group.join(scope) else { throw LoadingError(.cancelled, ErrorContext(request)) }
         defer { group.leave(slot) }
         var call = makeCall()
         call.scope = scope
         do throws(LoadingError) {
             try await call.inTask { (call) async throws(LoadingError) in try await call.time.sleep(for: delay) }
         } catch {
-            throw .cancelled(ErrorContext(request))
+            throw LoadingError(.cancelled, ErrorContext(request))
         }
-        guard scope.end() else { throw .cancelled(ErrorContext(request)) }
+        guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)) }
     }
 
     @inline(never)

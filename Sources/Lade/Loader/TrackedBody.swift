@@ -73,7 +73,7 @@ final class TrackedBody: ResponseBodySource {
         guard error.isCancellation, group.isSilent else { return error.filled(with: request) }
         var context = ErrorContext(request)
         context.detail = "its loader was released while its body was being read"
-        return .cancelled(context)
+        return LoadingError(.cancelled, context)
     }
 
     var trailers: Headers { body.trailers }
@@ -94,7 +94,7 @@ final class BodyReader: ResponseBodySource {
     }
 
     func next() async throws(LoadingError) -> Data? {
-        guard !isCancelled.withLock({ $0 }) else { throw .cancelled(ErrorContext()) }
+        guard !isCancelled.withLock({ $0 }) else { throw LoadingError(.cancelled) }
         let taken = iterator.withLock { iterator -> ResponseBody.Iterator? in
             defer { iterator = nil }
             return iterator

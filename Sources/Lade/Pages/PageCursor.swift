@@ -24,7 +24,7 @@ package struct PageCursor: Hashable, Sendable {
                 body.set(Array(json.utf8), at: pointer)
             else {
                 let reason = "a cursor is written to \(pointer) in the body of the request, which has no such place"
-                throw .loading(.invalidSetting(name: "rules", reason: reason, ErrorContext(request)))
+                throw .loading(LoadingError(.invalidSetting(name: "rules", reason: reason), ErrorContext(request)))
             }
             request.body = .bytes(Data(body.bytes), contentType: request.body?.contentType)
         }

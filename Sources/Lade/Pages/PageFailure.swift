@@ -47,6 +47,11 @@ public struct PageFailure: Error, Sendable {
         case emptyPages(limit: Int)
         /// The paginator threw an error.
         case paginator(any Error)
+
+        /// The error of the call that loads the page; nil for all other causes.
+        public var loadingError: LoadingError? {
+            if case .loading(let error) = self { error } else { nil }
+        }
     }
 
     /// The page that could not be loaded.
@@ -78,7 +83,7 @@ public struct PageFailure: Error, Sendable {
 
     /// The task was cancelled before a page.
     package static func cancelled(at page: Page) -> PageFailure {
-        PageFailure(page: page, cause: .loading(.cancelled(ErrorContext(page.request))))
+        PageFailure(page: page, cause: .loading(LoadingError(.cancelled, ErrorContext(page.request))))
     }
 
     /// Whether the call was cancelled, which is an outcome and not a failure.
@@ -129,7 +134,8 @@ extension PageFailure: CustomStringConvertible {
 
     /// The status after the first page that ends many lists which are counted; nil for any other failure.
     package var endStatus: Int? {
-        guard isCounted, page.number > 0, case .loading(.unacceptableStatus(let status, _)) = cause,
+        guard isCounted, page.number > 0, case .loading(let error) = cause,
+            case .unacceptableStatus(let status) = error.kind,
             [400, 404, 410, 416, 422].contains(status.code)
         else { return nil }
         return status.code

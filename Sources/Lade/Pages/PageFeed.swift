@@ -241,7 +241,7 @@ package final class PageFeed<Content: Sendable>: Sendable {
         do throws(LoadingError) {
             outcome = .piece(try await source.load(page))
         } catch {
-            if case .unacceptableStatus(let status, _) = error, page.number > 0,
+            if case .unacceptableStatus(let status) = error.kind, page.number > 0,
                 source.endStatuses.contains(status.code)
             {
                 outcome = .end

@@ -168,7 +168,9 @@ package struct PageWalk: Sendable {
         let itemsBefore = facts.itemCount.flatMap { count in page.itemsBefore.flatMap { $0.adding(count) } }
         if let (request, cursor) = try request(after: page, facts, itemsBefore, &step) {
             // Each page sends the body again.
-            if !request.canRepeatBody { throw .loading(.invalidRequest(.bodyNotReplayable, ErrorContext(request))) }
+            if !request.canRepeatBody {
+                throw .loading(LoadingError(.invalidRequest(.bodyNotReplayable), ErrorContext(request)))
+            }
             var next = Page(
                 size: page.size,
                 number: page.number.addingSaturated(1),
@@ -331,7 +333,7 @@ package struct PageWalk: Sendable {
 
     private static var uncounted: PageFailure.Cause {
         let reason = "pages that are counted end with an empty one, so it must be known how many items a page has"
-        return .loading(.invalidSetting(name: "itemCount", reason: reason, ErrorContext()))
+        return .loading(LoadingError(.invalidSetting(name: "itemCount", reason: reason)))
     }
 
     private static func tooLarge(_ query: String) -> PageFailure.Cause {

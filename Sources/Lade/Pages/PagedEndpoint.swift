@@ -184,7 +184,9 @@ public struct PagedEndpoint<Value: Sendable>: Sendable {
                 throw .invalidTarget(text.escapedForDisplay(limit: 120))
             }
             request = try walk.moved(to: url, from: facts.response.request)
-            if !request.canRepeatBody { throw .loading(.invalidRequest(.bodyNotReplayable, ErrorContext(request))) }
+            if !request.canRepeatBody {
+                throw .loading(LoadingError(.invalidRequest(.bodyNotReplayable), ErrorContext(request)))
+            }
         case .closure(let next):
             let loaded = Paginator<Value>.Loaded(
                 original: endpoint.request,

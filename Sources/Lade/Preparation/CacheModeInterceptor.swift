@@ -15,7 +15,7 @@ public struct CacheModeInterceptor: Interceptor {
         let directive: String
         switch request.cacheMode {
         case .standard: return try await next(request)
-        case .storedOnly: throw .notStored(ErrorContext(request))
+        case .storedOnly: throw LoadingError(.notStored, ErrorContext(request))
         case .bypass: directive = "no-store"
         case .revalidate: directive = "no-cache"
         case .preferStored: directive = "max-stale"

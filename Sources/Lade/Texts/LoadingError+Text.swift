@@ -59,24 +59,24 @@ public enum URLErrorText {
 extension LoadingError {
     /// The code of the URL error domain for the failure; -1 when there is none.
     public var urlErrorCode: Int {
-        switch self {
+        switch kind {
         case .cancelled: -999
-        case .invalidRequest(.url, _): -1000
-        case .invalidRequest(.unsupportedScheme, _): -1002
+        case .invalidRequest(.url): -1000
+        case .invalidRequest(.unsupportedScheme): -1002
         case .timedOut, .deadlineExceeded: -1001
         case .nameNotResolved: -1003
-        case .proxy(.authenticationRequired, _): -1013
-        case .cannotConnect(_, .handshakeFailed, _): -1200
+        case .proxy(.authenticationRequired): -1013
+        case .cannotConnect(_, .handshakeFailed): -1200
         case .cannotConnect, .proxy: -1004
         case .connectionLost, .incompleteBody: -1005
-        case .malformedResponse(let fault, _): fault.rule == .contentCoding ? -1016 : -1011
+        case .malformedResponse(let fault): fault.rule == .contentCoding ? -1016 : -1011
         case .headTooLarge, .bodyTooLarge, .decompressionRatioExceeded: -1103
-        case .untrustedServer(let fault, _): fault.urlErrorCode
+        case .untrustedServer(let fault): fault.urlErrorCode
         case .pinMismatch: -1202
         case .clientCertificateRequired: -1206
         case .requestBodyFailed: -1021
-        case .file(let fault, _): fault.operation == .read ? -1102 : -1
-        case .redirectRefused(.tooMany, _), .redirectRefused(.loop, _): -1007
+        case .file(let fault): fault.operation == .read ? -1102 : -1
+        case .redirectRefused(.tooMany), .redirectRefused(.loop): -1007
         case .redirectRefused: -1010
         case .authorisationFailed: -1013
         case .notStored: -1008
@@ -89,8 +89,8 @@ extension LoadingError {
 
     /// A text for display to the user.
     public func text(in language: MessageLanguage = .preferred) -> String {
-        switch self {
-        case .unacceptableStatus(let status, _): status.text(in: language)
+        switch kind {
+        case .unacceptableStatus(let status): status.text(in: language)
         default: URLErrorText.text(for: urlErrorCode, in: language)
         }
     }

@@ -32,7 +32,7 @@ public struct MultipartForm: Sendable {
     public init(boundary: String) throws(LoadingError) {
         guard !boundary.isEmpty, boundary.utf8.count <= 70, boundary.utf8.allSatisfy(\.isTokenCharacter) else {
             let reason = "it is no token of at most 70 characters"
-            throw .invalidSetting(name: "boundary", reason: reason, ErrorContext())
+            throw LoadingError(.invalidSetting(name: "boundary", reason: reason))
         }
         self.boundary = boundary
     }
@@ -103,7 +103,7 @@ public struct MultipartForm: Sendable {
     ///   line break.
     public mutating func addBody(_ name: String, _ body: RequestBody, fileName: String) throws(LoadingError) {
         let type = body.contentType ?? "application/octet-stream"
-        if let fault = Headers([("Content-Type", type)]).fault { throw .invalidRequest(.header(fault), ErrorContext()) }
+        if let fault = Headers([("Content-Type", type)]).fault { throw LoadingError(.invalidRequest(.header(fault))) }
         add(name, head: "; filename=\"\(Self.quoted(fileName))\"\r\nContent-Type: \(type)", .body(body))
     }
 
@@ -121,7 +121,7 @@ public struct MultipartForm: Sendable {
         fields: Headers,
         _ body: RequestBody
     ) throws(LoadingError) {
-        if let fault = fields.fault { throw .invalidRequest(.header(fault), ErrorContext()) }
+        if let fault = fields.fault { throw LoadingError(.invalidRequest(.header(fault))) }
         var head = fileName.map { "; filename=\"\(Self.quoted($0))\"" } ?? ""
         for field in fields { head += "\r\n\(field.name): \(field.value)" }
         add(name, head: head, .body(body))
@@ -142,7 +142,7 @@ public struct MultipartForm: Sendable {
             )
         )
         for file in files {
-            if let fault = file.fields.fault { throw .invalidRequest(.header(fault), ErrorContext()) }
+            if let fault = file.fields.fault { throw LoadingError(.invalidRequest(.header(fault))) }
             let fields = file.fields.map { "\r\n\($0.name): \($0.value)" }.joined()
             let name = Self.quoted(file.fileName)
             let start = "--\(boundary)\r\nContent-Disposition: attachment; filename=\"\(name)\"\(fields)\r\n\r\n"

@@ -23,7 +23,7 @@ extension RequestBody {
             do {
                 try output(Array(chunk))
             } catch {
-                throw .requestBodyFailed(error, ErrorContext())
+                throw LoadingError(.requestBodyFailed, underlyingError: error)
             }
         }
     }
@@ -56,7 +56,7 @@ extension RequestBody {
                     operation: .read,
                     reason: "it has become shorter by \(remaining) bytes"
                 )
-                throw LoadingError.file(fault, ErrorContext())
+                throw LoadingError(.file(fault))
             }
         case .stream(let make):
             try await make(write)
@@ -93,7 +93,7 @@ private final class Reopening: Sendable {
             return !wasSent
         }
         guard !isFirst else { return try await first.write(to: write) }
-        guard let body = await reopen() else { throw LoadingError.invalidRequest(.bodyNotReplayable, ErrorContext()) }
+        guard let body = await reopen() else { throw LoadingError(.invalidRequest(.bodyNotReplayable)) }
         try await body.write(to: write)
     }
 }

@@ -143,11 +143,11 @@ struct CatalogueRun: Sendable {
         /// The error with the reason that the catalogue gives for its status.
         private static func error(_ error: LoadingError, _ witness: Witness) -> CommandError {
             var reported = witness.failure(error)
-            if case .unacceptableStatus(_, let context) = error,
-                let response = context.processedBody as? CatalogueResponse,
+            if case .unacceptableStatus = error.kind,
+                let response = error.context.processedBody as? CatalogueResponse,
                 let reason = response.document[["status", "msg"]]?.string
             {
-                reported.what += " It says: \(context.redaction.text(reason))"
+                reported.what += " It says: \(error.context.redaction.text(reason))"
             }
             return reported
         }

@@ -128,7 +128,7 @@ struct Demo: Sendable {
             service.rateLimiter = try RateLimiter(limits, time: service.time, random: service.random)
             let endpoint = URL(string: catalogue.tokenEndpoint)
             guard let endpoint else {
-                throw .invalidSetting(name: "tokenEndpoint", reason: "no address", ErrorContext())
+                throw LoadingError(.invalidSetting(name: "tokenEndpoint", reason: "no address"))
             }
             let client = LocalCatalogue.client
             var oauth = OAuth2Settings(

@@ -100,12 +100,12 @@ final class DemoTally: EventSink {
 
     /// The name of the kind of a failed exchange; nil for a failure that the server did not cause.
     private static func kind(of error: LoadingError) -> String? {
-        switch error {
+        switch error.kind {
         case .cancelled: nil
         case .cannotConnect, .nameNotResolved: "dead host"
         case .timedOut, .deadlineExceeded: "answers that stalled"
         case .incompleteBody: "answers cut short"
-        case .connectionLost(.nothing, _, _): "connections reset"
+        case .connectionLost(.nothing, _): "connections reset"
         case .connectionLost: "answers cut short"
         default: "other failures"
         }

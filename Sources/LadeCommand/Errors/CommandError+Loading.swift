@@ -22,7 +22,7 @@ extension CommandError {
     init(_ error: LoadingError) {
         // A body that the command makes itself fails with the command's own error, which is more precise than the error
         // around it.
-        if case .requestBodyFailed(let cause as CommandError, _) = error {
+        if error.kind == .requestBodyFailed, let cause = error.underlyingError as? CommandError {
             self = cause
             return
         }
@@ -32,25 +32,25 @@ extension CommandError {
 
     /// The only table that maps each library error to an exit code and advice.
     private static func consequence(of error: LoadingError) -> (ExitCode, advice: String) {
-        switch error {
+        switch error.kind {
         case .cancelled: (.interrupted, "")
         case .invalidRequest: (.usage, "Correct the command line; nothing was sent.")
         case .invalidSetting: (.usage, "Correct the option; nothing was sent.")
-        case .timedOut(.whole, _): (.timedOut, "Allow more with --max-time.")
-        case .timedOut(.idle, _): (.timedOut, "The server has stopped sending; allow longer waits with --idle-timeout.")
+        case .timedOut(.whole): (.timedOut, "Allow more with --max-time.")
+        case .timedOut(.idle): (.timedOut, "The server has stopped sending; allow longer waits with --idle-timeout.")
         case .timedOut: (.timedOut, "Check the host and the network, or allow more with --connect-timeout.")
         case .nameNotResolved: (.network, "Check the spelling of the host and the connection to the network.")
-        case .cannotConnect(_, .handshakeFailed, _): (.trust, "Check that the port speaks TLS, or write http://.")
-        case .cannotConnect(_, .refused, _): (.network, "Check the port, and whether the server is running.")
-        case .cannotConnect(_, .other(EMFILE), _), .cannotConnect(_, .other(ENFILE), _):
+        case .cannotConnect(_, .handshakeFailed): (.trust, "Check that the port speaks TLS, or write http://.")
+        case .cannotConnect(_, .refused): (.network, "Check the port, and whether the server is running.")
+        case .cannotConnect(_, .other(EMFILE)), .cannotConnect(_, .other(ENFILE)):
             (.network, "Close other files, or allow more of them with ulimit -n.")
         case .cannotConnect: (.network, "Check the connection to the network, and the address.")
-        case .proxy(.authenticationRequired, _):
+        case .proxy(.authenticationRequired):
             (.authorisation, "Give the proxy's user and password: --proxy http://USER:PASSWORD@HOST:PORT.")
         case .proxy: (.network, "Check --proxy and the variables http_proxy, https_proxy and all_proxy.")
-        case .connectionLost(_, true, _): (.network, "Nothing was done by the server; try again.")
-        case .connectionLost(_, _, let context): (.network, advice(onLost: context.method))
-        case .malformedResponse(let fault, _):
+        case .connectionLost(_, true): (.network, "Nothing was done by the server; try again.")
+        case .connectionLost: (.network, advice(onLost: error.context.method))
+        case .malformedResponse(let fault):
             (
                 fault.rule == .contentCoding ? .decoding : .network,
                 fault.rule == .contentCoding ? "Fetch it undecoded with --raw." : "Check that the port speaks HTTP."
@@ -59,7 +59,7 @@ extension CommandError {
         case .incompleteBody: (.network, "Try again; a file appears only when it is complete.")
         case .bodyTooLarge: (.decoding, "Allow more with --max-size, if it is meant to be that large.")
         case .decompressionRatioExceeded: (.decoding, "Fetch it undecoded with --raw, if you trust the server.")
-        case .untrustedServer(let fault, _): (.trust, advice(on: fault.cause))
+        case .untrustedServer(let fault): (.trust, advice(on: fault.cause))
         case .pinMismatch:
             (.trust, "Check what is between here and the server; change --pin only if its key was changed on purpose.")
         case .clientCertificateRequired: (.trust, "Give one that the server accepts with --cert and --key.")
@@ -69,14 +69,14 @@ extension CommandError {
         case .file: (.localFile, "Check the path, its permissions and the space left.")
         case .deadlineExceeded: (.timedOut, "Allow more with --deadline; --verbose shows where the time went.")
         case .rateLimited: (.rateLimited, "Wait, or allow a longer wait with --max-wait.")
-        case .redirectRefused(.bodyToOtherOrigin, _):
+        case .redirectRefused(.bodyToOtherOrigin):
             (.redirects, "Send it there with --cross-origin-body, if that server may have it.")
         case .redirectRefused: (.redirects, "See where it leads with -i and without -L.")
         case .authorisationFailed: (.authorisation, "Check the credentials, or sign in anew.")
         case .notStored: (.usage, "Allow a request to the server.")
-        case .unacceptableStatus(401, let context) where context.detail != nil || context.hadAuthorization:
+        case .unacceptableStatus(401) where error.context.detail != nil || error.context.hadAuthorization:
             (Status(401).exitCode, "The credentials that were sent are refused: check them, or get new ones.")
-        case .unacceptableStatus(let status, _):
+        case .unacceptableStatus(let status):
             // A status of success is refused where it does not fit the request, such as a part that was not requested.
             (status.exitCode == .success ? .network : status.exitCode, advice(on: status))
         case .decoding: (.decoding, "Print the answer with “lade get”.")

@@ -45,7 +45,7 @@ struct Explanation: Sendable {
         switch result {
         case .success(let status):
             guard settings.output.ignoresStatus || status.exitCode == .success else {
-                throw witness.failure(.unacceptableStatus(status, ErrorContext(request)))
+                throw witness.failure(LoadingError(.unacceptableStatus(status), ErrorContext(request)))
             }
             return .success
         case .failure(let error):
@@ -66,7 +66,7 @@ struct Explanation: Sendable {
                 case .anew(let response): (status, received) = (response.status, 0)
                 }
                 if let limit = settings.output.maximumSize, received > limit {
-                    throw .bodyTooLarge(limit: limit, announced: nil, ErrorContext(request))
+                    throw LoadingError(.bodyTooLarge(limit: limit, announced: nil), ErrorContext(request))
                 }
             }
             return .success(status)

@@ -217,14 +217,12 @@ struct Fetch: Sendable {
                 if let path { try await loader.download(request, to: path, options: options) } else {
                     try await loader.download(request, into: output.folder ?? "", options: options)
                 }
-        } catch .unacceptableStatus(let status, _)
-            where output.ignoresStatus && output.failsWithoutBody && status.code >= 400
-        {
-            // The body is not wanted, and the status is not an error.
-            return
-        } catch .unacceptableStatus(let status, let context) where settings.followsCurl {
-            throw witness.failure(.unacceptableStatus(status, context))
         } catch {
+            if case .unacceptableStatus(let status) = error.kind {
+                // The body is not wanted, and the status is not an error.
+                if output.ignoresStatus, output.failsWithoutBody, status.code >= 400 { return }
+                if settings.followsCurl { throw witness.failure(error) }
+            }
             line?.withLock { $0.end() }
             if !output.isSilent, let notice = Self.keptNotice(kept.withLock(\.self), after: error) {
                 console.say(notice)
@@ -325,7 +323,7 @@ struct Fetch: Sendable {
 
     private func checkStatus(of response: Response, _ witness: Witness) throws(CommandError) {
         guard !isAccepted(response) else { return }
-        throw witness.failure(.unacceptableStatus(response.status, ErrorContext(response.request)))
+        throw witness.failure(LoadingError(.unacceptableStatus(response.status), ErrorContext(response.request)))
     }
 
     private func begin(_ response: Response, in sink: inout any BodySink) async throws(CommandError) {
@@ -375,7 +373,7 @@ struct Fetch: Sendable {
     ) async throws(CommandError) {
         let limit = min(JSONSelection.limit, output.maximumSize ?? .max)
         var bytes = Data()
-        let tooLarge = LoadingError.bodyTooLarge(limit: limit, announced: nil, ErrorContext(response.request))
+        let tooLarge = LoadingError(.bodyTooLarge(limit: limit, announced: nil), ErrorContext(response.request))
         while let piece = try await next(of: &load, canBeginAnew: true, witness) {
             switch piece {
             case .bytes(let chunk): bytes.append(chunk)
@@ -437,7 +435,7 @@ struct Fetch: Sendable {
     ) throws(CommandError) {
         guard let limit = output.maximumSize, count > limit else { return }
         let context = ErrorContext(response.request)
-        throw witness.failure(.bodyTooLarge(limit: limit, announced: announced, context))
+        throw witness.failure(LoadingError(.bodyTooLarge(limit: limit, announced: announced), context))
     }
 
     private var showsProgress: Bool { console.isTalkTerminal && !output.isSilent && !output.isVerbose }

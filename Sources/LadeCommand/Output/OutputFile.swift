@@ -85,7 +85,7 @@ enum OutputFile {
     /// The error for a download whose file already exists; nil for any other error.
     static func exists(_ error: LoadingError, mayOverwrite: Bool) -> CommandError? {
         var status = stat()
-        guard !mayOverwrite, case .file(let fault, _) = error, fault.operation == .write,
+        guard !mayOverwrite, case .file(let fault) = error.kind, fault.operation == .write,
             !fault.path.hasSuffix(".lade-part"), lstat(fault.path, &status) == 0
         else { return nil }
         return exists(fault.path)
@@ -93,7 +93,7 @@ enum OutputFile {
 
     /// The error for a file whose rest the server does not send; nil for any other error.
     static func unfinished(_ error: LoadingError) -> CommandError? {
-        guard case .file(let fault, _) = error, fault.reason.hasPrefix(Download.noRest) else { return nil }
+        guard case .file(let fault) = error.kind, fault.reason.hasPrefix(Download.noRest) else { return nil }
         return CommandError(
             what: "The file \(fault.path) cannot be completed: \(fault.reason).",
             advice: "Fetch it anew with --force in place of -C.",

@@ -371,8 +371,8 @@ struct PagesRun: Sendable {
     /// Whether the same page may be loaded later.
     private func mayContinue(_ failure: PageFailure) -> Bool {
         guard case .loading(let cause) = failure.cause else { return true }
-        switch cause {
-        case .unacceptableStatus(let status, _):
+        switch cause.kind {
+        case .unacceptableStatus(let status):
             return !(400..<500).contains(status.code) || [401, 403, 408, 425, 429].contains(status.code)
         case .decoding, .invalidRequest, .invalidSetting, .bodyTooLarge, .headTooLarge: return false
         default: return true
@@ -382,9 +382,9 @@ struct PagesRun: Sendable {
     /// Prints what the server says about a request that it refused.
     private func say(_ context: ErrorContext, of cause: LoadingError) {
         let isRefusal: Bool
-        switch cause {
-        case .unacceptableStatus(let status, _): isRefusal = status.statusClass == .clientError
-        case .decoding(let fault, _): isRefusal = (fault as? MissingListFault)?.lists.isEmpty == true
+        switch cause.kind {
+        case .unacceptableStatus(let status): isRefusal = status.statusClass == .clientError
+        case .decoding: isRefusal = (cause.underlyingError as? MissingListFault)?.lists.isEmpty == true
         default: isRefusal = false
         }
         guard isRefusal, !settings.output.isSilent, let body = context.body else { return }
@@ -394,9 +394,9 @@ struct PagesRun: Sendable {
 
     private func advice(on cause: LoadingError, _ failure: PageFailure, _ request: Request) -> String? {
         if let status = failure.endStatus { return "--end-status \(status) ends the list there." }
-        switch cause {
-        case .decoding(let fault, let context): return advice(on: fault, context)
-        case .unacceptableStatus(let status, _) where [401, 403].contains(status.code):
+        switch cause.kind {
+        case .decoding: return cause.underlyingError.flatMap { advice(on: $0, cause.context) }
+        case .unacceptableStatus(let status) where [401, 403].contains(status.code):
             if let home = Origin(request.url), let origin = Origin(failure.page.request.url), home != origin {
                 return "Page \(failure.page.number + 1) is on \(origin), and not on \(home): credentials, cookies and "
                     + "fields of the request were not sent there. --next-here fetches it from \(home)."

@@ -19,7 +19,7 @@ struct HeadTimeout: Interceptor {
         guard !request.hasBody, request.timeouts.whole == nil else { return try await next(request) }
         let call = next.call
         return try await call.run(until: call.time.now.advanced(by: limit)) {
-            .timedOut(.whole, ErrorContext(request))
+            LoadingError(.timedOut(.whole), ErrorContext(request))
         } _: { () async throws(LoadingError) in
             try await next(request)
         }

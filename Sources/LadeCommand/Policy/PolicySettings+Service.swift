@@ -77,7 +77,7 @@ extension PolicySettings {
             case .bearer: return [BearerAuthoriser(token: secret, scope: scope)]
             case .oauth2:
                 guard var settings = tokens else {
-                    throw .invalidSetting(name: "auth", reason: "the token endpoint is no address", ErrorContext())
+                    throw LoadingError(.invalidSetting(name: "auth", reason: "the token endpoint is no address"))
                 }
                 settings.scopes = scopes
                 settings.allowsInsecureEndpoint = settings.tokenEndpoint.isOnThisMachine

@@ -61,7 +61,7 @@ struct SentRequest: Sendable {
         } catch let error as CommandError {
             throw error
         } catch {
-            throw CommandError(.requestBodyFailed(error, ErrorContext(request)))
+            throw CommandError(LoadingError(.requestBodyFailed, ErrorContext(request), underlyingError: error))
         }
     }
 

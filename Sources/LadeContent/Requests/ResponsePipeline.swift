@@ -64,7 +64,7 @@ struct ResponsePipeline<Value: Sendable>: Sendable {
         do throws(LoadingError) {
             return RequestOutcome(request: request, response: response, value: try parse(response))
         } catch {
-            if case .decoding(let cause, _) = error {
+            if error.kind == .decoding, let cause = error.underlyingError {
                 return RequestOutcome(request: request, response: response, error: .invalidData(cause, url: url))
             }
             return RequestOutcome(
@@ -80,7 +80,7 @@ extension LoadingError {
     /// Whether a login page of a public WiFi probably answered instead of the server: it cannot have the server's
     /// certificate.
     var looksLikePublicWiFi: Bool {
-        guard case .untrustedServer(let fault, _) = self else { return false }
+        guard case .untrustedServer(let fault) = kind else { return false }
         return switch fault.cause {
         case .selfSigned, .wrongHost, .untrustedRoot: true
         default: false
@@ -91,6 +91,9 @@ extension LoadingError {
 extension Outcome where Failure == NetworkError {
     /// The outcome of a run that was cancelled through its handle.
     static func cancelled(_ request: Request) -> Self {
-        Self(request: request, error: .transport(.cancelled(ErrorContext(request)), looksLikePublicWiFi: false))
+        Self(
+            request: request,
+            error: .transport(LoadingError(.cancelled, ErrorContext(request)), looksLikePublicWiFi: false)
+        )
     }
 }

@@ -57,7 +57,7 @@ extension Call {
             guard let deadline = call.deadline else { return try await operation(call) }
             let end = deadline.advanced(by: Self.cancellationDelay)
             return try await call.run(until: end) {
-                .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
+                LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)))
             } _: { () async throws(LoadingError) in
                 try await operation(call)
             }
@@ -91,9 +91,9 @@ extension Call {
             if case .some(let result?) = await tasks.next() { return (result, false) }
             tasks.cancelAll()
             let result = await tasks.next() ?? nil
-            return (result ?? .failure(.cancelled(ErrorContext())), true)
+            return (result ?? .failure(LoadingError(.cancelled)), true)
         }
-        if isLate, case .failure(.cancelled) = result, !Task.isCancelled { throw late() }
+        if isLate, case .failure(let error) = result, error.isCancellation, !Task.isCancelled { throw late() }
         return try result.get()
     }
 
@@ -101,9 +101,8 @@ extension Call {
     public func checkDeadline(wait: Duration, for reason: WaitReason) throws(LoadingError) {
         let now = time.now
         guard let deadline, now.advanced(by: wait) > deadline else { return }
-        throw .deadlineExceeded(
-            deadlineReport(at: now, impossible: .init(stage: .wait(reason), duration: wait)),
-            ErrorContext()
+        throw LoadingError(
+            .deadlineExceeded(deadlineReport(at: now, impossible: .init(stage: .wait(reason), duration: wait)))
         )
     }
 

@@ -162,7 +162,7 @@ extension Call {
                 }
             }
             if await watch.isCancelled() { tasks.cancelAll() }
-            return await tasks.next() ?? .failure(.cancelled(ErrorContext()))
+            return await tasks.next() ?? .failure(LoadingError(.cancelled))
         }
         return try result.get()
     }

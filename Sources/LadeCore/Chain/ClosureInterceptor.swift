@@ -36,7 +36,7 @@ public struct ClosureInterceptor: Interceptor {
         do {
             return try await body(request, next)
         } catch {
-            throw .wrapping(error, request) { .interceptionFailed($0, $1) }
+            throw .wrapping(error, request, as: .interceptionFailed)
         }
     }
 }

@@ -24,43 +24,45 @@ extension LoadingError: CustomStringConvertible {
     package var reason: String { context.redaction.text(sentence) }
 
     private var sentence: String {
-        switch self {
-        case .cancelled(let context): "The call was cancelled" + context.reason
-        case .invalidRequest(let fault, _): fault.description
-        case .invalidSetting(let name, let reason, _): "The setting \(name) cannot be used: \(reason)"
-        case .timedOut(let phase, let context): phase.sentence(context)
-        case .nameNotResolved(let host, _): "The name \(host.hostInBothForms) could not be resolved"
-        case .cannotConnect(let host, let reason, _): "No connection to \(host.hostInBothForms): \(reason)"
-        case .proxy(let fault, _): fault.description
-        case .connectionLost(let progress, _, _): "The connection was lost \(progress)"
-        case .malformedResponse(let fault, _): fault.description
-        case .headTooLarge(.bytes(let limit), _): "The header section is larger than \(limit) bytes"
-        case .headTooLarge(.fields(let limit), _): "The header section has more than \(limit) fields"
-        case .incompleteBody(let received, let expected, _):
+        switch kind {
+        case .cancelled: "The call was cancelled" + context.reason
+        case .invalidRequest(let fault): fault.description
+        case .invalidSetting(let name, let reason): "The setting \(name) cannot be used: \(reason)"
+        case .timedOut(let phase): phase.sentence(context)
+        case .nameNotResolved(let host): "The name \(host.hostInBothForms) could not be resolved"
+        case .cannotConnect(let host, let reason): "No connection to \(host.hostInBothForms): \(reason)"
+        case .proxy(let fault): fault.description
+        case .connectionLost(let progress, _): "The connection was lost \(progress)"
+        case .malformedResponse(let fault): fault.description
+        case .headTooLarge(.bytes(let limit)): "The header section is larger than \(limit) bytes"
+        case .headTooLarge(.fields(let limit)): "The header section has more than \(limit) fields"
+        case .incompleteBody(let received, let expected):
             "The body ended after \(received) bytes" + (expected.map { " of \($0)" } ?? "")
-        case .bodyTooLarge(let limit, let announced, _):
+        case .bodyTooLarge(let limit, let announced):
             "The body" + (announced.map { " of \($0) bytes" } ?? "") + " is larger than \(limit) bytes"
-        case .decompressionRatioExceeded(let limit, _): "The body grew more than \(limit) times when decoded"
-        case .untrustedServer(let fault, _): fault.description
-        case .pinMismatch(let host, _): "The key of \(host.hostInBothForms) is none of those pinned for it"
+        case .decompressionRatioExceeded(let limit): "The body grew more than \(limit) times when decoded"
+        case .untrustedServer(let fault): fault.description
+        case .pinMismatch(let host): "The key of \(host.hostInBothForms) is none of those pinned for it"
         case .clientCertificateRequired: "The server requires a client certificate and got none it accepts"
-        case .decorationFailed(let error, _): "A decorator of the request failed: \(error)"
-        case .interceptionFailed(let error, _): "An interceptor of the app failed: \(error)"
-        case .requestBodyFailed(let error, _): "The request's body could not be made: \(error)"
-        case .file(let fault, _):
+        case .decorationFailed: "A decorator of the request failed" + cause
+        case .interceptionFailed: "An interceptor of the app failed" + cause
+        case .requestBodyFailed: "The request's body could not be made" + cause
+        case .file(let fault):
             "The file \(fault.path) cannot be \(fault.operation == .read ? "read" : "written"): \(fault.reason)"
-        case .deadlineExceeded(let report, let context): report.sentence(attempts: context.attempts)
-        case .rateLimited(let key, let wait, let context):
+        case .deadlineExceeded(let report): report.sentence(attempts: context.attempts)
+        case .rateLimited(let key, let wait):
             "\(key) must not be called for another \(wait.shortText)" + context.reason
-        case .redirectRefused(let fault, _): fault.description
-        case .authorisationFailed(let fault, _): fault.description
+        case .redirectRefused(let fault): fault.description
+        case .authorisationFailed(let fault): fault.description
         case .notStored: "Only a stored answer was requested, and there is none"
-        case .unacceptableStatus(let status, let context): "The server answered \(status)" + context.reason
-        case .decoding(let error, _): "The answer could not be decoded: \(error)"
-        case .transport(0, let message, _): "The transport failed: \(message)"
-        case .transport(let code, let message, _): "The transport failed: \(message) (\(code))"
+        case .unacceptableStatus(let status): "The server answered \(status)" + context.reason
+        case .decoding: "The answer could not be decoded" + cause
+        case .transport(0, let message): "The transport failed: \(message)"
+        case .transport(let code, let message): "The transport failed: \(message) (\(code))"
         }
     }
+    /// The underlying error, after a colon.
+    private var cause: String { underlyingError.map { ": \($0)" } ?? "" }
 }
 
 extension TimeoutPhase {

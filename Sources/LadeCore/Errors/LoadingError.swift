@@ -4,97 +4,144 @@
     public import Foundation
 #endif
 
-/// The errors that a call can fail with.
+/// The error of a call: what kind of failure it is, and what is known about the call.
 ///
-/// The case says what the caller can do about it; its values are facts.
+/// ```swift
+/// do {
+///     show = try await loader.load(endpoint)
+/// } catch let error where error.kind == .unacceptableStatus(404) {
+///     show = nil
+/// }
+/// ```
 ///
-/// Every case ends with an ``ErrorContext``: the request without secrets, the number of attempts, and what had arrived.
-/// The context is a single reference, because each function between caller and transport reserves room for one error.
-@nonexhaustive
-public indirect enum LoadingError: Error, Sendable {
-    /// The call was cancelled.
+/// To tell several kinds apart, switch over ``kind``. The underlying error of a decoder, an authoriser or the app is
+/// ``underlyingError``.
+public struct LoadingError: Error, Sendable {
+    // One reference: each function between caller and transport reserves room for one error.
+    private var content: Content
+
+    /// Makes an error.
     ///
-    /// Never retried, and not an error to show to a user.
-    case cancelled(ErrorContext)
-    /// The request cannot be sent as it is; nothing was sent. Change the request.
-    case invalidRequest(RequestFault, ErrorContext)
-    /// The settings of the transport cannot be used; nothing was sent. Change the settings.
-    case invalidSetting(name: String, reason: String, ErrorContext)
-    /// A stage took longer than its limit.
-    case timedOut(TimeoutPhase, ErrorContext)
-    /// The name of a host could not be resolved. Check the name and the network.
-    case nameNotResolved(host: String, ErrorContext)
-    /// No connection could be opened. The host may be down.
-    case cannotConnect(host: String, reason: ConnectFault, ErrorContext)
-    /// The proxy failed or refused.
-    case proxy(ProxyFault, ErrorContext)
-    /// The connection was lost.
-    ///
-    /// `isSafeToRepeat` says whether the server certainly did not process the request.
-    case connectionLost(AnswerProgress, isSafeToRepeat: Bool, ErrorContext)
-    /// The server violated the protocol; no part of the answer can be trusted.
-    case malformedResponse(MalformedResponse, ErrorContext)
-    /// The header section of the answer is larger than allowed.
-    case headTooLarge(HeadLimit, ErrorContext)
-    /// The body ended before it was complete.
-    case incompleteBody(received: Int64, expected: Int64?, ErrorContext)
-    /// The body is larger than allowed; `announced` is its length where the server sent one.
-    case bodyTooLarge(limit: Int, announced: Int64?, ErrorContext)
-    /// The body grew too much while it was decoded: a decompression bomb.
-    case decompressionRatioExceeded(limit: Int, ErrorContext)
-    /// The server's identity could not be verified.
-    ///
-    /// Never retried.
-    case untrustedServer(TrustFault, ErrorContext)
-    /// The server's key is none of those pinned for it. Never retried.
-    case pinMismatch(host: String, ErrorContext)
-    /// The server requires a client certificate, and received none that it accepts.
-    case clientCertificateRequired(ErrorContext)
-    /// One of the app's own decorators failed; nothing was sent.
-    case decorationFailed(any Error, ErrorContext)
-    /// An interceptor of the app's own threw an error that is no `LoadingError`; see ``ClosureInterceptor``.
-    case interceptionFailed(any Error, ErrorContext)
-    /// The request's own body could not be made.
-    case requestBodyFailed(any Error, ErrorContext)
-    /// A local file could not be read or written.
-    case file(FileFault, ErrorContext)
-    /// The call did not end, or could not have ended, before its deadline; the report says where the time went.
-    case deadlineExceeded(DeadlineReport, ErrorContext)
-    /// The rate limit of the service requires a longer wait than the caller accepts; `wait` is its length.
-    case rateLimited(key: String, wait: Duration, ErrorContext)
-    /// A redirect was not followed.
-    case redirectRefused(RedirectFault, ErrorContext)
-    /// No credentials could be had, or the server refuses them; the fault says which. Renew them, or sign in again.
-    case authorisationFailed(AuthorisationFault, ErrorContext)
-    /// Only a stored answer was requested, and there is none.
-    case notStored(ErrorContext)
-    /// The status is not among those that count as success.
-    case unacceptableStatus(Status, ErrorContext)
-    /// The body could not be decoded into the requested value.
-    case decoding(any Error, ErrorContext)
-    /// The transport failed in a way that has no other case.
-    case transport(code: Int, message: String, ErrorContext)
+    /// - Parameters:
+    ///   - kind: What failed.
+    ///   - context: What is known about the call; what it lacks of the request is filled at the top of the chain.
+    ///   - underlyingError: The error that caused this one, if there is one.
+    public init(_ kind: Kind, _ context: ErrorContext = ErrorContext(), underlyingError: (any Error)? = nil) {
+        content = Content(kind, context, underlyingError)
+    }
+
+    /// What failed; it says what the caller can do about it.
+    public var kind: Kind {
+        get { content.kind }
+        set { content = Content(newValue, content.context, content.underlyingError) }
+    }
 
     /// What is known about the call that failed.
     public var context: ErrorContext {
-        get {
-            switch self {
-            case .cancelled(let context), .invalidRequest(_, let context), .invalidSetting(_, _, let context),
-                .timedOut(_, let context), .nameNotResolved(_, let context), .cannotConnect(_, _, let context),
-                .proxy(_, let context), .connectionLost(_, _, let context), .malformedResponse(_, let context),
-                .headTooLarge(_, let context), .incompleteBody(_, _, let context), .bodyTooLarge(_, _, let context),
-                .decompressionRatioExceeded(_, let context), .untrustedServer(_, let context),
-                .pinMismatch(_, let context), .clientCertificateRequired(let context),
-                .requestBodyFailed(_, let context), .interceptionFailed(_, let context), .file(_, let context),
-                .unacceptableStatus(_, let context),
-                .decorationFailed(_, let context),
-                .deadlineExceeded(_, let context), .rateLimited(_, _, let context), .redirectRefused(_, let context),
-                .authorisationFailed(_, let context), .notStored(let context),
-                .decoding(_, let context), .transport(_, _, let context):
-                context
-            }
+        get { content.context }
+        set { content = Content(content.kind, newValue, content.underlyingError) }
+    }
+
+    /// The error of the app, the decoder or the system that is behind this one; nil when there is none.
+    public var underlyingError: (any Error)? {
+        if case .authorisationFailed(let fault) = kind { fault.underlyingError } else { content.underlyingError }
+    }
+
+    /// Whether the call was cancelled, which is an outcome and not a failure.
+    public var isCancellation: Bool { kind == .cancelled }
+
+    /// The kinds of failures; the values are facts.
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
+        /// The call was cancelled.
+        ///
+        /// Never retried, and not an error to show to a user.
+        case cancelled
+        /// The request cannot be sent as it is; nothing was sent. Change the request.
+        case invalidRequest(RequestFault)
+        /// The settings of the transport cannot be used; nothing was sent. Change the settings.
+        case invalidSetting(name: String, reason: String)
+        /// A stage took longer than its limit.
+        case timedOut(TimeoutPhase)
+        /// The name of a host could not be resolved. Check the name and the network.
+        case nameNotResolved(host: String)
+        /// No connection could be opened. The host may be down.
+        case cannotConnect(host: String, reason: ConnectFault)
+        /// The proxy failed or refused.
+        case proxy(ProxyFault)
+        /// The connection was lost.
+        ///
+        /// `isSafeToRepeat` says whether the server certainly did not process the request.
+        case connectionLost(AnswerProgress, isSafeToRepeat: Bool)
+        /// The server violated the protocol; no part of the answer can be trusted.
+        case malformedResponse(MalformedResponse)
+        /// The header section of the answer is larger than allowed.
+        case headTooLarge(HeadLimit)
+        /// The body ended before it was complete.
+        case incompleteBody(received: Int64, expected: Int64?)
+        /// The body is larger than allowed; `announced` is its length where the server sent one.
+        case bodyTooLarge(limit: Int, announced: Int64?)
+        /// The body grew too much while it was decoded: a decompression bomb.
+        case decompressionRatioExceeded(limit: Int)
+        /// The server's identity could not be verified.
+        ///
+        /// Never retried.
+        case untrustedServer(TrustFault)
+        /// The server's key is none of those pinned for it. Never retried.
+        case pinMismatch(host: String)
+        /// The server requires a client certificate, and received none that it accepts.
+        case clientCertificateRequired
+        /// One of the app's own decorators failed; nothing was sent.
+        case decorationFailed
+        /// An interceptor of the app's own threw an error that is no `LoadingError`; see ``ClosureInterceptor``.
+        case interceptionFailed
+        /// The request's own body could not be made.
+        case requestBodyFailed
+        /// A local file could not be read or written.
+        case file(FileFault)
+        /// The call did not end, or could not have ended, before its deadline; the report says where the time went.
+        case deadlineExceeded(DeadlineReport)
+        /// The rate limit of the service requires a longer wait than the caller accepts; `wait` is its length.
+        case rateLimited(key: String, wait: Duration)
+        /// A redirect was not followed.
+        case redirectRefused(RedirectFault)
+        /// No credentials could be had, or the server refuses them; the fault says which. Renew them, or sign in again.
+        case authorisationFailed(AuthorisationFault)
+        /// Only a stored answer was requested, and there is none.
+        case notStored
+        /// The status is not among those that count as success.
+        case unacceptableStatus(Status)
+        /// The body could not be decoded into the requested value.
+        case decoding
+        /// The transport failed in a way that has no other case.
+        case transport(code: Int, message: String)
+    }
+
+    private final class Content: Sendable {
+        let kind: Kind
+        let context: ErrorContext
+        let underlyingError: (any Error)?
+
+        init(_ kind: Kind, _ context: ErrorContext, _ underlyingError: (any Error)?) {
+            (self.kind, self.context, self.underlyingError) = (kind, context, underlyingError)
         }
-        set { self = replacingContext(newValue) }
+    }
+}
+
+extension LoadingError {
+    /// The error that a closure or a conformance of the app threw, as the chain reports it.
+    ///
+    /// - Parameters:
+    ///   - error: What was thrown. A `LoadingError` stays as it is; `CancellationError` becomes ``Kind/cancelled``.
+    ///   - request: What it was thrown for.
+    ///   - kind: The kind of any other.
+    /// - Returns: The error of the call.
+    package static func wrapping(_ error: any Error, _ request: Request, as kind: Kind) -> LoadingError {
+        switch error {
+        case let error as LoadingError: error
+        case is CancellationError: LoadingError(.cancelled, ErrorContext(request))
+        default: LoadingError(kind, ErrorContext(request), underlyingError: error)
+        }
     }
 
     /// The error with the number of attempts, unless it has one.
@@ -103,75 +150,6 @@ public indirect enum LoadingError: Error, Sendable {
         var counted = self
         counted.context.attempts = attempts
         return counted
-    }
-
-    /// Whether the call was cancelled, which is an outcome and not a failure.
-    public var isCancellation: Bool {
-        if case .cancelled = self { true } else { false }
-    }
-
-    /// The error of the app, the decoder or the system that is behind this one; nil when there is none.
-    public var underlyingError: (any Error)? {
-        switch self {
-        case .decoding(let error, _), .requestBodyFailed(let error, _), .decorationFailed(let error, _),
-            .interceptionFailed(let error, _):
-            error
-        case .authorisationFailed(let fault, _): fault.underlyingError
-        default: nil
-        }
-    }
-
-    /// The error that a closure or a conformance of the app threw, as the chain reports it.
-    ///
-    /// - Parameters:
-    ///   - error: What was thrown. A `LoadingError` stays as it is; `CancellationError` becomes ``cancelled(_:)``.
-    ///   - request: What it was thrown for.
-    ///   - wrap: Makes the error of any other.
-    /// - Returns: The error of the call.
-    package static func wrapping(
-        _ error: any Error,
-        _ request: Request,
-        _ wrap: (any Error, ErrorContext) -> LoadingError
-    ) -> LoadingError {
-        switch error {
-        case let error as LoadingError: error
-        case is CancellationError: .cancelled(ErrorContext(request))
-        default: wrap(error, ErrorContext(request))
-        }
-    }
-
-    private func replacingContext(_ new: ErrorContext) -> LoadingError {
-        switch self {
-        case .cancelled: .cancelled(new)
-        case .invalidRequest(let fault, _): .invalidRequest(fault, new)
-        case .invalidSetting(let name, let reason, _): .invalidSetting(name: name, reason: reason, new)
-        case .timedOut(let phase, _): .timedOut(phase, new)
-        case .nameNotResolved(let host, _): .nameNotResolved(host: host, new)
-        case .cannotConnect(let host, let reason, _): .cannotConnect(host: host, reason: reason, new)
-        case .proxy(let fault, _): .proxy(fault, new)
-        case .connectionLost(let progress, let isSafe, _): .connectionLost(progress, isSafeToRepeat: isSafe, new)
-        case .malformedResponse(let fault, _): .malformedResponse(fault, new)
-        case .headTooLarge(let limit, _): .headTooLarge(limit, new)
-        case .incompleteBody(let received, let expected, _):
-            .incompleteBody(received: received, expected: expected, new)
-        case .bodyTooLarge(let limit, let announced, _): .bodyTooLarge(limit: limit, announced: announced, new)
-        case .decompressionRatioExceeded(let limit, _): .decompressionRatioExceeded(limit: limit, new)
-        case .untrustedServer(let fault, _): .untrustedServer(fault, new)
-        case .pinMismatch(let host, _): .pinMismatch(host: host, new)
-        case .clientCertificateRequired: .clientCertificateRequired(new)
-        case .decorationFailed(let error, _): .decorationFailed(error, new)
-        case .interceptionFailed(let error, _): .interceptionFailed(error, new)
-        case .requestBodyFailed(let error, _): .requestBodyFailed(error, new)
-        case .file(let fault, _): .file(fault, new)
-        case .deadlineExceeded(let report, _): .deadlineExceeded(report, new)
-        case .rateLimited(let key, let wait, _): .rateLimited(key: key, wait: wait, new)
-        case .redirectRefused(let fault, _): .redirectRefused(fault, new)
-        case .authorisationFailed(let fault, _): .authorisationFailed(fault, new)
-        case .notStored: .notStored(new)
-        case .unacceptableStatus(let status, _): .unacceptableStatus(status, new)
-        case .decoding(let error, _): .decoding(error, new)
-        case .transport(let code, let message, _): .transport(code: code, message: message, new)
-        }
     }
 }
 

@@ -63,6 +63,32 @@ public struct AuthorisationFault: Sendable {
     }
 }
 
+extension AuthorisationFault: Hashable {
+    /// Whether both have the same authoriser and the same kind of cause; underlying errors are not compared.
+    public static func == (left: AuthorisationFault, right: AuthorisationFault) -> Bool {
+        left.authoriser == right.authoriser && left.cause.name == right.cause.name
+    }
+
+    /// Hashes the authoriser and the kind of the cause.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(authoriser)
+        hasher.combine(cause.name)
+    }
+}
+
+extension AuthorisationFault.Cause {
+    fileprivate var name: String {
+        switch self {
+        case .refused: "refused"
+        case .refreshFailed: "refreshFailed"
+        case .failed: "failed"
+        case .excessiveRefresh: "excessiveRefresh"
+        case .signInRequired: "signInRequired"
+        case .insecure: "insecure"
+        }
+    }
+}
+
 extension AuthorisationFault {
     /// The error that the authoriser, or the source of its credentials, threw; nil when there was none.
     public var underlyingError: (any Error)? {

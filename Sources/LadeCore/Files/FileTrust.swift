@@ -127,6 +127,6 @@ package enum FileDistrust: Error, Sendable, Hashable {
 
     /// The error of a call for a file.
     package func error(_ path: String, _ operation: FileFault.Operation) -> LoadingError {
-        .file(FileFault(path: path, operation: operation, reason: reason), ErrorContext())
+        LoadingError(.file(FileFault(path: path, operation: operation, reason: reason)))
     }
 }

@@ -46,6 +46,6 @@ package enum FileContents {
     }
 
     private static func fault(_ path: String, _ reason: String) -> LoadingError {
-        .file(FileFault(path: path, operation: .read, reason: reason), ErrorContext())
+        LoadingError(.file(FileFault(path: path, operation: .read, reason: reason)))
     }
 }

@@ -39,7 +39,10 @@ package final class FileSource: ResponseBodySource {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw .file(FileFault(path: path, operation: .read, reason: "it is not a regular file"), context)
+            throw LoadingError(
+                .file(FileFault(path: path, operation: .read, reason: "it is not a regular file")),
+                context
+            )
         }
         length = Self.length(of: descriptor, status, from: offset)
         state = Locked(.open(descriptor: descriptor, position: offset))
@@ -69,7 +72,7 @@ package final class FileSource: ResponseBodySource {
         let (descriptor, position): (Int32, Int64)
         switch state.withLock({ $0 }) {
         case .ended: return nil
-        case .cancelled: throw .cancelled(context)
+        case .cancelled: throw LoadingError(.cancelled, context)
         case .open(let openDescriptor, let openPosition): (descriptor, position) = (openDescriptor, openPosition)
         }
         var chunk = Data(count: Self.piece)
@@ -83,7 +86,7 @@ package final class FileSource: ResponseBodySource {
             state = count > 0 ? .open(descriptor: descriptor, position: position + Int64(count)) : .ended
             return false
         }
-        guard !isCancelled else { throw .cancelled(context) }
+        guard !isCancelled else { throw LoadingError(.cancelled, context) }
         guard count > 0 else {
             close(descriptor)
             if count < 0 { throw Self.fault(path, error, context) }
@@ -103,6 +106,6 @@ package final class FileSource: ResponseBodySource {
     package var metrics: Metrics { Metrics() }
 
     private static func fault(_ path: String, _ error: Int32, _ context: ErrorContext) -> LoadingError {
-        .file(FileFault(path: path, operation: .read, reason: String(cString: strerror(error))), context)
+        LoadingError(.file(FileFault(path: path, operation: .read, reason: String(cString: strerror(error)))), context)
     }
 }

@@ -20,12 +20,12 @@ public struct LocalTransport: Transport {
     public func send(_ request: Request, call: Call) async throws(LoadingError) -> Response {
         try request.validate()
         guard request.method == .get || request.method == .head else {
-            throw .invalidRequest(.method(request.method.rawValue), ErrorContext(request))
+            throw LoadingError(.invalidRequest(.method(request.method.rawValue)), ErrorContext(request))
         }
         switch request.url.scheme?.lowercased() {
         case "data": return try data(request)
         case "file": return try await file(request)
-        case let other: throw .invalidRequest(.unsupportedScheme(other ?? ""), ErrorContext(request))
+        case let other: throw LoadingError(.invalidRequest(.unsupportedScheme(other ?? "")), ErrorContext(request))
         }
     }
 
@@ -36,14 +36,20 @@ public struct LocalTransport: Transport {
         // scheme ":" [mediatype] [";base64"] "," data; the fragment is not part of the data.
         let text = request.url.absoluteString.halves(before: { $0 == "#" }).text.dropFirst("data:".count)
         guard let (declared, data) = text.cut(at: ",") else {
-            throw .invalidRequest(.url("data:…", reason: "a data address has a comma"), ErrorContext(request))
+            throw LoadingError(
+                .invalidRequest(.url("data:…", reason: "a data address has a comma")),
+                ErrorContext(request)
+            )
         }
         var type = String(declared)
         var bytes = Data(data.percentDecodedBytes)
         if type.asciiLowercased.ends(with: ";base64") {
             type.removeLast(";base64".count)
             guard let decoded = Data(base64Encoded: bytes, options: .ignoreUnknownCharacters) else {
-                throw .invalidRequest(.url("data:…", reason: "its base64 is damaged"), ErrorContext(request))
+                throw LoadingError(
+                    .invalidRequest(.url("data:…", reason: "its base64 is damaged")),
+                    ErrorContext(request)
+                )
             }
             bytes = decoded
         }
@@ -57,11 +63,11 @@ public struct LocalTransport: Transport {
     private func file(_ request: Request) async throws(LoadingError) -> Response {
         let path = String(decoding: request.url.path(percentEncoded: true).percentDecodedBytes, as: UTF8.self)
         guard !path.utf8.contains(0) else {
-            throw .invalidRequest(.url("file:…", reason: "a path has no NUL"), ErrorContext(request))
+            throw LoadingError(.invalidRequest(.url("file:…", reason: "a path has no NUL")), ErrorContext(request))
         }
         let source = try FileSource(path: path, context: ErrorContext(request))
         if case .buffered(let limit) = request.delivery, let length = source.length, length > Int64(limit) {
-            throw .bodyTooLarge(limit: limit, announced: length, ErrorContext(request))
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: length), ErrorContext(request))
         }
         var body = request.method == .head ? ResponseBody() : ResponseBody(streaming: source)
         if case .buffered(let limit) = request.delivery { body = ResponseBody(try await body.collect(limit: limit)) }
@@ -75,7 +81,7 @@ public struct LocalTransport: Transport {
         contentType: String?
     ) throws(LoadingError) -> Response {
         if case .buffered(let limit) = request.delivery, bytes.count > limit {
-            throw .bodyTooLarge(limit: limit, announced: Int64(bytes.count), ErrorContext(request))
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: Int64(bytes.count)), ErrorContext(request))
         }
         var headers = Headers()
         if let contentType { headers.add("Content-Type", contentType) }

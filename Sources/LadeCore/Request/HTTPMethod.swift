@@ -8,7 +8,7 @@ public struct HTTPMethod: Sendable, Hashable {
     /// - Throws: ``LoadingError/invalidRequest(_:_:)`` when the text is empty or has a character no token may have.
     public init(_ token: String) throws(LoadingError) {
         guard !token.isEmpty, token.utf8.allSatisfy(\.isTokenCharacter) else {
-            throw .invalidRequest(.method(token.escapedForDisplay(limit: 64)), ErrorContext())
+            throw LoadingError(.invalidRequest(.method(token.escapedForDisplay(limit: 64))))
         }
         rawValue = token
     }

@@ -76,7 +76,7 @@ public struct Request: Sendable {
         // What is left has no normal form, and `URL` must not find another one.
         guard !ascii.hasHostBeyondASCII, let url = URL(string: ascii, encodingInvalidCharacters: false) else {
             let shown = Redaction.standard.unparsable(address).escapedForDisplay()
-            throw .invalidRequest(.url(shown, reason: AddressParts.fault(in: address)), ErrorContext())
+            throw LoadingError(.invalidRequest(.url(shown, reason: AddressParts.fault(in: address))))
         }
         self.init(method, url, headers: headers, body: body, delivery: delivery)
         try validate()
@@ -100,7 +100,7 @@ public struct Request: Sendable {
     ///
     /// - Throws: ``LoadingError/invalidRequest(_:_:)`` naming the part at fault.
     public func validate() throws(LoadingError) {
-        if let fault = headers.fault { throw .invalidRequest(.header(fault), ErrorContext(self)) }
+        if let fault = headers.fault { throw LoadingError(.invalidRequest(.header(fault)), ErrorContext(self)) }
         guard let scheme = parts.scheme else { throw urlFault("it has no scheme") }
         if let port = parts.port, !(1...65_535).contains(port) {
             throw urlFault("port \(port) is not within 1 to 65535")
@@ -110,8 +110,8 @@ public struct Request: Sendable {
             if parts.hasUserInformation { throw urlFault("it has a user name, which belongs into an authoriser") }
             if !parts.hostIsPlain { try validateHost(parts) }
         }
-        if method == .connect { throw .invalidRequest(.method("CONNECT"), ErrorContext(self)) }
-        if let fault = framingFault { throw .invalidRequest(fault, ErrorContext(self)) }
+        if method == .connect { throw LoadingError(.invalidRequest(.method("CONNECT")), ErrorContext(self)) }
+        if let fault = framingFault { throw LoadingError(.invalidRequest(fault), ErrorContext(self)) }
     }
 
     /// The first field that would contradict the framing of the body, or change the connection (RFC 9112 §6, RFC 9110
@@ -165,7 +165,10 @@ public struct Request: Sendable {
     package var isHTTP: Bool { AddressParts.isHTTP(url.absoluteString) }
 
     private func urlFault(_ reason: String) -> LoadingError {
-        .invalidRequest(.url(url.redacted(secretQueryNames: secretQueryNames), reason: reason), ErrorContext(self))
+        LoadingError(
+            .invalidRequest(.url(url.redacted(secretQueryNames: secretQueryNames), reason: reason)),
+            ErrorContext(self)
+        )
     }
 }
 

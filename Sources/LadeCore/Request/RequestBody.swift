@@ -80,14 +80,16 @@ public struct RequestBody: Sendable {
         // FileManager is not used: the type of its numbers (NSNumber or not) depends on which other libraries are loaded.
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw .file(FileFault(path: path, operation: .read, reason: String(cString: strerror(errno))), .init())
+            throw LoadingError(.file(FileFault(path: path, operation: .read, reason: String(cString: strerror(errno)))))
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .file(FileFault(path: path, operation: .read, reason: "it is not a regular file"), .init())
+            throw LoadingError(.file(FileFault(path: path, operation: .read, reason: "it is not a regular file")))
         }
         let size = Int64(status.st_size)
         guard (0...size).contains(offset) else {
-            throw .file(FileFault(path: path, operation: .read, reason: "offset \(offset) is beyond its end"), .init())
+            throw LoadingError(
+                .file(FileFault(path: path, operation: .read, reason: "offset \(offset) is beyond its end"))
+            )
         }
         return RequestBody(
             content: .file(path: path, offset: offset),
@@ -171,7 +173,7 @@ extension RequestBody {
     package func writeNothing(for request: Request) async throws(LoadingError) {
         guard case .stream(let write) = content else { return }
         let written = Locked(Int64(0))
-        let excess = { LoadingError.invalidRequest(.contentLength(written: "0", actual: $0), ErrorContext(request)) }
+        let excess = { LoadingError(.invalidRequest(.contentLength(written: "0", actual: $0)), ErrorContext(request)) }
         do {
             try await write { (chunk) throws(LoadingError) in
                 let count = written.withLock { written in
@@ -183,7 +185,7 @@ extension RequestBody {
         } catch let error as LoadingError {
             throw error
         } catch {
-            throw .requestBodyFailed(error, ErrorContext(request))
+            throw LoadingError(.requestBodyFailed, ErrorContext(request), underlyingError: error)
         }
         // The writer may have ignored the error.
         let count = written.withLock { $0 }

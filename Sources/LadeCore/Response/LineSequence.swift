@@ -109,7 +109,7 @@ struct LineSplitter: Sendable {
         }
         let end = bytes[searched...].firstIndex { $0 == 0x0A || $0 == 0x0D }
         searched = end ?? bytes.count
-        guard searched - start <= limit else { throw .bodyTooLarge(limit: limit, announced: nil, ErrorContext()) }
+        guard searched - start <= limit else { throw LoadingError(.bodyTooLarge(limit: limit, announced: nil)) }
         guard let end else {
             guard isAtEnd, start < bytes.count else { return nil }
             defer { start = bytes.count }

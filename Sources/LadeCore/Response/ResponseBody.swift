@@ -62,9 +62,9 @@ public final class ResponseBody: AsyncSequence, Sendable {
     ///   the connection; otherwise the error of the stream. Cancelling the task throws ``LoadingError/cancelled(_:)``.
     public func collect(limit: Int = Request.defaultBufferLimit) async throws(LoadingError) -> Data {
         if let completeBytes {
-            guard !Task.isCancelled else { throw .cancelled(ErrorContext()) }
+            guard !Task.isCancelled else { throw LoadingError(.cancelled) }
             guard completeBytes.count <= limit else {
-                throw .bodyTooLarge(limit: limit, announced: Int64(completeBytes.count), ErrorContext())
+                throw LoadingError(.bodyTooLarge(limit: limit, announced: Int64(completeBytes.count)))
             }
             return completeBytes
         }
@@ -72,7 +72,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         var iterator = makeAsyncIterator()
         while let chunk = try await iterator.next(isolation: #isolation) {
             guard collected.count + chunk.count <= limit else {
-                throw .bodyTooLarge(limit: limit, announced: nil, ErrorContext())
+                throw LoadingError(.bodyTooLarge(limit: limit, announced: nil))
             }
             collected.append(chunk)
         }
@@ -134,7 +134,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
         ) async throws(LoadingError) -> Data? {
             try await checkCancellation()
             if let reading { return try await reading.source.next() }
-            guard !isRefused else { throw .invalidRequest(.bodyReadTwice, ErrorContext()) }
+            guard !isRefused else { throw LoadingError(.invalidRequest(.bodyReadTwice)) }
             defer { remaining = nil }
             return remaining?.isEmpty == true ? nil : remaining
         }
@@ -154,7 +154,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
             if let reading {
                 try await reading.checkCancellation()
             } else if Task.isCancelled {
-                throw .cancelled(ErrorContext())
+                throw LoadingError(.cancelled)
             }
         }
     }
@@ -177,7 +177,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
             // loses it.
             var context = ErrorContext()
             do throws(LoadingError) { _ = try await source.next() } catch { context = error.context }
-            throw .cancelled(context)
+            throw LoadingError(.cancelled, context)
         }
     }
 }

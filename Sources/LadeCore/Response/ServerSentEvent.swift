@@ -48,7 +48,7 @@ struct ServerSentEventParser: Sendable {
         switch String(name) {
         case "data":
             size += value.count + 1
-            guard size <= limit else { throw .bodyTooLarge(limit: limit, announced: nil, ErrorContext()) }
+            guard size <= limit else { throw LoadingError(.bodyTooLarge(limit: limit, announced: nil)) }
             data.append(String(value))
         case "event": type = String(value)
         case "id": if !value.contains("\0") { id = String(value) }

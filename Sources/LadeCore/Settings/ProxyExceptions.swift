@@ -43,10 +43,11 @@ package struct ProxyExceptions: Sendable, Hashable {
     package init(_ texts: [String]) throws(LoadingError) {
         for text in texts {
             guard let entry = Self.entry(text) else {
-                throw .invalidSetting(
-                    name: "proxy.exceptions",
-                    reason: "“\(text.escapedForDisplay(limit: 80))” is no name, address, network or *",
-                    ErrorContext()
+                throw LoadingError(
+                    .invalidSetting(
+                        name: "proxy.exceptions",
+                        reason: "“\(text.escapedForDisplay(limit: 80))” is no name, address, network or *"
+                    )
                 )
             }
             entries.append(entry)

@@ -110,16 +110,17 @@ public struct PinSet: Sendable, Hashable {
     public mutating func pin(_ pins: [String], for pattern: String) throws(LoadingError) {
         guard let key = Self.key(pattern) else {
             let shown = pattern.escapedForDisplay(limit: 64)
-            throw .invalidSetting(name: "pin for \(shown)", reason: "“\(shown)” cannot be a host", .init())
+            throw LoadingError(.invalidSetting(name: "pin for \(shown)", reason: "“\(shown)” cannot be a host"))
         }
         var checked: [String] = []
         for pin in pins {
             let hash = pin.behind("sha256/").map(String.init) ?? pin
             guard let bytes = Data(base64Encoded: hash), bytes.count == 32 else {
-                throw .invalidSetting(
-                    name: "pin for \(pattern)",
-                    reason: "“\(pin)” is not a SHA-256 in base64",
-                    .init()
+                throw LoadingError(
+                    .invalidSetting(
+                        name: "pin for \(pattern)",
+                        reason: "“\(pin)” is not a SHA-256 in base64"
+                    )
                 )
             }
             checked.append(hash)

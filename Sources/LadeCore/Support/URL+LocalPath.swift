@@ -11,7 +11,7 @@ extension URL {
     package func localPath(for operation: FileFault.Operation) throws(LoadingError) -> String {
         guard isFileURL else {
             let fault = FileFault(path: redacted(), operation: operation, reason: "it is not a file URL")
-            throw .file(fault, ErrorContext())
+            throw LoadingError(.file(fault))
         }
         return path(percentEncoded: false)
     }

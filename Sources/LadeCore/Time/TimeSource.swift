@@ -67,8 +67,8 @@ public struct SystemTime: TimeSource {
 
     /// Suspends the task until the monotonic clock reaches `deadline`.
     public func sleep(until deadline: Instant) async throws(LoadingError) {
-        guard !Task.isCancelled else { throw .cancelled(ErrorContext()) }
+        guard !Task.isCancelled else { throw LoadingError(.cancelled) }
         guard deadline > now else { return }
-        guard await Sleepers.shared.sleep(until: deadline) else { throw .cancelled(ErrorContext()) }
+        guard await Sleepers.shared.sleep(until: deadline) else { throw LoadingError(.cancelled) }
     }
 }

@@ -45,46 +45,50 @@ struct CurlFailure {
     /// The error that the exchange ends with.
     func loadingError(_ context: ErrorContext) -> LoadingError {
         var context = context
-        if lacksDescriptors { return .cannotConnect(host: host, reason: .other(errno: EMFILE), context) }
+        if lacksDescriptors { return LoadingError(.cannotConnect(host: host, reason: .other(errno: EMFILE)), context) }
         context.detail = message.isEmpty ? String(cString: curl_easy_strerror(code)) : message.escapedForDisplay()
         switch code {
         case CURLE_URL_MALFORMAT:
-            return .invalidRequest(.url(context.url ?? "", reason: "libcurl cannot parse it"), context)
+            return LoadingError(.invalidRequest(.url(context.url ?? "", reason: "libcurl cannot parse it")), context)
         case CURLE_UNSUPPORTED_PROTOCOL:
             // libcurl also reports an HTTP/0.9 answer, which has no status line, with this code.
             return wasSent
-                ? .malformedResponse(MalformedResponse(.notHTTP), context)
-                : .invalidRequest(.unsupportedScheme(context.url ?? ""), context)
-        case CURLE_COULDNT_RESOLVE_HOST: return .nameNotResolved(host: host, context)
-        case CURLE_COULDNT_RESOLVE_PROXY: return .proxy(.nameNotResolved(proxy: proxy ?? ""), context)
+                ? LoadingError(.malformedResponse(MalformedResponse(.notHTTP)), context)
+                : LoadingError(.invalidRequest(.unsupportedScheme(context.url ?? "")), context)
+        case CURLE_COULDNT_RESOLVE_HOST: return LoadingError(.nameNotResolved(host: host), context)
+        case CURLE_COULDNT_RESOLVE_PROXY: return LoadingError(.proxy(.nameNotResolved(proxy: proxy ?? "")), context)
         case CURLE_COULDNT_CONNECT: return cannotConnect(context)
         case CURLE_PROXY: return proxyError(context)
-        case CURLE_OPERATION_TIMEDOUT: return .timedOut(wasSent ? .whole : .connect, context)
+        case CURLE_OPERATION_TIMEDOUT: return LoadingError(.timedOut(wasSent ? .whole : .connect), context)
         case CURLE_WEIRD_SERVER_REPLY: return weirdReply(context)
         case CURLE_PARTIAL_FILE: return incomplete(context)
         // libcurl ends an HTTP/2 stream with this code when the server has violated the protocol of the connection.
-        case CURLE_GOT_NOTHING where isHTTP2: return .malformedResponse(MalformedResponse(.http2Framing), context)
+        case CURLE_GOT_NOTHING where isHTTP2:
+            return LoadingError(.malformedResponse(MalformedResponse(.http2Framing)), context)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_ABORTED_BY_CALLBACK:
             return lost(context)
         case CURLE_RECV_ERROR: return receiveError(context)
         case CURLE_HTTP2, CURLE_HTTP2_STREAM: return http2Error(context)
-        case CURLE_BAD_CONTENT_ENCODING: return .malformedResponse(MalformedResponse(.contentCoding), context)
+        case CURLE_BAD_CONTENT_ENCODING:
+            return LoadingError(.malformedResponse(MalformedResponse(.contentCoding)), context)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
-            return .untrustedServer(TrustFault(host: host, cause: trustCause), context)
+            return LoadingError(.untrustedServer(TrustFault(host: host, cause: trustCause)), context)
         case CURLE_SSL_CONNECT_ERROR: return handshakeError(context)
-        case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return .pinMismatch(host: host, context)
-        case CURLE_SSL_CERTPROBLEM: return .invalidSetting(name: "client certificate", reason: message, context)
-        case CURLE_SSL_CACERT_BADFILE: return .invalidSetting(name: "authority", reason: message, context)
-        case CURLE_SSL_CRL_BADFILE: return .invalidSetting(name: "revocation list", reason: message, context)
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH: return LoadingError(.pinMismatch(host: host), context)
+        case CURLE_SSL_CERTPROBLEM:
+            return LoadingError(.invalidSetting(name: "client certificate", reason: message), context)
+        case CURLE_SSL_CACERT_BADFILE: return LoadingError(.invalidSetting(name: "authority", reason: message), context)
+        case CURLE_SSL_CRL_BADFILE:
+            return LoadingError(.invalidSetting(name: "revocation list", reason: message), context)
         // libcurl's message for a folded line without a preceding field.
         case CURLE_BAD_FUNCTION_ARGUMENT where wasSent:
-            return .malformedResponse(MalformedResponse(.foldedField), context)
+            return LoadingError(.malformedResponse(MalformedResponse(.foldedField)), context)
         case CURLE_OUT_OF_MEMORY where wasSent && progress == .nothing || progress == .head:
             // A single header line above libcurl's own limit of 100 KiB ends this way.
-            return .headTooLarge(.bytes(100 << 10), context)
+            return LoadingError(.headTooLarge(.bytes(100 << 10)), context)
         // CURLE_TOO_LARGE of libcurl 8.6, which older headers do not have.
-        case CURLcode(rawValue: 100): return .headTooLarge(.bytes(100 << 10), context)
-        default: return .transport(code: Int(code.rawValue), message: context.detail ?? "", context)
+        case CURLcode(rawValue: 100): return LoadingError(.headTooLarge(.bytes(100 << 10)), context)
+        default: return LoadingError(.transport(code: Int(code.rawValue), message: context.detail ?? ""), context)
         }
     }
 
@@ -112,8 +116,8 @@ struct CurlFailure {
     // MARK: - Codes with more than one meaning
 
     private func cannotConnect(_ context: ErrorContext) -> LoadingError {
-        if let proxy { return .proxy(.cannotConnect(proxy: proxy), context) }
-        return .cannotConnect(host: host, reason: connectFault, context)
+        if let proxy { return LoadingError(.proxy(.cannotConnect(proxy: proxy)), context) }
+        return LoadingError(.cannotConnect(host: host, reason: connectFault), context)
     }
 
     private var connectFault: ConnectFault {
@@ -128,13 +132,13 @@ struct CurlFailure {
         let proxy = proxy ?? ""
         switch UInt32(proxyCode) {
         case CURLPX_USER_REJECTED.rawValue, CURLPX_NO_AUTH.rawValue:
-            return .proxy(.authenticationRequired(proxy: proxy), context)
-        case CURLPX_RESOLVE_HOST.rawValue: return .nameNotResolved(host: host, context)
+            return LoadingError(.proxy(.authenticationRequired(proxy: proxy)), context)
+        case CURLPX_RESOLVE_HOST.rawValue: return LoadingError(.nameNotResolved(host: host), context)
         case CURLPX_REPLY_CONNECTION_REFUSED.rawValue:
-            return .cannotConnect(host: host, reason: .refused, context)
+            return LoadingError(.cannotConnect(host: host, reason: .refused), context)
         case CURLPX_REPLY_HOST_UNREACHABLE.rawValue, CURLPX_REPLY_NETWORK_UNREACHABLE.rawValue:
-            return .cannotConnect(host: host, reason: .unreachable, context)
-        default: return .proxy(.refused(proxy: proxy, status: nil), context)
+            return LoadingError(.cannotConnect(host: host, reason: .unreachable), context)
+        default: return LoadingError(.proxy(.refused(proxy: proxy, status: nil)), context)
         }
     }
 
@@ -142,25 +146,31 @@ struct CurlFailure {
         // libcurl does not pass on this line, so its place is named.
         if message.contains("without colon") {
             let fault = MalformedResponse(.fieldName, redacted: "line \(headLines + 1) of the head has no colon")
-            return .malformedResponse(fault, context)
+            return LoadingError(.malformedResponse(fault), context)
         }
         let rule: MalformedResponse.Rule =
             message.contains("Content-Length") ? .contentLength : message.contains("Nul byte") ? .fieldValue : .notHTTP
-        return .malformedResponse(MalformedResponse(rule), context)
+        return LoadingError(.malformedResponse(MalformedResponse(rule)), context)
     }
 
     private func incomplete(_ context: ErrorContext) -> LoadingError {
         // In the head, the same code means that the connection was closed; there is no body that could be incomplete.
-        if case .body = progress { return .incompleteBody(received: received, expected: expected, context) }
+        if case .body = progress {
+            return LoadingError(.incompleteBody(received: received, expected: expected), context)
+        }
         return lost(context)
     }
 
     private func receiveError(_ context: ErrorContext) -> LoadingError {
         if let refusal = tunnelRefusal(context) { return refusal }
-        if message.contains("Too large response headers") { return .headTooLarge(.bytes(300 << 10), context) }
+        if message.contains("Too large response headers") {
+            return LoadingError(.headTooLarge(.bytes(300 << 10)), context)
+        }
         if message.contains("mem_recv()") { return brokenHTTP2(context) }
-        if message.contains("chunked-encoding") { return .malformedResponse(MalformedResponse(.chunk), context) }
-        if isClientCertificateAlert { return .clientCertificateRequired(context) }
+        if message.contains("chunked-encoding") {
+            return LoadingError(.malformedResponse(MalformedResponse(.chunk)), context)
+        }
+        if isClientCertificateAlert { return LoadingError(.clientCertificateRequired, context) }
         return lost(context)
     }
 
@@ -168,8 +178,8 @@ struct CurlFailure {
     func tunnelRefusal(_ context: ErrorContext) -> LoadingError? {
         guard connectStatus != 0, !(200...299).contains(connectStatus), !wasSent else { return nil }
         let proxy = proxy ?? ""
-        if connectStatus == 407 { return .proxy(.authenticationRequired(proxy: proxy), context) }
-        return .proxy(.refused(proxy: proxy, status: Status(connectStatus)), context)
+        if connectStatus == 407 { return LoadingError(.proxy(.authenticationRequired(proxy: proxy)), context) }
+        return LoadingError(.proxy(.refused(proxy: proxy, status: Status(connectStatus))), context)
     }
 
     private func http2Error(_ context: ErrorContext) -> LoadingError {
@@ -179,22 +189,22 @@ struct CurlFailure {
         // about the request; it is not sent again in that case either.
         let faults = ["PROTOCOL_ERROR", "FRAME_SIZE", "FLOW_CONTROL_ERROR", "COMPRESSION_ERROR"]
         if faults.contains(where: message.contains) {
-            return .malformedResponse(MalformedResponse(.http2Framing), context)
+            return LoadingError(.malformedResponse(MalformedResponse(.http2Framing)), context)
         }
-        return .connectionLost(progress, isSafeToRepeat: isRefused, context)
+        return LoadingError(.connectionLost(progress, isSafeToRepeat: isRefused), context)
     }
 
     /// The error when nghttp2 has ended the connection.
     private func brokenHTTP2(_ context: ErrorContext) -> LoadingError {
         // libcurl fails this callback for a head above 128 KiB, and for nothing else that a server can cause.
         if progress == .nothing, message.contains("callback function failed") {
-            return .headTooLarge(.bytes(128 << 10), context)
+            return LoadingError(.headTooLarge(.bytes(128 << 10)), context)
         }
-        return .malformedResponse(MalformedResponse(.http2Framing), context)
+        return LoadingError(.malformedResponse(MalformedResponse(.http2Framing)), context)
     }
 
     private func lost(_ context: ErrorContext) -> LoadingError {
-        .connectionLost(progress, isSafeToRepeat: !wasSent, context)
+        LoadingError(.connectionLost(progress, isSafeToRepeat: !wasSent), context)
     }
 
     // MARK: - TLS
@@ -212,21 +222,25 @@ struct CurlFailure {
         let text = message.lowercased()
         // OpenSSL's message for a record that is not a TLS record, such as the start of an answer in plain HTTP.
         if text.contains("wrong version number") {
-            return .untrustedServer(TrustFault(host: host, cause: .notTLS), context)
+            return LoadingError(.untrustedServer(TrustFault(host: host, cause: .notTLS)), context)
         }
         if text.contains("unsupported protocol") || text.contains("protocol version")
             || text.contains("wrong ssl version")
         {
-            return .untrustedServer(TrustFault(host: host, cause: .protocolVersion), context)
+            return LoadingError(.untrustedServer(TrustFault(host: host, cause: .protocolVersion)), context)
         }
         if text.contains("key too small") || text.contains("md too weak") {
-            return .untrustedServer(TrustFault(host: host, cause: .weakKey), context)
+            return LoadingError(.untrustedServer(TrustFault(host: host, cause: .weakKey)), context)
         }
-        if isClientCertificateAlert { return .clientCertificateRequired(context) }
+        if isClientCertificateAlert { return LoadingError(.clientCertificateRequired, context) }
         // 1 is the initial value in libcurl, not a verification result.
-        if verifyResult > 1 { return .untrustedServer(TrustFault(host: host, cause: trustCause), context) }
-        if let proxy, !wasSent, connectStatus == 0 { return .proxy(.cannotConnect(proxy: proxy), context) }
-        return .cannotConnect(host: host, reason: .handshakeFailed, context)
+        if verifyResult > 1 {
+            return LoadingError(.untrustedServer(TrustFault(host: host, cause: trustCause)), context)
+        }
+        if let proxy, !wasSent, connectStatus == 0 {
+            return LoadingError(.proxy(.cannotConnect(proxy: proxy)), context)
+        }
+        return LoadingError(.cannotConnect(host: host, reason: .handshakeFailed), context)
     }
 
     /// OpenSSL's numbers (`x509_vfy.h`), which are part of its public interface.

@@ -50,7 +50,7 @@ struct HandleSettings: Sendable {
         }
         guard settings.tls.pinScope == .leaf else {
             let reason = "libcurl compares the key of the server's own certificate only"
-            throw .invalidSetting(name: "tls.pinScope", reason: reason, ErrorContext())
+            throw LoadingError(.invalidSetting(name: "tls.pinScope", reason: reason))
         }
     }
 
@@ -63,18 +63,18 @@ struct HandleSettings: Sendable {
             ("limits.streamHighWater", settings.limits.streamHighWater),
         ]
         for (name, value) in positive where value < 1 {
-            throw .invalidSetting(name: name, reason: "\(value) is less than 1", ErrorContext())
+            throw LoadingError(.invalidSetting(name: name, reason: "\(value) is less than 1"))
         }
     }
 
     private static func check(_ proxy: ProxySettings.Proxy) throws(LoadingError) {
         guard (1...65_535).contains(proxy.port) else {
-            throw .invalidSetting(name: "proxy", reason: "port \(proxy.port) is not within 1 to 65535", ErrorContext())
+            throw LoadingError(.invalidSetting(name: "proxy", reason: "port \(proxy.port) is not within 1 to 65535"))
         }
         let allowed = proxy.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x2F && $0 != 0x40 }
         guard !proxy.host.isEmpty, allowed else {
             let shown = proxy.host.escapedForDisplay()
-            throw .invalidSetting(name: "proxy", reason: "“\(shown)” is no host", ErrorContext())
+            throw LoadingError(.invalidSetting(name: "proxy", reason: "“\(shown)” is no host"))
         }
     }
 
@@ -145,11 +145,12 @@ struct HandleSettings: Sendable {
         do throws(LoadingError) {
             bytes = try FileContents.read(path, limit: fileLimit, kind: "PEM")
         } catch {
-            guard case .file(let fault, _) = error else { throw error }
-            throw .invalidSetting(
-                name: setting,
-                reason: "the file \(path) cannot be read: \(fault.reason)",
-                ErrorContext()
+            guard case .file(let fault) = error.kind else { throw error }
+            throw LoadingError(
+                .invalidSetting(
+                    name: setting,
+                    reason: "the file \(path) cannot be read: \(fault.reason)"
+                )
             )
         }
         try checkPEM(bytes, kind, setting: setting, source: "the file \(path)")
@@ -166,13 +167,13 @@ struct HandleSettings: Sendable {
         let lines = text.unicodeScalars.split { $0 == "\n" || $0 == "\r" }.map { Substring($0) }
         let begins = lines.firstIndex { $0.hasPrefix("-----BEGIN ") && $0.contains(kind) }
         guard let begins, let ends = lines[begins...].firstIndex(where: { $0.hasPrefix("-----END ") }) else {
-            throw .invalidSetting(name: setting, reason: "\(source) has no \(kind) in PEM form", ErrorContext())
+            throw LoadingError(.invalidSetting(name: setting, reason: "\(source) has no \(kind) in PEM form"))
         }
         // Header lines of encrypted keys (RFC 1421) contain a colon; the remaining lines must be base64 of a DER
         // sequence.
         let body = lines[(begins + 1)..<ends].filter { !$0.contains(":") }.joined()
         guard let der = Data(base64Encoded: body), der.first == 0x30 || lines[begins].contains("ENCRYPTED") else {
-            throw .invalidSetting(name: setting, reason: "the \(kind) in \(source) is damaged", ErrorContext())
+            throw LoadingError(.invalidSetting(name: setting, reason: "the \(kind) in \(source) is damaged"))
         }
     }
 }
@@ -192,7 +193,7 @@ final class TemporaryFiles: Sendable {
         let path = FileManager.default.temporaryDirectory.appending(path: name).path
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
         guard FileManager.default.createFile(atPath: path, contents: bytes, attributes: attributes) else {
-            throw .invalidSetting(name: setting, reason: "a temporary file could not be written", ErrorContext())
+            throw LoadingError(.invalidSetting(name: setting, reason: "a temporary file could not be written"))
         }
         paths.withLock { $0.append(path) }
         return path

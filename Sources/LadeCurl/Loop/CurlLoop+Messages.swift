@@ -6,7 +6,7 @@ extension CurlLoop {
     func submit(_ transfer: Transfer) {
         transfer.submitted = now
         guard !transfer.isCancelled else {
-            return transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
+            return transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Metrics(), on: self)
         }
         guard transfer.limits.deadline > 0 else {
             return transfer.finish(transfer.deadlineExceeded, metrics: Metrics(), on: self)
@@ -36,7 +36,7 @@ extension CurlLoop {
 
     func cancel(_ transfer: Transfer) {
         transfer.isCancelled = true
-        let error = LoadingError.cancelled(transfer.context)
+        let error = LoadingError(.cancelled, transfer.context)
         switch transfer.phase {
         case .new, .finished: break
         case .waiting: leaveQueue(transfer, error)

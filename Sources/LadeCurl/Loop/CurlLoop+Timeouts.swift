@@ -57,6 +57,6 @@ extension CurlLoop {
     private func error(_ bound: Bound, _ transfer: Transfer, _ handle: EasyHandle) -> LoadingError {
         guard case .timeout(let phase) = bound else { return transfer.deadlineExceeded }
         let isLookingUp = phase == .connect && handle.offset(CURLINFO_NAMELOOKUP_TIME_T) == 0
-        return .timedOut(isLookingUp ? .nameLookup : phase, transfer.context)
+        return LoadingError(.timedOut(isLookingUp ? .nameLookup : phase), transfer.context)
     }
 }

@@ -11,7 +11,7 @@ extension CurlLoop {
         }
         if case .waiting = transfer.phase { endWait(transfer) }
         guard let handle = idleHandles.popLast() ?? EasyHandle(share: share) else {
-            let error = LoadingError.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "", transfer.context)
+            let error = LoadingError(.transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: ""), transfer.context)
             transfer.finish(error, metrics: Metrics(), on: self)
             admitted += admission.end(host: transfer.hostNumber, kind: transfer.kind)
             return
@@ -32,7 +32,11 @@ extension CurlLoop {
         let result = curl_multi_add_handle(rawMulti, handle.raw)
         guard result == CURLM_OK else {
             let message = String(cString: curl_multi_strerror(result))
-            return end(transfer, handle, .transport(code: Int(result.rawValue), message: message, transfer.context))
+            return end(
+                transfer,
+                handle,
+                LoadingError(.transport(code: Int(result.rawValue), message: message), transfer.context)
+            )
         }
         handedOver.append(transfer)
         startPump(transfer)
@@ -178,7 +182,7 @@ extension CurlLoop {
         if wasStopped, transfer.head != nil { return end(transfer, handle, nil) }
         if transfer.mustUseHTTP1 {
             guard transfer.canDowngrade else {
-                let error = LoadingError.connectionLost(transfer.progress, isSafeToRepeat: false, transfer.context)
+                let error = LoadingError(.connectionLost(transfer.progress, isSafeToRepeat: false), transfer.context)
                 return end(transfer, handle, error)
             }
             transfer.isDowngraded = true
@@ -208,7 +212,11 @@ extension CurlLoop {
         }
         // On a connection that was not reused, libcurl sends again for one reason only: REFUSED_STREAM.
         if wasStopped, !transfer.wasReused {
-            return end(transfer, handle, .connectionLost(.nothing, isSafeToRepeat: true, transfer.context))
+            return end(
+                transfer,
+                handle,
+                LoadingError(.connectionLost(.nothing, isSafeToRepeat: true), transfer.context)
+            )
         }
         end(transfer, handle, failure(transfer, handle, code).loadingError(transfer.context))
     }
@@ -227,7 +235,10 @@ extension CurlLoop {
     }
 
     func incomplete(_ transfer: Transfer, _ handle: EasyHandle) -> LoadingError {
-        .incompleteBody(received: handle.offset(CURLINFO_SIZE_DOWNLOAD_T), expected: nil, transfer.context)
+        LoadingError(
+            .incompleteBody(received: handle.offset(CURLINFO_SIZE_DOWNLOAD_T), expected: nil),
+            transfer.context
+        )
     }
 
     /// Whether the answer is complete by its own framing, whatever happened to the request.
@@ -264,7 +275,7 @@ extension CurlLoop {
     /// The error for a proxy's answer to CONNECT that is too long.
     func tunnelFailure(_ transfer: Transfer, _ handle: EasyHandle, limit: Int) -> LoadingError {
         let failure = failure(transfer, handle, CURLE_RECV_ERROR)
-        return failure.tunnelRefusal(transfer.context) ?? .headTooLarge(.bytes(limit), transfer.context)
+        return failure.tunnelRefusal(transfer.context) ?? LoadingError(.headTooLarge(.bytes(limit)), transfer.context)
     }
 
     func end(_ transfer: Transfer, _ handle: EasyHandle, _ error: LoadingError?) {

@@ -88,16 +88,17 @@ final class CurlLoop: @unchecked Sendable {
     /// Makes the multi handle; the thread is started by ``start()``.
     init(_ handleSettings: HandleSettings, clock: LoopClock = LoopClock()) throws(LoadingError) {
         guard Self.isLibraryReady, let multi = curl_multi_init() else {
-            throw .transport(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl did not start", ErrorContext())
+            throw LoadingError(.transport(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl did not start"))
         }
         do {
             poller = try Poller()
         } catch {
             curl_multi_cleanup(multi)
-            throw .transport(
-                code: Int(error.errno),
-                message: "no poller could be made: \(String(cString: strerror(error.errno)))",
-                ErrorContext()
+            throw LoadingError(
+                .transport(
+                    code: Int(error.errno),
+                    message: "no poller could be made: \(String(cString: strerror(error.errno)))"
+                )
             )
         }
         self.handleSettings = handleSettings
@@ -157,7 +158,7 @@ final class CurlLoop: @unchecked Sendable {
         guard result == 0 else {
             shutDown()
             Unmanaged<CurlLoop>.fromOpaque(this).release()
-            throw .transport(code: Int(result), message: "no thread could be started", ErrorContext())
+            throw LoadingError(.transport(code: Int(result), message: "no thread could be started"))
         }
     }
 
@@ -293,17 +294,18 @@ final class CurlLoop: @unchecked Sendable {
     private func shutDown() {
         let late = inbox.close()
         for transfer in admission.removeAllWaiting() + admitted {
-            transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
+            transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Metrics(), on: self)
         }
         while let transfer = running.last {
             guard case .running(let handle) = transfer.phase else {
                 preconditionFailure("a running transfer has no handle")
             }
-            end(transfer, handle, .cancelled(transfer.context))
+            end(transfer, handle, LoadingError(.cancelled, transfer.context))
         }
         for message in late {
             switch message {
-            case .submit(let transfer): transfer.finish(.cancelled(transfer.context), metrics: Metrics(), on: self)
+            case .submit(let transfer):
+                transfer.finish(LoadingError(.cancelled, transfer.context), metrics: Metrics(), on: self)
             case .run(let job): job.runSynchronously(on: executor.asUnownedTaskExecutor())
             case .cancel, .resume: break
             }

@@ -42,15 +42,15 @@ extension Transfer {
     /// Stops the exchange because of a folded line that does not follow a field.
     func refuse(foldedLine line: UnsafeRawBufferPointer) {
         let excerpt = String(decoding: line.prefix(200), as: UTF8.self)
-        failure = .malformedResponse(MalformedResponse(.foldedField, excerpt: excerpt), context)
+        failure = LoadingError(.malformedResponse(MalformedResponse(.foldedField, excerpt: excerpt)), context)
         pauses |= CURLPAUSE_RECV
     }
 
     /// The error for a fault in a head, a trailer section or the chunks.
     func headError(_ fault: HeadVetting.Fault) -> LoadingError {
         switch fault {
-        case .malformed(let fault): .malformedResponse(fault, context)
-        case .tooLarge(let limit): .headTooLarge(limit, context)
+        case .malformed(let fault): LoadingError(.malformedResponse(fault), context)
+        case .tooLarge(let limit): LoadingError(.headTooLarge(limit), context)
         }
     }
 
@@ -62,7 +62,7 @@ extension Transfer {
         if head.status == 407, !isSecure, let proxy = proxy(of: loop.handleSettings), proxy.kind == .http,
             case .running(let handle) = phase, handle.long(CURLINFO_PRIMARY_PORT) == proxy.port
         {
-            failure = .proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)"), context)
+            failure = LoadingError(.proxy(.authenticationRequired(proxy: "\(proxy.host):\(proxy.port)")), context)
             return false
         }
         let hasBody = request.method != .head && head.status != 204 && head.status != 304
@@ -78,7 +78,7 @@ extension Transfer {
             // The coded length does not determine the decoded one.
             let announced = decoder == nil ? head.contentLength : nil
             if hasBody, let announced, announced > Int64(limit) {
-                failure = .bodyTooLarge(limit: limit, announced: announced, context)
+                failure = LoadingError(.bodyTooLarge(limit: limit, announced: announced), context)
                 return false
             }
         case .streamed: startStream(head, on: loop)
@@ -109,7 +109,7 @@ extension Transfer {
         let stream = BodyStream(
             highWater: loop.handleSettings.settings.limits.streamHighWater,
             pool: loop.pool,
-            cancellation: .cancelled(context),
+            cancellation: LoadingError(.cancelled, context),
             cancel: { [inbox = loop.inbox] in inbox.post(.cancel(self)) },
             resume: { [inbox = loop.inbox] in inbox.post(.resume(self, .download)) }
         )
@@ -128,7 +128,7 @@ extension Transfer {
         bodyBytes += Int64(bytes.count)
         guard case .buffered(let limit) = request.delivery else { return received(streamed: bytes, on: loop) }
         guard bodyBytes <= Int64(limit) else {
-            failure = .bodyTooLarge(limit: limit, announced: nil, context)
+            failure = LoadingError(.bodyTooLarge(limit: limit, announced: nil), context)
             return 0
         }
         if body == nil, isWholeBody(bytes) {

@@ -58,7 +58,7 @@ extension Transfer {
             }
             bodyBytes += Int64(count ?? 0)
             guard bodyBytes <= Int64(limit) else {
-                failure = .bodyTooLarge(limit: limit, announced: nil, context)
+                failure = LoadingError(.bodyTooLarge(limit: limit, announced: nil), context)
                 return false
             }
             if isBomb(decoder, rest.count, loop.handleSettings.settings.limits) { return false }
@@ -92,7 +92,7 @@ extension Transfer {
         guard most > Int64(limits.decompressionFloor),
             most / max(decoder.consumedBytes + Int64(waiting), 1) >= Int64(limits.decompressionRatio)
         else { return false }
-        failure = .decompressionRatioExceeded(limit: limits.decompressionRatio, context)
+        failure = LoadingError(.decompressionRatioExceeded(limit: limits.decompressionRatio), context)
         return true
     }
 
@@ -100,9 +100,9 @@ extension Transfer {
         var context = context
         context.detail = fault.description
         guard case .unknown(let name) = fault else {
-            return .malformedResponse(MalformedResponse(.contentCoding), context)
+            return LoadingError(.malformedResponse(MalformedResponse(.contentCoding)), context)
         }
-        return .malformedResponse(.contentCoding(name), context)
+        return LoadingError(.malformedResponse(.contentCoding(name)), context)
     }
 
     /// The error of a body that its framing completes and its coding does not; nil when both are complete.
@@ -114,7 +114,7 @@ extension Transfer {
         if decoder.consumedBytes == 0, head.contentLength == 0 || head.status.statusClass == .redirection { return nil }
         var context = context
         context.detail = "the coded body (\(head.contentEncoding ?? "")) has no end"
-        return .incompleteBody(received: decoder.consumedBytes, expected: nil, context)
+        return LoadingError(.incompleteBody(received: decoder.consumedBytes, expected: nil), context)
     }
 
     /// Whether the body is passed on decoded.

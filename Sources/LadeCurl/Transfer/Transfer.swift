@@ -180,7 +180,7 @@ final class Transfer: @unchecked Sendable {
         let parts = request.parts
         try request.validate()
         guard parts.scheme == .http || parts.scheme == .https else {
-            throw .invalidRequest(.unsupportedScheme(request.url.scheme ?? ""), ErrorContext(request))
+            throw LoadingError(.invalidRequest(.unsupportedScheme(request.url.scheme ?? "")), ErrorContext(request))
         }
         self.request = request
         self.call = call
@@ -258,7 +258,7 @@ final class Transfer: @unchecked Sendable {
 
     /// The error when the deadline of the call has passed.
     var deadlineExceeded: LoadingError {
-        .deadlineExceeded(call.deadlineReport(at: call.time.now), context)
+        LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)), context)
     }
 
     /// The context of the exchange for errors.
@@ -402,7 +402,7 @@ extension Transfer {
             outcome = .success(response(head, body))
         } else {
             collected?.discard()
-            outcome = .failure(error ?? .malformedResponse(MalformedResponse(.notHTTP), context))
+            outcome = .failure(error ?? LoadingError(.malformedResponse(MalformedResponse(.notHTTP)), context))
         }
         decoder = nil
         settle(continuation, on: loop)

@@ -71,11 +71,11 @@ final class UploadPipe: Sendable {
     func write(_ chunk: Data) async throws(LoadingError) {
         guard !chunk.isEmpty else { return }
         let (error, isAwaited, isFull) = state.withLock { state -> (LoadingError?, Bool, Bool) in
-            guard !state.isClosed, !Task.isCancelled else { return (.cancelled(context), false, false) }
+            guard !state.isClosed, !Task.isCancelled else { return (LoadingError(.cancelled, context), false, false) }
             state.accepted += Int64(chunk.count)
             if let declaredLength, state.accepted > declaredLength {
                 let mismatch = BodyLengthMismatch(declared: declaredLength, written: state.accepted)
-                return (.requestBodyFailed(mismatch, context), false, false)
+                return (LoadingError(.requestBodyFailed, context, underlyingError: mismatch), false, false)
             }
             state.chunks.append(chunk)
             state.bytes += chunk.count
@@ -100,7 +100,7 @@ final class UploadPipe: Sendable {
         } onCancel: {
             state.withLock { $0.takeWriter() }?.resume()
         }
-        if Task.isCancelled || state.withLock({ $0.isClosed }) { throw .cancelled(context) }
+        if Task.isCancelled || state.withLock({ $0.isClosed }) { throw LoadingError(.cancelled, context) }
     }
 
     /// Ends the body after the last chunk, or with an error.
@@ -110,10 +110,10 @@ final class UploadPipe: Sendable {
             if let error = error as? LoadingError {
                 state.failure = error
             } else if let error {
-                state.failure = .requestBodyFailed(error, context)
+                state.failure = LoadingError(.requestBodyFailed, context, underlyingError: error)
             } else if let declaredLength, state.accepted != declaredLength {
                 let mismatch = BodyLengthMismatch(declared: declaredLength, written: state.accepted)
-                state.failure = .requestBodyFailed(mismatch, context)
+                state.failure = LoadingError(.requestBodyFailed, context, underlyingError: mismatch)
             }
             defer { state.isStarved = false }
             return state.isStarved

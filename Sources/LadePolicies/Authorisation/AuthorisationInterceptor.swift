@@ -79,7 +79,7 @@ public struct AuthorisationInterceptor: Interceptor {
             acting.append(authoriser)
         }
         // The app's own authoriser may ignore cancellation: a call that was cancelled meanwhile is not sent.
-        guard !context.call.isCancelled else { throw .cancelled(ErrorContext(request)) }
+        guard !context.call.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
         return (request, acting)
     }
 
@@ -105,9 +105,8 @@ public struct AuthorisationInterceptor: Interceptor {
         do {
             return try await authoriser.authorise(request, in: context)
         } catch {
-            throw .wrapping(error, request) {
-                .authorisationFailed(AuthorisationFault(authoriser: authoriser.identifier, cause: .failed($0)), $1)
-            }
+            let fault = AuthorisationFault(authoriser: authoriser.identifier, cause: .failed(error))
+            throw .wrapping(error, request, as: .authorisationFailed(fault))
         }
     }
 }

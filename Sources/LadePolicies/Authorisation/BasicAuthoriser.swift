@@ -28,7 +28,7 @@ public struct BasicAuthoriser: Authoriser {
         identifier: String = "Basic"
     ) throws(LoadingError) {
         guard !user.contains(":") else {
-            throw .invalidSetting(name: "user", reason: "a user name for Basic cannot have a colon", ErrorContext())
+            throw LoadingError(.invalidSetting(name: "user", reason: "a user name for Basic cannot have a colon"))
         }
         self.identifier = identifier
         self.scope = scope

@@ -94,7 +94,7 @@ public struct CredentialScope: Sendable, Hashable {
     func check(_ request: Request, for authoriser: String) throws(LoadingError) {
         guard !mayCarryCredentials(request) else { return }
         let fault = AuthorisationFault(authoriser: authoriser, cause: .insecure)
-        throw .authorisationFailed(fault, ErrorContext(request))
+        throw LoadingError(.authorisationFailed(fault), ErrorContext(request))
     }
 }
 

@@ -140,7 +140,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
         // up to the limit on refreshes, which ends the loop.
         while true {
             // A cancelled call starts no refresh: no other call may need it, and the user may have signed out.
-            guard !call.isCancelled else { throw .cancelled(ErrorContext()) }
+            guard !call.isCancelled else { throw LoadingError(.cancelled) }
             switch request(at: call.time) {
             case .use(let value, let version, let refresh):
                 if let refresh { start(refresh, context) }
@@ -156,8 +156,8 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
                 switch outcome {
                 case .changed: continue
                 case .failed(let cause): throw failure(cause)
-                case .deadline: throw .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
-                case .cancelled: throw .cancelled(ErrorContext())
+                case .deadline: throw LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)))
+                case .cancelled: throw LoadingError(.cancelled)
                 }
             }
         }
@@ -208,7 +208,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     }
 
     private func failure(_ cause: AuthorisationFault.Cause) -> LoadingError {
-        .authorisationFailed(AuthorisationFault(authoriser: identifier, cause: cause), ErrorContext())
+        LoadingError(.authorisationFailed(AuthorisationFault(authoriser: identifier, cause: cause)))
     }
 
     private func request(at time: any TimeSource) -> CredentialMachine<Value>.Answer {
@@ -310,7 +310,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
             } catch {
                 return
             }
-            self?.finish(.failure(LoadingError.timedOut(.whole, ErrorContext())), of: refresh, call, start)
+            self?.finish(.failure(LoadingError(.timedOut(.whole))), of: refresh, call, start)
         }
         let isAwaited = locked.withLock { state in
             let isAwaited = state.machine.isAwaited(refresh)
@@ -356,7 +356,7 @@ public final class RefreshingCredentials<Value: Sendable>: Sendable {
     }
 
     private static func cause(of error: any Error) -> (AuthorisationFault.Cause, isLasting: Bool) {
-        if case .authorisationFailed(let fault, _)? = error as? LoadingError { return (fault.cause, true) }
+        if case .authorisationFailed(let fault)? = (error as? LoadingError)?.kind { return (fault.cause, true) }
         return (.refreshFailed(error), false)
     }
 }

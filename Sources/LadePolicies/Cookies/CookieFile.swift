@@ -108,7 +108,7 @@ actor CookieFile {
     private static func fault(_ path: String, _ operation: FileFault.Operation, _ reason: String? = nil) -> LoadingError
     {
         let reason = reason ?? String(cString: strerror(errno))
-        return .file(FileFault(path: path, operation: operation, reason: reason), ErrorContext())
+        return LoadingError(.file(FileFault(path: path, operation: operation, reason: reason)))
     }
 
     private struct Contents: Codable {

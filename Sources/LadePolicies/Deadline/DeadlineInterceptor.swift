@@ -37,7 +37,7 @@ public struct DeadlineInterceptor: Interceptor {
         } catch {
             // A wait has no access to the request.
             var error = error.filled(with: request)
-            if case .timedOut = error { error.context.elapsed = now.duration(to: next.call.time.now) }
+            if case .timedOut = error.kind { error.context.elapsed = now.duration(to: next.call.time.now) }
             throw error
         }
     }

@@ -45,7 +45,7 @@ public struct ExchangeDeadlineInterceptor: Interceptor {
     ) throws(LoadingError) -> (Request, ExchangeBound) {
         let remaining = call.deadline.map { start.duration(to: $0) }
         if let remaining, remaining <= .zero {
-            throw .deadlineExceeded(call.deadlineReport(at: start), ErrorContext(request))
+            throw LoadingError(.deadlineExceeded(call.deadlineReport(at: start)), ErrorContext(request))
         }
         let bound = settings.bound(for: request, remaining: remaining)
         var bounded = request
@@ -99,14 +99,16 @@ extension ExchangeBound {
     /// Converts the transport's time-out to the error of the limit that ended the exchange: the call's deadline, or the limit of
     /// the exchange.
     func translated(_ error: LoadingError, _ request: Request, _ call: Call) -> LoadingError {
-        guard case .timedOut(.whole, var context) = error else { return error }
+        guard case .timedOut(.whole) = error.kind else { return error }
+        var error = error
         guard isDeadline else {
-            context.wholeLimitSetting = setting
-            return .timedOut(.whole, context)
+            error.context.wholeLimitSetting = setting
+            return error
         }
         var report = call.deadlineReport(at: call.time.now)
         report.endedExchange = true
-        return LoadingError.deadlineExceeded(report, context).filled(with: request)
+        error.kind = .deadlineExceeded(report)
+        return error.filled(with: request)
     }
 }
 

@@ -24,17 +24,17 @@ public enum HostEvidence: Sendable, Hashable {
 
     /// The evidence of an error.
     public init(_ error: LoadingError) {
-        switch error {
+        switch error.kind {
         case .nameNotResolved: self = .down(reason: "its name could not be resolved")
         case .cannotConnect: self = .down(reason: "no connection")
-        case .timedOut(.connect, _), .timedOut(.nameLookup, _): self = .down(reason: "no connection in time")
+        case .timedOut(.connect), .timedOut(.nameLookup): self = .down(reason: "no connection in time")
         case .untrustedServer, .pinMismatch: self = .down(reason: "its certificate was refused")
-        case .connectionLost(.nothing, _, _): self = .down(reason: "the connection was lost")
+        case .connectionLost(.nothing, _): self = .down(reason: "the connection was lost")
         case .connectionLost, .timedOut, .malformedResponse, .incompleteBody, .headTooLarge:
             self = .suspicious(reason: "broken answers")
         // The address had the remaining time of the call. If the call passed its deadline elsewhere, it never used the
         // address.
-        case .deadlineExceeded(let report, _) where report.endedExchange:
+        case .deadlineExceeded(let report) where report.endedExchange:
             self = .suspicious(reason: "no answer before the deadline")
         default: self = .none
         }

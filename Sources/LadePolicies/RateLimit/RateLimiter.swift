@@ -255,11 +255,11 @@ public final class RateLimiter: Sendable {
             return .slot(Reservation(key: number == nil ? nil : key, account: call.account, start: number ?? 0))
         case .waiting(let id, let reason): return .waiting(id, key, reason)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
-        case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
+        case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
         case .full(let wait, let limit):
             var context = ErrorContext()
             context.detail = "\(limit) calls wait for it already"
-            throw .rateLimited(key: key.description, wait: wait, context)
+            throw LoadingError(.rateLimited(key: key.description, wait: wait), context)
         }
     }
 
@@ -346,12 +346,12 @@ public final class RateLimiter: Sendable {
             let reservation = Reservation(key: key, account: call.account, start: number)
             guard call.isCancelled else { return reservation }
             finish(reservation, isUnused: true)
-            throw .cancelled(ErrorContext())
+            throw LoadingError(.cancelled)
         case .refused(let reason, let wait): throw Self.impossible(wait, reason, call)
-        case .paused(let wait): throw .rateLimited(key: key.description, wait: wait, ErrorContext())
-        case .expired: throw .deadlineExceeded(call.deadlineReport(at: call.time.now), ErrorContext())
+        case .paused(let wait): throw LoadingError(.rateLimited(key: key.description, wait: wait))
+        case .expired: throw LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now)))
         // The loop that waits has handled the instruction to lead.
-        case .cancelled, .lead: throw .cancelled(ErrorContext())
+        case .cancelled, .lead: throw LoadingError(.cancelled)
         }
     }
 
@@ -421,11 +421,11 @@ public final class RateLimiter: Sendable {
 
     private static func impossible(_ wait: Duration, _ reason: WaitReason, _ call: Call) -> LoadingError {
         let entry = StageTimes.Entry(stage: .wait(reason), duration: wait)
-        return .deadlineExceeded(call.deadlineReport(at: call.time.now, impossible: entry), ErrorContext())
+        return LoadingError(.deadlineExceeded(call.deadlineReport(at: call.time.now, impossible: entry)))
     }
 
     private static func validate(_ concurrency: Int?) throws(LoadingError) {
         guard let concurrency, concurrency < 1 else { return }
-        throw .invalidSetting(name: "concurrency", reason: "\(concurrency) is less than one", ErrorContext())
+        throw LoadingError(.invalidSetting(name: "concurrency", reason: "\(concurrency) is less than one"))
     }
 }

@@ -27,14 +27,15 @@ public struct Rate: Sendable, Hashable {
     /// Rejects impossible values.
     func validate() throws(LoadingError) {
         guard perSecond >= 0, perSecond.isFinite else {
-            throw .invalidSetting(
-                name: "rate",
-                reason: "\(perSecond) per second is no rate; zero holds every call",
-                ErrorContext()
+            throw LoadingError(
+                .invalidSetting(
+                    name: "rate",
+                    reason: "\(perSecond) per second is no rate; zero holds every call"
+                )
             )
         }
         guard burst >= 1 else {
-            throw .invalidSetting(name: "burst", reason: "\(burst) is less than one", ErrorContext())
+            throw LoadingError(.invalidSetting(name: "burst", reason: "\(burst) is less than one"))
         }
     }
 

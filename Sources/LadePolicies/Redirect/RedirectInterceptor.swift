@@ -88,6 +88,6 @@ public struct RedirectInterceptor: Interceptor {
         context.attempts = response.attempts
         context.status = response.status
         context.headers = response.headers
-        return .redirectRefused(fault, context)
+        return LoadingError(.redirectRefused(fault), context)
     }
 }

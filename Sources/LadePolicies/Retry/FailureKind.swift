@@ -23,12 +23,12 @@ enum FailureKind: Sendable, Hashable {
     case passing
 
     init(_ error: LoadingError) {
-        switch error {
-        case .nameNotResolved, .cannotConnect, .timedOut(.nameLookup, _), .timedOut(.connect, _),
-            .proxy(.nameNotResolved, _), .proxy(.cannotConnect, _):
+        switch error.kind {
+        case .nameNotResolved, .cannotConnect, .timedOut(.nameLookup), .timedOut(.connect),
+            .proxy(.nameNotResolved), .proxy(.cannotConnect):
             self = .unsent
         case .untrustedServer, .pinMismatch: self = .untrusted
-        case .connectionLost(_, isSafeToRepeat: true, _): self = .unprocessed
+        case .connectionLost(_, isSafeToRepeat: true): self = .unprocessed
         case .timedOut, .connectionLost, .incompleteBody: self = .passing
         default: self = .final
         }
@@ -40,7 +40,7 @@ enum FailureKind: Sendable, Hashable {
     /// Whether the request of an error may go to the next address of its host's list: it certainly was not processed,
     /// and another address may help.
     static func movesOn(_ error: LoadingError) -> Bool {
-        if case .proxy = error { return false }
+        if case .proxy = error.kind { return false }
         let kind = FailureKind(error)
         return kind.isUnsent || kind == .unprocessed
     }

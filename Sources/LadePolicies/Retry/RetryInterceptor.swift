@@ -194,12 +194,12 @@ public struct RetryInterceptor: Interceptor {
             }
         case .refusePause(let pause):
             let key = keyRule(attempt.request).description
-            let error = LoadingError.rateLimited(key: key, wait: pause, ErrorContext())
+            let error = LoadingError(.rateLimited(key: key, wait: pause))
             throw Self.described(error, attempt.request, outcome, attempt.number)
         case .exceedDeadline(let wait):
             let stage = StageTimes.Stage.wait(.backoff(attempt: attempt.number + 1))
             let report = call.deadlineReport(at: call.time.now, impossible: .init(stage: stage, duration: wait))
-            let error = LoadingError.deadlineExceeded(report, ErrorContext())
+            let error = LoadingError(.deadlineExceeded(report))
             throw Self.described(error, attempt.request, outcome, attempt.number)
         }
     }

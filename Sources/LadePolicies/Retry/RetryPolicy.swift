@@ -158,8 +158,7 @@ public struct RetryPolicy: Sendable, Hashable {
     private static func isHookAsked(_ outcome: Attempt.Outcome) -> Bool {
         switch outcome {
         case .answer: true
-        case .failure(.cancelled), .failure(.untrustedServer), .failure(.pinMismatch): false
-        case .failure: true
+        case .failure(let error): !error.isCancellation && FailureKind(error) != .untrusted
         }
     }
 
@@ -167,8 +166,7 @@ public struct RetryPolicy: Sendable, Hashable {
     static func isTimeout(_ outcome: Attempt.Outcome) -> Bool {
         switch outcome {
         case .answer(let status, _): status == 408 || status == 504
-        case .failure(.timedOut): true
-        case .failure: false
+        case .failure(let error): if case .timedOut = error.kind { true } else { false }
         }
     }
 }

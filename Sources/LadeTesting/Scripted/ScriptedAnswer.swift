@@ -137,14 +137,14 @@ public struct ScriptedAnswer: Sendable {
 
     /// A connection that is lost before any byte of the answer.
     public static func connectionLost(isSafeToRepeat: Bool = false) -> ScriptedAnswer {
-        .fails(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat, ErrorContext()))
+        .fails(LoadingError(.connectionLost(.nothing, isSafeToRepeat: isSafeToRepeat)))
     }
 
     /// An immediate time-out.
     ///
     /// Use `after(_:)` where the time matters. The time-out of the whole exchange needs no script.
     public static func timesOut(_ phase: TimeoutPhase = .idle) -> ScriptedAnswer {
-        .fails(.timedOut(phase, ErrorContext()))
+        .fails(LoadingError(.timedOut(phase)))
     }
 
     /// No response at all until the task is cancelled.
@@ -218,7 +218,7 @@ public struct ScriptedAnswer: Sendable {
     /// - Returns: The changed answer.
     public func breaking(after count: Int, with error: LoadingError? = nil) -> ScriptedAnswer {
         let expected = headers["Content-Length"].flatMap { Int64($0) }
-        let fault = error ?? .incompleteBody(received: Int64(count), expected: expected, ErrorContext())
+        let fault = error ?? LoadingError(.incompleteBody(received: Int64(count), expected: expected))
         return with { $0.steps = Self.cut($0.steps, after: count) + [.fail(fault)] }
     }
 

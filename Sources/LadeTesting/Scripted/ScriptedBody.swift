@@ -60,7 +60,9 @@ final class ScriptedBody: ResponseBodySource {
                 if let ending = state.ending { return ending.map { nil } }
                 return .success(state.steps.popFirst())
             }.get()
-            if step != nil, let limit, call.time.now > limit { throw end(.timedOut(.whole, ErrorContext(request))) }
+            if step != nil, let limit, call.time.now > limit {
+                throw end(LoadingError(.timedOut(.whole), ErrorContext(request)))
+            }
             switch step {
             case .bytes(let bytes):
                 guard !bytes.isEmpty else { continue }
@@ -90,11 +92,11 @@ final class ScriptedBody: ResponseBodySource {
     func cancel() {
         let wasRunning = state.change { state in
             guard state.ending == nil else { return false }
-            state.ending = .failure(.cancelled(ErrorContext(request)))
+            state.ending = .failure(LoadingError(.cancelled, ErrorContext(request)))
             return true
         }
         guard wasRunning else { return }
-        call.record(.exchangeFailed(.cancelled(ErrorContext(request)), metrics))
+        call.record(.exchangeFailed(LoadingError(.cancelled, ErrorContext(request)), metrics))
         onCancel()
     }
 
@@ -112,7 +114,7 @@ final class ScriptedBody: ResponseBodySource {
         return error
     }
 
-    private var timeout: LoadingError { .timedOut(.whole, ErrorContext(request)) }
+    private var timeout: LoadingError { LoadingError(.timedOut(.whole), ErrorContext(request)) }
 
     private func sleepToLimit(_ limit: Instant) -> @Sendable () async -> TimedWait.Outcome {
         let time = call.time
@@ -142,7 +144,7 @@ final class ScriptedBody: ResponseBodySource {
         }
         switch outcome {
         case .done: break
-        case .timedOut: throw end(.timedOut(.whole, ErrorContext(request)))
+        case .timedOut: throw end(LoadingError(.timedOut(.whole), ErrorContext(request)))
         case .cancelled: cancel()
         }
     }

@@ -41,18 +41,18 @@ extension ScriptedTransport {
                 bytes = try Data(contentsOf: URL(filePath: path)).dropFirst(Int(offset))
             } catch {
                 let fault = FileFault(path: path, operation: .read, reason: "no such readable file")
-                throw .file(fault, ErrorContext(request))
+                throw LoadingError(.file(fault), ErrorContext(request))
             }
         case .stream(let write):
             let collected = Locked(Data())
             do {
                 try await write { (chunk) throws(LoadingError) in
-                    guard !Task.isCancelled else { throw .cancelled(ErrorContext(request)) }
+                    guard !Task.isCancelled else { throw LoadingError(.cancelled, ErrorContext(request)) }
                     collected.withLock { $0.append(chunk) }
                 }
             } catch {
-                if Task.isCancelled { throw .cancelled(ErrorContext(request)) }
-                throw .requestBodyFailed(error, ErrorContext(request))
+                if Task.isCancelled { throw LoadingError(.cancelled, ErrorContext(request)) }
+                throw LoadingError(.requestBodyFailed, ErrorContext(request), underlyingError: error)
             }
             bytes = collected.withLock { $0 }
         }

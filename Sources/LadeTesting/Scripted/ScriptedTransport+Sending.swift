@@ -24,7 +24,7 @@ extension ScriptedTransport: Transport {
         let start = call.time.now
         guard !Task.isCancelled else {
             countCancellation()
-            throw .cancelled(ErrorContext(request))
+            throw LoadingError(.cancelled, ErrorContext(request))
         }
         let (body, trailers) = try await Self.collect(request)
         let received = Received(request: request, call: call, body: body, trailers: trailers)
@@ -82,7 +82,7 @@ extension ScriptedTransport: Transport {
             return try await respond(answer, status, request, call, start, begun)
         case .stall, .computed:
             try await wait(.signal(Signal()), request, call, start)
-            throw Ending(error: .cancelled(ErrorContext(request)))
+            throw Ending(error: LoadingError(.cancelled, ErrorContext(request)))
         }
     }
 
@@ -140,7 +140,7 @@ extension ScriptedTransport: Transport {
     ) async throws(LoadingError) -> Data {
         let announced = headers["Content-Length"].flatMap { Int64($0) }
         if let announced, announced > Int64(limit), request.method != .head {
-            throw .bodyTooLarge(limit: limit, announced: announced, ErrorContext(request))
+            throw LoadingError(.bodyTooLarge(limit: limit, announced: announced), ErrorContext(request))
         }
         do throws(LoadingError) {
             return try await body.collect(limit: limit)
@@ -170,8 +170,8 @@ extension ScriptedTransport: Transport {
         }
         switch outcome {
         case .done: break
-        case .timedOut: throw Ending(error: .timedOut(.whole, ErrorContext(request)))
-        case .cancelled: throw Ending(error: .cancelled(ErrorContext(request)))
+        case .timedOut: throw Ending(error: LoadingError(.timedOut(.whole), ErrorContext(request)))
+        case .cancelled: throw Ending(error: LoadingError(.cancelled, ErrorContext(request)))
         }
     }
 
@@ -189,9 +189,11 @@ extension ScriptedTransport: Transport {
             titles.isEmpty
             ? "there is no rule"
             : "the rules are for " + titles.map { "“\($0)”" }.joined(separator: ", ")
-        return .transport(
-            code: 0,
-            message: "No answer is scripted for \(request.method) \(Self.target(of: request.url)); \(rules)",
+        return LoadingError(
+            .transport(
+                code: 0,
+                message: "No answer is scripted for \(request.method) \(Self.target(of: request.url)); \(rules)"
+            ),
             ErrorContext(request)
         )
     }

@@ -110,7 +110,7 @@ package final class Watched<State>: @unchecked Sendable {
         // A task is marked as cancelled before its handlers run, so a handler that ran too early is detected here.
         if Task.isCancelled {
             pthread_mutex_unlock(mutex)
-            continuation.resume(returning: .failure(.cancelled(ErrorContext())))
+            continuation.resume(returning: .failure(LoadingError(.cancelled)))
             return
         }
         if let value = probe(&state) {
@@ -128,7 +128,7 @@ package final class Watched<State>: @unchecked Sendable {
                 probe: { state in
                     probe(&state).map { value in { continuation.resume(returning: .success(value)) } }
                 },
-                cancel: { continuation.resume(returning: .failure(.cancelled(ErrorContext()))) }
+                cancel: { continuation.resume(returning: .failure(LoadingError(.cancelled))) }
             )
         )
         pthread_mutex_unlock(mutex)

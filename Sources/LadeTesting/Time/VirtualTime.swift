@@ -104,7 +104,7 @@ public final class VirtualTime: TimeSource {
             }
             entry?.continuation.resume(returning: false)
         }
-        guard wasReached else { throw .cancelled(ErrorContext()) }
+        guard wasReached else { throw LoadingError(.cancelled) }
     }
 
     private func settle(_ number: Int, _ deadline: Instant, _ continuation: CheckedContinuation<Bool, Never>) {

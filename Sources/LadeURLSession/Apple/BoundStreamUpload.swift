@@ -22,7 +22,9 @@
             var input: InputStream?
             var output: OutputStream?
             Stream.getBoundStreams(withBufferSize: 64 << 10, inputStream: &input, outputStream: &output)
-            guard let input, let output else { throw .requestBodyFailed(URLError(.unknown), context) }
+            guard let input, let output else {
+                throw LoadingError(.requestBodyFailed, context, underlyingError: URLError(.unknown))
+            }
             self.input = input
             self.output = output
             self.context = context
@@ -46,18 +48,18 @@
                 try await produce { (chunk) async throws(LoadingError) in
                     guard !Task.isCancelled, await self.write(chunk) else {
                         isCutOff = true
-                        throw .cancelled(self.context)
+                        throw LoadingError(.cancelled, self.context)
                     }
                     count += Int64(chunk.count)
                 }
             } catch {
                 close()
                 if isCutOff { return }
-                throw .requestBodyFailed(error, context)
+                throw LoadingError(.requestBodyFailed, context, underlyingError: error)
             }
             close()
             if let length = body.length, length != count {
-                throw .invalidRequest(.contentLength(written: String(length), actual: count), context)
+                throw LoadingError(.invalidRequest(.contentLength(written: String(length), actual: count)), context)
             }
         }
 

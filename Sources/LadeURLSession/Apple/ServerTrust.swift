@@ -37,10 +37,11 @@
                 let certificates = CertificateKey.certificates(inPEM: String(decoding: pem ?? Data(), as: UTF8.self))
                 let read = certificates.compactMap { SecCertificateCreateWithData(nil, $0 as CFData) }
                 guard !read.isEmpty, read.count == certificates.count else {
-                    throw .invalidSetting(
-                        name: "tls.authorities",
-                        reason: "\(name): no readable certificate",
-                        ErrorContext()
+                    throw LoadingError(
+                        .invalidSetting(
+                            name: "tls.authorities",
+                            reason: "\(name): no readable certificate"
+                        )
                     )
                 }
                 anchors += read

@@ -162,33 +162,35 @@ struct PlatformFailure: Sendable, Hashable {
         context.detail = message.isEmpty ? "URLError \(code)" : message
         let host = state.request.url.host(percentEncoded: true) ?? ""
         switch meaning {
-        case .cancelled: return .cancelled(context)
-        case .timedOut(let phase): return .timedOut(phase, context)
-        case .nameNotResolved: return .nameNotResolved(host: host, context)
-        case .cannotConnect(let fault): return .cannotConnect(host: host, reason: fault, context)
-        case .proxyNameNotResolved: return .proxy(.nameNotResolved(proxy: Self.proxyName), context)
-        case .proxyWantsCredentials: return .proxy(.authenticationRequired(proxy: Self.proxyName), context)
-        case .proxyRefused: return .proxy(.refused(proxy: Self.proxyName, status: nil), context)
-        case .connectionLost: return .connectionLost(state.progress, isSafeToRepeat: false, context)
+        case .cancelled: return LoadingError(.cancelled, context)
+        case .timedOut(let phase): return LoadingError(.timedOut(phase), context)
+        case .nameNotResolved: return LoadingError(.nameNotResolved(host: host), context)
+        case .cannotConnect(let fault): return LoadingError(.cannotConnect(host: host, reason: fault), context)
+        case .proxyNameNotResolved: return LoadingError(.proxy(.nameNotResolved(proxy: Self.proxyName)), context)
+        case .proxyWantsCredentials:
+            return LoadingError(.proxy(.authenticationRequired(proxy: Self.proxyName)), context)
+        case .proxyRefused: return LoadingError(.proxy(.refused(proxy: Self.proxyName, status: nil)), context)
+        case .connectionLost: return LoadingError(.connectionLost(state.progress, isSafeToRepeat: false), context)
         case .incompleteBody:
-            return .incompleteBody(received: state.received, expected: state.announcedLength, context)
-        case .malformed(let rule): return .malformedResponse(MalformedResponse(rule, excerpt: message), context)
+            return LoadingError(.incompleteBody(received: state.received, expected: state.announcedLength), context)
+        case .malformed(let rule):
+            return LoadingError(.malformedResponse(MalformedResponse(rule, excerpt: message)), context)
         case .headTooLarge(let bytes):
             // A head above the platform's limit is also above a lower limit of the caller.
-            return .headTooLarge(.bytes(min(bytes, state.limits.headBytes)), context)
-        case .untrusted(let cause): return .untrustedServer(TrustFault(host: host, cause: cause), context)
-        case .clientCertificateRequired: return .clientCertificateRequired(context)
+            return LoadingError(.headTooLarge(.bytes(min(bytes, state.limits.headBytes))), context)
+        case .untrusted(let cause): return LoadingError(.untrustedServer(TrustFault(host: host, cause: cause)), context)
+        case .clientCertificateRequired: return LoadingError(.clientCertificateRequired, context)
         case .unusableURL:
             let reason = message.isEmpty ? "the platform refuses it" : message
-            return .invalidRequest(.url(state.request.url.redacted(), reason: reason), context)
+            return LoadingError(.invalidRequest(.url(state.request.url.redacted(), reason: reason)), context)
         case .unsupportedScheme:
-            return .invalidRequest(.unsupportedScheme(state.request.url.scheme ?? ""), context)
-        case .bodyNotReplayable: return .invalidRequest(.bodyNotReplayable, context)
+            return LoadingError(.invalidRequest(.unsupportedScheme(state.request.url.scheme ?? "")), context)
+        case .bodyNotReplayable: return LoadingError(.invalidRequest(.bodyNotReplayable), context)
         case .unreadableBodyFile:
             var path = ""
             if case .file(let file, _) = state.request.body?.content { path = file }
-            return .file(FileFault(path: path, operation: .read, reason: message), context)
-        case .unknown: return .transport(code: code, message: message, context)
+            return LoadingError(.file(FileFault(path: path, operation: .read, reason: message)), context)
+        case .unknown: return LoadingError(.transport(code: code, message: message), context)
         }
     }
 

@@ -50,17 +50,21 @@ struct PlatformHead: Sendable {
         let headers = Headers(fields)
         if let fault = headers.fault {
             let rule: MalformedResponse.Rule = if case .invalidValue = fault.reason { .fieldValue } else { .fieldName }
-            return .failure(.malformedResponse(.init(rule, excerpt: fault.name), context))
+            return .failure(LoadingError(.malformedResponse(.init(rule, excerpt: fault.name)), context))
         }
-        if fields.count > limits.headFields { return .failure(.headTooLarge(.fields(limits.headFields), context)) }
+        if fields.count > limits.headFields {
+            return .failure(LoadingError(.headTooLarge(.fields(limits.headFields)), context))
+        }
 
         var length: Int64?
         if let written = headers["Content-Length"] {
             guard let agreed = Self.agreedLength(written) else {
-                return .failure(.malformedResponse(.init(.contentLength, excerpt: written), context))
+                return .failure(LoadingError(.malformedResponse(.init(.contentLength, excerpt: written)), context))
             }
             if let coding = headers["Transfer-Encoding"] {
-                return .failure(.malformedResponse(.init(.lengthWithTransferCoding, excerpt: coding), context))
+                return .failure(
+                    LoadingError(.malformedResponse(.init(.lengthWithTransferCoding, excerpt: coding)), context)
+                )
             }
             length = agreed
         }

@@ -23,7 +23,7 @@ struct PlatformRequest: Sendable {
     init(_ request: Request) throws(LoadingError) {
         let body = request.body?.length == 0 && request.method.isBodyless ? nil : request.body
         func refuse(_ feature: String) -> LoadingError {
-            .invalidRequest(.unsupportedFeature(feature), ErrorContext(request))
+            LoadingError(.invalidRequest(.unsupportedFeature(feature)), ErrorContext(request))
         }
         if request.destination != nil { throw refuse("way to dial another destination than the address names") }
         if request.version != .automatic { throw refuse("choice of the protocol version") }

@@ -334,10 +334,10 @@ extension SessionDriver.Lane {
                 transfer.record(.certificateCheckSkipped(host: host))
                 completionHandler(.useCredential, URLCredential(trust: presented))
             case .pinMismatch:
-                transfer.fail(.pinMismatch(host: host, ErrorContext(transfer.request)))
+                transfer.fail(LoadingError(.pinMismatch(host: host), ErrorContext(transfer.request)))
                 completionHandler(.cancelAuthenticationChallenge, nil)
             case .refused(let fault):
-                transfer.fail(.untrustedServer(fault, ErrorContext(transfer.request)))
+                transfer.fail(LoadingError(.untrustedServer(fault), ErrorContext(transfer.request)))
                 completionHandler(.cancelAuthenticationChallenge, nil)
             }
         }

@@ -49,7 +49,7 @@ extension TransportSettings {
             }
         #endif
         guard let refusal = refusals.first(where: \.isUsed) else { return }
-        throw .invalidSetting(name: refusal.name, reason: refusal.reason, ErrorContext())
+        throw LoadingError(.invalidSetting(name: refusal.name, reason: refusal.reason))
     }
 
     private static var noTrustOnLinux: String { "URLSession on Linux does not allow changing how it trusts" }

@@ -67,7 +67,7 @@ final class HostGate: Sendable {
         } onCancel: {
             giveUp(id, host)
         }
-        guard isInside else { throw .cancelled(context) }
+        guard isInside else { throw LoadingError(.cancelled, context) }
         return Permit(self, host)
     }
 

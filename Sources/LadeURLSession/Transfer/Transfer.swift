@@ -297,7 +297,7 @@ final class Transfer: ResponseBodySource {
             act { $0.timePassed($1) }
             // Time-outs go first: they are about this exchange.
             guard let last = call.deadline, last <= call.time.now else { continue }
-            act { $0.fail(.deadlineExceeded(call.deadlineReport(at: $1), ErrorContext(request)), at: $1) }
+            act { $0.fail(LoadingError(.deadlineExceeded(call.deadlineReport(at: $1)), ErrorContext(request)), at: $1) }
         }
     }
 

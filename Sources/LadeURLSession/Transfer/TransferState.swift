@@ -156,10 +156,12 @@ struct TransferState {
         metrics.firstByte = metrics.firstByte ?? elapsed(at: now)
         headBytes += arrived.size
         guard headBytes <= limits.headBytes else {
-            return end(.headTooLarge(.bytes(limits.headBytes), context), at: now)
+            return end(LoadingError(.headTooLarge(.bytes(limits.headBytes)), context), at: now)
         }
         guard arrived.code >= 200 else {
-            guard arrived.code != 101 else { return end(.malformedResponse(.init(.unaskedUpgrade), context), at: now) }
+            guard arrived.code != 101 else {
+                return end(LoadingError(.malformedResponse(.init(.unaskedUpgrade)), context), at: now)
+            }
             return [.report(.interimResponse(status: Status(arrived.code), headers: Headers(arrived.fields)))]
         }
         context.status = Status(arrived.code)
@@ -176,7 +178,7 @@ struct TransferState {
         case .buffered(let limit):
             // The length on the wire says nothing about the length after decoding.
             if checked.decodedCoding == nil, let announced = checked.announcedLength, announced > limit {
-                return [news] + end(.bodyTooLarge(limit: limit, announced: announced, context), at: now)
+                return [news] + end(LoadingError(.bodyTooLarge(limit: limit, announced: announced), context), at: now)
             }
             return [news]
         case .streamed:
@@ -188,7 +190,7 @@ struct TransferState {
     /// A part of the body arrived, decoded by the platform.
     mutating func bytesArrived(_ bytes: Data, at now: Instant) -> [Action] {
         guard ending == nil, !bytes.isEmpty else { return [] }
-        guard let head else { return end(.malformedResponse(.init(.notHTTP), context), at: now) }
+        guard let head else { return end(LoadingError(.malformedResponse(.init(.notHTTP)), context), at: now) }
         lastActivity = now
         received += Int64(bytes.count)
         metrics.decodedBodyBytes = received
@@ -197,7 +199,7 @@ struct TransferState {
         switch request.delivery {
         case .buffered(let limit):
             guard received <= Int64(limit) else {
-                return end(.bodyTooLarge(limit: limit, announced: nil, context), at: now)
+                return end(LoadingError(.bodyTooLarge(limit: limit, announced: nil), context), at: now)
             }
             collected.append(bytes)
             return []
@@ -234,12 +236,12 @@ struct TransferState {
         if isLate, let lateHead { actions = headArrived(lateHead, at: now) }
         guard ending == nil else { return actions }
         guard let head else {
-            return end(.connectionLost(.nothing, isSafeToRepeat: false, context), at: now)
+            return end(LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context), at: now)
         }
         let isShort = head.decodedCoding == nil && head.announcedLength.map { received < $0 } ?? false
         let isSwallowed = isLate && head.hasBody && head.headers.contains("Transfer-Encoding")
         if isShort || isSwallowed {
-            let fault = LoadingError.incompleteBody(received: received, expected: head.announcedLength, context)
+            let fault = LoadingError(.incompleteBody(received: received, expected: head.announcedLength), context)
             return actions + end(fault, at: now)
         }
         return actions + complete(at: now)
@@ -271,10 +273,10 @@ struct TransferState {
     /// The call was cancelled.
     mutating func cancel(at now: Instant) -> [Action] {
         // The end of a body whose rest was discarded is not its end.
-        if ending != nil, !waiting.isEmpty { ending = .failed(.cancelled(context)) }
+        if ending != nil, !waiting.isEmpty { ending = .failed(LoadingError(.cancelled, context)) }
         waiting = []
         waitingBytes = 0
-        return fail(.cancelled(context), at: now)
+        return fail(LoadingError(.cancelled, context), at: now)
     }
 
     /// The exchange failed outside the platform: a time-out, or an error of the request's body.
@@ -303,7 +305,7 @@ struct TransferState {
         guard ending == nil, let deadline = nextDeadline(at: now), deadline <= now else { return [] }
         let end = request.timeouts.whole.flatMap { whole in started?.advanced(by: whole) }
         let isWhole = end.map { $0 <= now } ?? false
-        return self.end(.timedOut(isWhole ? .whole : .idle, context), at: now)
+        return self.end(LoadingError(.timedOut(isWhole ? .whole : .idle), context), at: now)
     }
 
     // MARK: - Endings
@@ -319,7 +321,7 @@ struct TransferState {
         ending = .failed(error)
         metrics.total = elapsed(at: now)
         var actions = reached + [Action.cancelTask]
-        if case .malformedResponse = error { actions.append(.abandonConnections) }
+        if case .malformedResponse = error.kind { actions.append(.abandonConnections) }
         return actions + [.report(.exchangeFailed(error, metrics)), .publish]
     }
 
@@ -351,7 +353,7 @@ struct TransferState {
         guard head.decodedCoding != nil, let coded = head.announcedLength, received > Int64(limits.decompressionFloor),
             received / Int64(max(limits.decompressionRatio, 1)) >= max(coded, 1)
         else { return nil }
-        return .decompressionRatioExceeded(limit: limits.decompressionRatio, context)
+        return LoadingError(.decompressionRatioExceeded(limit: limits.decompressionRatio), context)
     }
 
     private func elapsed(at now: Instant) -> Duration {

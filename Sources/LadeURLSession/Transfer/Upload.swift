@@ -64,7 +64,7 @@ final class SpooledFile: Sendable {
         }
         if let length = body.length, length != spool.count {
             let fault = RequestFault.contentLength(written: String(length), actual: spool.count)
-            throw .invalidRequest(fault, ErrorContext(request))
+            throw LoadingError(.invalidRequest(fault), ErrorContext(request))
         }
         return file
     }
@@ -88,17 +88,20 @@ private final class Spool {
             attributes: [.posixPermissions: 0o600]
         )
         guard isCreated, let handle = FileHandle(forWritingAtPath: path) else {
-            throw .file(FileFault(path: path, operation: .write, reason: "it cannot be created"), context)
+            throw LoadingError(.file(FileFault(path: path, operation: .write, reason: "it cannot be created")), context)
         }
         self.handle = handle
     }
 
     func write(_ chunk: Data) throws(LoadingError) {
-        guard !Task.isCancelled else { throw .cancelled(context) }
+        guard !Task.isCancelled else { throw LoadingError(.cancelled, context) }
         do {
             try handle.write(contentsOf: chunk)
         } catch {
-            throw .file(FileFault(path: path, operation: .write, reason: error.localizedDescription), context)
+            throw LoadingError(
+                .file(FileFault(path: path, operation: .write, reason: error.localizedDescription)),
+                context
+            )
         }
         count += Int64(chunk.count)
         progress()
@@ -132,8 +135,8 @@ private final class Spool {
         }
         if let ownError { throw ownError }
         if let bodyError {
-            guard !Task.isCancelled else { throw .cancelled(context) }
-            throw .requestBodyFailed(bodyError, context)
+            guard !Task.isCancelled else { throw LoadingError(.cancelled, context) }
+            throw LoadingError(.requestBodyFailed, context, underlyingError: bodyError)
         }
     }
 }

@@ -15,7 +15,7 @@ struct DemoTallyTests {
     @Test("counts the events of a harvest by kind, and reports them in a line")
     func counts() {
         let tally = tally()
-        let error = LoadingError.cannotConnect(host: "h", reason: .refused, ErrorContext())
+        let error = LoadingError(.cannotConnect(host: "h", reason: .refused))
         let events: [Event] = [
             .exchangeFailed(error, Metrics()), .headReceived(status: 429, headers: ["Retry-After": "1"], version: nil),
             .headReceived(status: 429, headers: [:], version: nil),
@@ -23,7 +23,7 @@ struct DemoTallyTests {
             .retryScheduled(RetryRecord(attempt: 1, rule: "r", delay: .seconds(2))),
             .waitEnded(.backoff(attempt: 2), after: .seconds(2)), .waitEnded(.backoff(attempt: 3), after: .seconds(1)),
             .refreshFinished(authoriser: "a", after: .zero), .requestReplayed(authoriser: "a"),
-            .exchangeFailed(.cancelled(ErrorContext()), Metrics()),
+            .exchangeFailed(LoadingError(.cancelled), Metrics()),
         ]
         for event in events { tally.record(event, of: Call()) }
 

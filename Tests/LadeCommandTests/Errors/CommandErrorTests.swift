@@ -12,53 +12,53 @@ struct CommandErrorTests {
     }()
 
     private static func trust(_ cause: TrustFault.Cause) -> LoadingError {
-        .untrustedServer(TrustFault(host: "h", cause: cause), context)
+        LoadingError(.untrustedServer(TrustFault(host: "h", cause: cause)), context)
     }
 
     private static func malformed(_ rule: MalformedResponse.Rule) -> LoadingError {
-        .malformedResponse(MalformedResponse(rule), context)
+        LoadingError(.malformedResponse(MalformedResponse(rule)), context)
     }
 
     private static let table: [(LoadingError, ExitCode)] = [
-        (.cancelled(context), .interrupted),
-        (.invalidRequest(.method("x"), context), .usage),
-        (.invalidSetting(name: "x", reason: "y", context), .usage),
-        (.timedOut(.nameLookup, context), .timedOut),
-        (.timedOut(.connect, context), .timedOut),
-        (.timedOut(.idle, context), .timedOut),
-        (.timedOut(.whole, context), .timedOut),
-        (.nameNotResolved(host: "h", context), .network),
-        (.cannotConnect(host: "h", reason: .refused, context), .network),
-        (.cannotConnect(host: "h", reason: .unreachable, context), .network),
-        (.cannotConnect(host: "h", reason: .handshakeFailed, context), .trust),
-        (.proxy(.authenticationRequired(proxy: "p"), context), .authorisation),
-        (.proxy(.cannotConnect(proxy: "p"), context), .network),
-        (.connectionLost(.nothing, isSafeToRepeat: true, context), .network),
-        (.connectionLost(.head, isSafeToRepeat: false, context), .network),
+        (LoadingError(.cancelled, context), .interrupted),
+        (LoadingError(.invalidRequest(.method("x")), context), .usage),
+        (LoadingError(.invalidSetting(name: "x", reason: "y"), context), .usage),
+        (LoadingError(.timedOut(.nameLookup), context), .timedOut),
+        (LoadingError(.timedOut(.connect), context), .timedOut),
+        (LoadingError(.timedOut(.idle), context), .timedOut),
+        (LoadingError(.timedOut(.whole), context), .timedOut),
+        (LoadingError(.nameNotResolved(host: "h"), context), .network),
+        (LoadingError(.cannotConnect(host: "h", reason: .refused), context), .network),
+        (LoadingError(.cannotConnect(host: "h", reason: .unreachable), context), .network),
+        (LoadingError(.cannotConnect(host: "h", reason: .handshakeFailed), context), .trust),
+        (LoadingError(.proxy(.authenticationRequired(proxy: "p")), context), .authorisation),
+        (LoadingError(.proxy(.cannotConnect(proxy: "p")), context), .network),
+        (LoadingError(.connectionLost(.nothing, isSafeToRepeat: true), context), .network),
+        (LoadingError(.connectionLost(.head, isSafeToRepeat: false), context), .network),
         (malformed(.statusLine), .network),
         (malformed(.contentCoding), .decoding),
-        (.headTooLarge(.bytes(1), context), .decoding),
-        (.incompleteBody(received: 1, expected: 2, context), .network),
-        (.bodyTooLarge(limit: 1, announced: nil, context), .decoding),
-        (.decompressionRatioExceeded(limit: 100, context), .decoding),
+        (LoadingError(.headTooLarge(.bytes(1)), context), .decoding),
+        (LoadingError(.incompleteBody(received: 1, expected: 2), context), .network),
+        (LoadingError(.bodyTooLarge(limit: 1, announced: nil), context), .decoding),
+        (LoadingError(.decompressionRatioExceeded(limit: 100), context), .decoding),
         (trust(.selfSigned), .trust),
         (trust(.expired), .trust),
         (trust(.wrongHost), .trust),
         (trust(.protocolVersion), .trust), (trust(.notTLS), .trust),
-        (.interceptionFailed(CancellationError(), context), .network),
+        (LoadingError(.interceptionFailed, context, underlyingError: CancellationError()), .network),
         (trust(.revoked), .trust),
-        (.pinMismatch(host: "h", context), .trust),
-        (.clientCertificateRequired(context), .trust),
-        (.requestBodyFailed(SystemError(number: 5), context), .localFile),
-        (.file(FileFault(path: "p", operation: .read, reason: "r"), context), .localFile),
-        (.unacceptableStatus(304, context), .redirection),
-        (.unacceptableStatus(206, context), .network),
-        (.unacceptableStatus(101, context), .network),
-        (.unacceptableStatus(401, context), .clientError),
-        (.unacceptableStatus(503, context), .serverError),
-        (.unacceptableStatus(999, context), .serverError),
-        (.decoding(SystemError(number: 5), context), .decoding),
-        (.transport(code: 1, message: "m", context), .network),
+        (LoadingError(.pinMismatch(host: "h"), context), .trust),
+        (LoadingError(.clientCertificateRequired, context), .trust),
+        (LoadingError(.requestBodyFailed, context, underlyingError: SystemError(number: 5)), .localFile),
+        (LoadingError(.file(FileFault(path: "p", operation: .read, reason: "r")), context), .localFile),
+        (LoadingError(.unacceptableStatus(304), context), .redirection),
+        (LoadingError(.unacceptableStatus(206), context), .network),
+        (LoadingError(.unacceptableStatus(101), context), .network),
+        (LoadingError(.unacceptableStatus(401), context), .clientError),
+        (LoadingError(.unacceptableStatus(503), context), .serverError),
+        (LoadingError(.unacceptableStatus(999), context), .serverError),
+        (LoadingError(.decoding, context, underlyingError: SystemError(number: 5)), .decoding),
+        (LoadingError(.transport(code: 1, message: "m"), context), .network),
     ]
 
     @Test("command CM-03 gives every error its exit code", arguments: table.indices)
@@ -94,15 +94,15 @@ struct CommandErrorTests {
     @Test("passes on an error of ours from within a body that could not be made")
     func bodies() {
         let cause = CommandError.file("x", "read", SystemError(number: 2))
-        #expect(CommandError(.requestBodyFailed(cause, Self.context)) == cause)
+        #expect(CommandError(LoadingError(.requestBodyFailed, Self.context, underlyingError: cause)) == cause)
     }
 
     @Test("finding RF-9 a 401 for credentials that were sent says that they are refused, and does not ask for them")
     func refusedCredentials() throws {
         var request = try Request("https://h.example/")
-        let asked = CommandError(.unacceptableStatus(401, ErrorContext(request)))
+        let asked = CommandError(LoadingError(.unacceptableStatus(401), ErrorContext(request)))
         request.headers["Authorization"] = "Basic x"
-        let refused = CommandError(.unacceptableStatus(401, ErrorContext(request)))
+        let refused = CommandError(LoadingError(.unacceptableStatus(401), ErrorContext(request)))
 
         #expect(asked.advice == "Sign in: -u USER, or an Authorization header.")
         #expect(refused.advice == "The credentials that were sent are refused: check them, or get new ones.")
@@ -116,7 +116,7 @@ struct CommandErrorTests {
     )
     func notRepeated(method: HTTPMethod, isNamed: Bool) throws {
         let context = ErrorContext(Request(method, try #require(URL(string: "https://h.example/"))))
-        let error = CommandError(.connectionLost(.nothing, isSafeToRepeat: false, context))
+        let error = CommandError(LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context))
         #expect(error.advice.contains("--retry-unsafe") == isNamed)
         #expect(error.advice.contains("\(method) may have been carried out, so it is not repeated") == isNamed)
     }

@@ -213,7 +213,7 @@ struct FetchTests {
         let arguments = ["-L", "-s", "-w", "%{http_code} %{num_redirects} %{exitcode}", "http://h/"]
         let failed = try await run(arguments, on: transport)
         #expect(failed.code == .clientError && failed.output == "404 1 4")
-        let cancelled = ScriptedTransport(answering: .fails(.cancelled(ErrorContext())))
+        let cancelled = ScriptedTransport(answering: .fails(LoadingError(.cancelled)))
         let interrupted = try await run(arguments, on: cancelled)
         #expect(interrupted.code == .interrupted && interrupted.output == "")
     }
@@ -250,7 +250,7 @@ struct FetchTests {
 
     @Test("sends nothing to the next address after an interruption, or when the reader of the output has left")
     func ended() async throws {
-        let cancelled = ScriptedTransport(answering: .fails(.cancelled(ErrorContext())), .text("text"))
+        let cancelled = ScriptedTransport(answering: .fails(LoadingError(.cancelled)), .text("text"))
         let interrupted = try await run(["http://h/a", "http://h/b"], on: cancelled)
         #expect(interrupted.code == .interrupted && cancelled.received.count == 1)
 

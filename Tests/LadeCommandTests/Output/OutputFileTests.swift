@@ -37,14 +37,14 @@ struct OutputFileTests {
         let file = try folder.file("file", "text")
         let part = try folder.file(".file.lade-part", "te")
         func fault(_ path: String, _ operation: FileFault.Operation = .write) -> LoadingError {
-            .file(FileFault(path: path, operation: operation, reason: "it exists"), ErrorContext())
+            LoadingError(.file(FileFault(path: path, operation: operation, reason: "it exists")))
         }
 
         let error = try #require(OutputFile.exists(fault(file), mayOverwrite: false))
 
         #expect(error.code == .localFile && error.what == "The file \(file) exists already.")
         #expect(OutputFile.exists(fault(file), mayOverwrite: true) == nil)
-        for other in [fault(file, .read), fault(part), fault(folder.path + "/none"), .cancelled(ErrorContext())] {
+        for other in [fault(file, .read), fault(part), fault(folder.path + "/none"), LoadingError(.cancelled)] {
             #expect(OutputFile.exists(other, mayOverwrite: false) == nil)
         }
     }

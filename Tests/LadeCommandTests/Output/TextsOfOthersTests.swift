@@ -131,7 +131,7 @@ struct TextsOfOthersTests {
         (metrics.remoteAddress, metrics.contentEncoding) = (text, text)
         var context = ErrorContext()
         context.detail = text
-        let error = LoadingError.transport(code: 1, message: text, context)
+        let error = LoadingError(.transport(code: 1, message: text), context)
         let events: [Event] = [
             .callStarted(method: .get, url: text), .exchangeStarted(method: .get, url: text),
             .waitStarted(.connection(host: text)), .waitEnded(.gate(key: text), after: .seconds(1)),

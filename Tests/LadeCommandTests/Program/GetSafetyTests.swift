@@ -114,7 +114,7 @@ struct GetSafetyTests: GetResumeSuite {
 
         let error = await #expect(throws: LoadingError.self) { try await load.value }
 
-        guard case .timedOut(.whole, _) = error else {
+        guard case .timedOut(.whole) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -146,7 +146,7 @@ struct GetSafetyTests: GetResumeSuite {
         context.makeService = { settings throws(LoadingError) in
             let limits = settings.attemptInterceptors.compactMap { ($0 as? HeadTimeout)?.limit }
             seen.withLock { $0 += limits }
-            throw .invalidSetting(name: "test", reason: "it ends here", ErrorContext())
+            throw LoadingError(.invalidSetting(name: "test", reason: "it ends here"))
         }
 
         _ = try? await context.table.run(["get", "http://127.0.0.1:1/"], in: context)

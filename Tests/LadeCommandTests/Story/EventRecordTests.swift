@@ -21,7 +21,7 @@ struct EventRecordTests {
         var metrics = Metrics()
         metrics.connect = .milliseconds(2)
         metrics.remoteAddress = "::1"
-        let error = LoadingError.timedOut(.idle, ErrorContext())
+        let error = LoadingError(.timedOut(.idle))
         let events: [Event] = [
             .callStarted(method: .get, url: "u"), .exchangeStarted(method: .get, url: "u"),
             .waitStarted(.connection(host: "h")), .waitEnded(.connection(host: "h"), after: .seconds(1)),

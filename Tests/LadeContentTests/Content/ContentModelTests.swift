@@ -820,8 +820,8 @@ struct ContentModelTests {
     @Test("a load that is cancelled elsewhere is not a failure")
     func foreignCancellation() async {
         let errors: [any Error] = [
-            CancellationError(), LoadingError.cancelled(ErrorContext()),
-            NetworkError.transport(.cancelled(ErrorContext()), looksLikePublicWiFi: false),
+            CancellationError(), LoadingError(.cancelled),
+            NetworkError.transport(LoadingError(.cancelled), looksLikePublicWiFi: false),
         ]
         for error in errors {
             let model = Model { _ in throw error }

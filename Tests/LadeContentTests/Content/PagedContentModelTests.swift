@@ -178,7 +178,7 @@ struct PagedContentModelTests {
             Issue.record("the file is not there")
             return
         }
-        guard case .file = error as? LoadingError else {
+        guard case .file? = (error as? LoadingError)?.kind else {
             Issue.record("another error: \(error)")
             return
         }

@@ -61,7 +61,7 @@ struct TextTests {
     func codeOfError(error: LoadingError, code: Int) {
         #expect(error.urlErrorCode == code)
         let text =
-            switch error {
+            switch error.kind {
             case .unacceptableStatus: Status(404).text(in: .english)
             case .decoding: Message.invalidData.text(in: .english)
             default: URLErrorText.text(for: code, in: .english)
@@ -84,13 +84,15 @@ struct TextTests {
         let request = try Rig.request("/a")
         var context = ErrorContext(request)
         context.status = 503
-        let cause = LoadingError.incompleteBody(received: 1, expected: 2, context)
+        let cause = LoadingError(.incompleteBody(received: 1, expected: 2), context)
         let error = NetworkError.transport(cause, looksLikePublicWiFi: false)
         #expect(error.code == nil && error.status == 503 && error.failingURL == "https://svc.example.com/a")
         #expect(!error.isCancellation)
 
         let page = PagedEndpoint(Endpoint(request), paginator: .rule(.body(["next"]))).firstPage()
-        let failure = NetworkError.pagination(PageFailure(page: page, cause: .loading(.cancelled(context))))
+        let failure = NetworkError.pagination(
+            PageFailure(page: page, cause: .loading(LoadingError(.cancelled, context)))
+        )
         #expect(failure.code == nil && failure.status == nil && failure.failingURL == "https://svc.example.com/a")
         #expect(failure.isCancellation)
         let loop = NetworkError.pagination(PageFailure(page: page, cause: .loop))
@@ -114,11 +116,11 @@ struct TextTests {
 /// The code of the URL error domain for each error, and for each fault that has a code of its own.
 private enum CodeRow {
     private static func untrusted(_ cause: TrustFault.Cause) -> LoadingError {
-        .untrustedServer(TrustFault(host: "a", cause: cause), ErrorContext())
+        LoadingError(.untrustedServer(TrustFault(host: "a", cause: cause)))
     }
 
     private static func file(_ operation: FileFault.Operation) -> LoadingError {
-        .file(FileFault(path: "/a", operation: operation, reason: "it is locked"), ErrorContext())
+        LoadingError(.file(FileFault(path: "/a", operation: operation, reason: "it is locked")))
     }
 
     private struct Odd: Error {}
@@ -128,44 +130,44 @@ private enum CodeRow {
         let report = DeadlineReport(limit: .seconds(1), elapsed: .seconds(1), stages: StageTimes())
         let fault = AuthorisationFault(authoriser: "bearer", cause: .refused)
         return [
-            (.cancelled(context), -999),
-            (.invalidRequest(.url("a b", reason: "a space"), context), -1000),
-            (.invalidRequest(.unsupportedScheme("gopher"), context), -1002),
-            (.invalidRequest(.bodyNotReplayable, context), -1),
-            (.invalidSetting(name: "proxy", reason: "no port", context), -1),
-            (.timedOut(.connect, context), -1001),
-            (.deadlineExceeded(report, context), -1001),
-            (.nameNotResolved(host: "a", context), -1003),
-            (.cannotConnect(host: "a", reason: .refused, context), -1004),
-            (.cannotConnect(host: "a", reason: .handshakeFailed, context), -1200),
-            (.proxy(.cannotConnect(proxy: "a"), context), -1004),
-            (.proxy(.authenticationRequired(proxy: "a"), context), -1013),
-            (.connectionLost(.nothing, isSafeToRepeat: true, context), -1005),
-            (.incompleteBody(received: 1, expected: 2, context), -1005),
-            (.malformedResponse(MalformedResponse(.statusLine), context), -1011),
-            (.malformedResponse(MalformedResponse(.contentCoding), context), -1016),
-            (.headTooLarge(.bytes(1), context), -1103),
-            (.bodyTooLarge(limit: 1, announced: nil, context), -1103),
-            (.decompressionRatioExceeded(limit: 1, context), -1103),
+            (LoadingError(.cancelled, context), -999),
+            (LoadingError(.invalidRequest(.url("a b", reason: "a space")), context), -1000),
+            (LoadingError(.invalidRequest(.unsupportedScheme("gopher")), context), -1002),
+            (LoadingError(.invalidRequest(.bodyNotReplayable), context), -1),
+            (LoadingError(.invalidSetting(name: "proxy", reason: "no port"), context), -1),
+            (LoadingError(.timedOut(.connect), context), -1001),
+            (LoadingError(.deadlineExceeded(report), context), -1001),
+            (LoadingError(.nameNotResolved(host: "a"), context), -1003),
+            (LoadingError(.cannotConnect(host: "a", reason: .refused), context), -1004),
+            (LoadingError(.cannotConnect(host: "a", reason: .handshakeFailed), context), -1200),
+            (LoadingError(.proxy(.cannotConnect(proxy: "a")), context), -1004),
+            (LoadingError(.proxy(.authenticationRequired(proxy: "a")), context), -1013),
+            (LoadingError(.connectionLost(.nothing, isSafeToRepeat: true), context), -1005),
+            (LoadingError(.incompleteBody(received: 1, expected: 2), context), -1005),
+            (LoadingError(.malformedResponse(MalformedResponse(.statusLine)), context), -1011),
+            (LoadingError(.malformedResponse(MalformedResponse(.contentCoding)), context), -1016),
+            (LoadingError(.headTooLarge(.bytes(1)), context), -1103),
+            (LoadingError(.bodyTooLarge(limit: 1, announced: nil), context), -1103),
+            (LoadingError(.decompressionRatioExceeded(limit: 1), context), -1103),
             (untrusted(.expired), -1201), (untrusted(.revoked), -1201), (untrusted(.notYetValid), -1204),
             (untrusted(.protocolVersion), -1200), (untrusted(.notTLS), -1200), (untrusted(.selfSigned), -1202),
             (untrusted(.wrongHost), -1202), (untrusted(.untrustedRoot), -1202), (untrusted(.weakKey), -1202),
             (untrusted(.other("odd")), -1202),
-            (.pinMismatch(host: "a", context), -1202),
-            (.clientCertificateRequired(context), -1206),
-            (.decorationFailed(Odd(), context), -1),
-            (.interceptionFailed(Odd(), context), -1),
-            (.requestBodyFailed(Odd(), context), -1021),
+            (LoadingError(.pinMismatch(host: "a"), context), -1202),
+            (LoadingError(.clientCertificateRequired, context), -1206),
+            (LoadingError(.decorationFailed, context, underlyingError: Odd()), -1),
+            (LoadingError(.interceptionFailed, context, underlyingError: Odd()), -1),
+            (LoadingError(.requestBodyFailed, context, underlyingError: Odd()), -1021),
             (file(.read), -1102), (file(.write), -1),
-            (.rateLimited(key: "a", wait: .seconds(1), context), -1008),
-            (.redirectRefused(.tooMany(limit: 1), context), -1007),
-            (.redirectRefused(.loop(url: "a"), context), -1007),
-            (.redirectRefused(.insecure(url: "a"), context), -1010),
-            (.authorisationFailed(fault, context), -1013),
-            (.notStored(context), -1008),
-            (.unacceptableStatus(404, context), -1011),
-            (.decoding(Odd(), context), -1017),
-            (.transport(code: 1, message: "odd", context), -1),
+            (LoadingError(.rateLimited(key: "a", wait: .seconds(1)), context), -1008),
+            (LoadingError(.redirectRefused(.tooMany(limit: 1)), context), -1007),
+            (LoadingError(.redirectRefused(.loop(url: "a")), context), -1007),
+            (LoadingError(.redirectRefused(.insecure(url: "a")), context), -1010),
+            (LoadingError(.authorisationFailed(fault), context), -1013),
+            (LoadingError(.notStored, context), -1008),
+            (LoadingError(.unacceptableStatus(404), context), -1011),
+            (LoadingError(.decoding, context, underlyingError: Odd()), -1017),
+            (LoadingError(.transport(code: 1, message: "odd"), context), -1),
         ]
     }()
 }

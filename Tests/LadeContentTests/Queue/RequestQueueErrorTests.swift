@@ -110,7 +110,7 @@ struct RequestQueueErrorTests: QueueSuite {
         // Only the queue keeps it alive, until it is cancelled.
         queue.add(try request("/ok"), resume: false)
 
-        queue.report(LoadingError.notStored(ErrorContext()))
+        queue.report(LoadingError(.notStored))
         queue.resume()
 
         let all = try await steps.wait(for: 3)

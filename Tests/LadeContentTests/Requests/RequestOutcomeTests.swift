@@ -100,7 +100,7 @@ struct RequestOutcomeTests {
         let outcome = try await rig.run("/untrusted")
 
         #expect(outcome.value == nil && outcome.response == nil)
-        guard case .untrustedServer = outcome.error?.loadingError else {
+        guard case .untrustedServer = outcome.error?.loadingError?.kind else {
             Issue.record("It is \(outcome)")
             return
         }
@@ -126,7 +126,7 @@ struct RequestOutcomeTests {
     )
     func publicWiFi(cause: TrustFault.Cause, isSuspected: Bool) async throws {
         let fault = TrustFault(host: "svc.example.com", cause: cause)
-        rig.transport.on(.get, "/refused").respond(.fails(.untrustedServer(fault, ErrorContext())))
+        rig.transport.on(.get, "/refused").respond(.fails(LoadingError(.untrustedServer(fault))))
         #expect(try await rig.run("/refused").error?.text(in: .english).contains("WiFi") == isSuspected)
     }
 
@@ -199,14 +199,14 @@ struct RequestOutcomeTests {
         let delivered = Deliveries<RequestOutcome<Int>>()
 
         RequestHandle(rig.loader, try Rig.request("/ok")) { (_: Data) -> Int? in
-            throw LoadingError.notStored(ErrorContext())
+            throw LoadingError(.notStored)
         } completion: {
             delivered.add($0)
         }.resume()
 
         let outcome = try await delivered.wait(for: 1)[0]
         #expect(outcome.value == nil && outcome.response?.status == 200)
-        guard case .notStored = outcome.error?.loadingError else {
+        guard case .notStored = outcome.error?.loadingError?.kind else {
             Issue.record("It is \(outcome)")
             return
         }

@@ -21,7 +21,7 @@ struct Rig: Sendable {
         transport.on(.get, "/stall").respond(.stalls)
         transport.on(.get, "/slow").respond(.text("late").after(go))
         let fault = TrustFault(host: "svc.example.com", cause: .untrustedRoot)
-        transport.on(.get, "/untrusted").respond(.fails(.untrustedServer(fault, ErrorContext())))
+        transport.on(.get, "/untrusted").respond(.fails(LoadingError(.untrustedServer(fault))))
     }
 
     /// A loader in virtual time that does not advance, so that no deadline passes on a busy machine, and without

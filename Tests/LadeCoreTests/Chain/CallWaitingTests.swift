@@ -43,7 +43,7 @@ struct CallWaitingTests {
         await #expect(throws: LoadingError.self) {
             try await call.wait(for: .connectivity) { () async throws(LoadingError) in
                 time.advance(by: .seconds(2))
-                throw LoadingError.notStored(ErrorContext())
+                throw LoadingError(.notStored)
             }
         }
 

@@ -53,19 +53,19 @@ struct ClosureInterceptorTests {
     @Test("what an interceptor's closure throws is wrapped, and kept as the cause")
     func wraps() async throws {
         let error = try await failure { _, _ in throw Fault(code: 7) }
-        guard case .interceptionFailed(let cause, let context)? = error else {
+        guard case .interceptionFailed? = error?.kind, let cause = error?.underlyingError else {
             Issue.record("\(String(describing: error))")
             return
         }
         #expect(cause as? Fault == Fault(code: 7))
         #expect(error?.underlyingError as? Fault == Fault(code: 7))
-        #expect(context.url == "https://a.test/x")
+        #expect(error?.context.url == "https://a.test/x")
     }
 
     @Test("a closure's LoadingError stays as it is, and CancellationError is a cancellation")
     func keeps() async throws {
-        let stored = try await failure { request, _ in throw LoadingError.notStored(ErrorContext(request)) }
-        guard case .notStored? = stored else {
+        let stored = try await failure { request, _ in throw LoadingError(.notStored, ErrorContext(request)) }
+        guard case .notStored? = stored?.kind else {
             Issue.record("\(String(describing: stored))")
             return
         }

@@ -49,7 +49,7 @@ struct CredentialNameTests {
         let url = try #require(URL(string: "https://a.test/?a=1&\(written)=cAnArY&b=2"))
 
         #expect(url.redacted() == "https://a.test/?a=1&\(written)=<redacted>&b=2")
-        let error = LoadingError.redirectRefused(.loop(url: url.absoluteString), ErrorContext())
+        let error = LoadingError(.redirectRefused(.loop(url: url.absoluteString)))
         #expect(!error.description.contains("cAnArY"))
     }
 

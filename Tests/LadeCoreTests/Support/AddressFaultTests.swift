@@ -20,7 +20,7 @@ struct AddressFaultTests {
             _ = try Request(address)
             Issue.record("It was accepted")
         } catch {
-            guard case .invalidRequest(.url(_, let actual), _) = error else {
+            guard case .invalidRequest(.url(_, let actual)) = error.kind else {
                 Issue.record("\(error)")
                 return
             }
@@ -40,7 +40,7 @@ struct AddressFaultTests {
     @Test("no sentence ends with two full stops")
     func endsOnce() {
         struct Fault: Error, CustomStringConvertible { var description: String { "The disk is full." } }
-        #expect(LoadingError.decoding(Fault(), ErrorContext()).description.hasSuffix("decoded: The disk is full."))
-        #expect(LoadingError.notStored(ErrorContext()).description.hasSuffix("there is none."))
+        #expect(LoadingError(.decoding, underlyingError: Fault()).description.hasSuffix("decoded: The disk is full."))
+        #expect(LoadingError(.notStored).description.hasSuffix("there is none."))
     }
 }

@@ -66,7 +66,7 @@ struct InternationalNameTests {
     func bothForms() {
         let context = ErrorContext()
         #expect(
-            LoadingError.nameNotResolved(host: "xn--bcher-kva.example", context).description
+            LoadingError(.nameNotResolved(host: "xn--bcher-kva.example"), context).description
                 == "The name bücher.example (xn--bcher-kva.example) could not be resolved."
         )
         #expect("api.example".hostInBothForms == "api.example")

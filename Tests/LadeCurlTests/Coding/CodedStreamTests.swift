@@ -40,7 +40,7 @@ struct CodedStreamTests {
         let stream = BodyStream(
             highWater: 512 << 10,
             pool: BufferPool(),
-            cancellation: .cancelled(ErrorContext()),
+            cancellation: LoadingError(.cancelled),
             cancel: {},
             resume: {}
         )
@@ -56,7 +56,7 @@ struct CodedStreamTests {
         let stream = BodyStream(
             highWater: 1 << 20,
             pool: BufferPool(),
-            cancellation: .cancelled(ErrorContext()),
+            cancellation: LoadingError(.cancelled),
             cancel: {},
             resume: {}
         )
@@ -89,7 +89,7 @@ struct CodedStreamTests {
         }
 
         #expect(text == "abcd")
-        guard case .malformedResponse(let fault, _) = error else {
+        guard case .malformedResponse(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -118,7 +118,7 @@ struct CodedStreamTests {
             let error = await #expect(throws: LoadingError.self) {
                 try await transport.send(server.request(), call: Call())
             }
-            #expect(error.map { if case .incompleteBody = $0 { true } else { false } } == true)
+            #expect(error.map { if case .incompleteBody = $0.kind { true } else { false } } == true)
         }
         await transport.shutDown()
     }

@@ -127,7 +127,7 @@ struct HandleReuseTests {
                         let answer = try await transport.send(request, call: Call())
                         Issue.record("\(answer.status) for a folded line \(name)")
                     } catch {
-                        guard case .malformedResponse(let fault, _) = error else { throw error }
+                        guard case .malformedResponse(let fault) = error.kind else { throw error }
                         #expect(fault.rule == .foldedField)
                     }
                 }

@@ -27,9 +27,8 @@ struct HandleSettingsTests {
         do throws(LoadingError) {
             _ = try HandleSettings(settings)
             return nil
-        } catch .invalidSetting(let name, let reason, _) {
-            return (name, reason)
         } catch {
+            if case .invalidSetting(let name, let reason) = error.kind { return (name, reason) }
             return ("", "\(error)")
         }
     }

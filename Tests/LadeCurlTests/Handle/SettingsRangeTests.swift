@@ -45,7 +45,7 @@ struct SettingsRangeTests {
         #expect {
             try CurlTransport(settings: settings)
         } throws: { error in
-            guard case LoadingError.invalidSetting("tls.pinScope", _, _) = error else { return false }
+            guard case .invalidSetting("tls.pinScope", _)? = (error as? LoadingError)?.kind else { return false }
             return true
         }
     }

@@ -157,7 +157,7 @@ struct LoopTimeTests {
         try await advance(by: .seconds(21))
 
         let error = await #expect(throws: LoadingError.self) { try await chunks.next() }
-        #expect(error.map { if case .timedOut(.idle, _) = $0 { true } else { false } } == true)
+        #expect(error.map { if case .timedOut(.idle) = $0.kind { true } else { false } } == true)
         #expect(received == Self.size)
         await transport.shutDown()
     }

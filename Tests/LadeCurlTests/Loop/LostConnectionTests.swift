@@ -24,7 +24,7 @@ struct LostConnectionTests {
             try await transport.send(server.request(method), call: Call())
         }
 
-        guard case .connectionLost(.nothing, isSafeToRepeat: false, _) = error else {
+        guard case .connectionLost(.nothing, isSafeToRepeat: false) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -90,7 +90,7 @@ struct LostConnectionTests {
 
         let error = await #expect(throws: LoadingError.self) { try await transport.send(request, call: Call()) }
 
-        guard case .incompleteBody(received: 4, expected: 7, _) = error else {
+        guard case .incompleteBody(received: 4, expected: 7) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -138,7 +138,7 @@ struct LostConnectionTests {
 
         for call in calls {
             let error = await #expect(throws: LoadingError.self) { try await call.value }
-            #expect(error.map { if case .timedOut = $0 { true } else { false } } == false)
+            #expect(error.map { if case .timedOut = $0.kind { true } else { false } } == false)
         }
         await transport.shutDown()
     }
@@ -163,7 +163,7 @@ struct LostConnectionTests {
 
         for call in calls {
             let error = await #expect(throws: LoadingError.self) { try await call.value }
-            #expect(error.map { if case .timedOut = $0 { true } else { false } } == false)
+            #expect(error.map { if case .timedOut = $0.kind { true } else { false } } == false)
         }
         await transport.shutDown()
     }
@@ -206,7 +206,7 @@ struct LostConnectionTests {
 
         for call in calls {
             let error = await #expect(throws: LoadingError.self) { try await call.value }
-            #expect(error.map { if case .timedOut = $0 { true } else { false } } == false)
+            #expect(error.map { if case .timedOut = $0.kind { true } else { false } } == false)
         }
         await transport.shutDown()
     }

@@ -19,7 +19,7 @@ struct BodyStreamTests {
         BodyStream(
             highWater: highWater,
             pool: pool,
-            cancellation: .cancelled(ErrorContext()),
+            cancellation: LoadingError(.cancelled),
             cancel: { [cancels] in cancels.add() },
             resume: { [resumes] in resumes.add() }
         )
@@ -71,12 +71,12 @@ struct BodyStreamTests {
         try #require(whole.finish(nil, trailers: [:], metrics: Metrics())).resume()
         let broken = makeStream()
         let brokenReader = read(broken)
-        let error = LoadingError.incompleteBody(received: 0, expected: 9, ErrorContext())
+        let error = LoadingError(.incompleteBody(received: 0, expected: 9))
         try #require(broken.finish(error, trailers: [:], metrics: Metrics())).resume()
         executor.run()
 
         #expect(wholeReader.value == .some(nil))
-        guard case .incompleteBody(received: 0, expected: 9, _) = brokenReader.error else {
+        guard case .incompleteBody(received: 0, expected: 9) = brokenReader.error.kind else {
             return #expect(Bool(false), "it ended with \(String(describing: brokenReader.result))")
         }
     }
@@ -85,7 +85,7 @@ struct BodyStreamTests {
     func tellsErrorsLast() {
         let stream = makeStream()
         append("half", to: stream)
-        let error = LoadingError.connectionLost(.body(received: 4), isSafeToRepeat: false, ErrorContext())
+        let error = LoadingError(.connectionLost(.body(received: 4), isSafeToRepeat: false))
         #expect(stream.finish(error, trailers: [:], metrics: Metrics()) == nil)
 
         #expect(read(stream).value == "half")

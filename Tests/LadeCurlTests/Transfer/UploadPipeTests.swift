@@ -129,7 +129,7 @@ struct UploadPipeTests {
         pipe.end(WriterFailure())
 
         #expect(read(pipe) == (.failed, ""))
-        guard case .requestBodyFailed(is WriterFailure, _) = pipe.failure else {
+        guard case .requestBodyFailed = pipe.failure.kind, pipe.failure.underlyingError is WriterFailure else {
             return #expect(Bool(false), "it failed with \(String(describing: pipe.failure))")
         }
     }
@@ -137,7 +137,7 @@ struct UploadPipeTests {
     @Test("keeps an error that is one of ours as it is")
     func keepsOurErrors() {
         let pipe = makePipe()
-        pipe.end(LoadingError.cancelled(ErrorContext()))
+        pipe.end(LoadingError(.cancelled))
         #expect(pipe.failure?.isCancellation == true)
     }
 
@@ -148,7 +148,7 @@ struct UploadPipeTests {
 
         let error = try #require(write("de", to: pipe).error)
 
-        guard case .requestBodyFailed(let mismatch as BodyLengthMismatch, _) = error else {
+        guard case .requestBodyFailed = error.kind, let mismatch = error.underlyingError as? BodyLengthMismatch else {
             return #expect(Bool(false), "it failed with \(error)")
         }
         #expect((mismatch.declared, mismatch.written) == (4, 5))
@@ -181,7 +181,11 @@ struct UploadPipeTests {
             try await transport.send(server.request(.post, "/", body: body), call: Call())
         }
 
-        #expect(error.map { if case .requestBodyFailed(is WriterFailure, _) = $0 { true } else { false } } == true)
+        #expect(
+            error.map {
+                if case .requestBodyFailed = $0.kind, $0.underlyingError is WriterFailure { true } else { false }
+            } == true
+        )
         await transport.shutDown()
     }
 

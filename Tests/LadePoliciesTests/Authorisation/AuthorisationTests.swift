@@ -98,7 +98,7 @@ struct AuthorisationInterceptorTests {
         arguments: [400, 403, 407]
     )
     func onlyHTTP401(status: Int) async throws {
-        transport.on(.get, "/error").respond(.fails(.transport(code: 401, message: "no HTTP", ErrorContext())))
+        transport.on(.get, "/error").respond(.fails(LoadingError(.transport(code: 401, message: "no HTTP"))))
         transport.on(.get, "/status").respond(.status(Status(status)))
         let willing = Noting("willing", isWilling: true)
 
@@ -250,14 +250,14 @@ struct AuthorisationInterceptorTests {
     func keepsCauses() async throws {
         let request = try Request("https://a.test/")
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request, Throwing(error: Fault())) }
-        guard case .authorisationFailed(let fault, let context) = error, case .failed(let cause) = fault.cause else {
+        guard case .authorisationFailed(let fault) = error?.kind, case .failed(let cause) = fault.cause else {
             Issue.record("\(String(describing: error))")
             return
         }
         #expect(fault.authoriser == "signature")
         #expect(cause is Fault)
         #expect(error?.underlyingError is Fault)
-        #expect(context.url == "https://a.test/")
+        #expect(error?.context.url == "https://a.test/")
         let cancelled = await #expect(throws: LoadingError.self) {
             _ = try await send(request, Throwing(error: CancellationError()))
         }
@@ -270,7 +270,7 @@ struct AuthorisationInterceptorTests {
         let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { _, _ in throw Fault() }
         let request = try Request("https://a.test/")
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request, authoriser) }
-        guard case .authorisationFailed(let fault, _) = error, case .refreshFailed(let cause) = fault.cause else {
+        guard case .authorisationFailed(let fault) = error?.kind, case .refreshFailed(let cause) = fault.cause else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -304,7 +304,7 @@ struct AuthorisationInterceptorTests {
         let strict = BearerAuthoriser(token: "t", scope: scope)
 
         let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("http://a.test/"), strict) }
-        guard case .authorisationFailed(let fault, _) = error, case .insecure = fault.cause else {
+        guard case .authorisationFailed(let fault) = error?.kind, case .insecure = fault.cause else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -410,7 +410,7 @@ struct ReadyAuthorisersTests {
                 count += 1
                 return count
             }
-            guard number == 1 else { throw .cancelled(ErrorContext()) }
+            guard number == 1 else { throw LoadingError(.cancelled) }
             return .init("first")
         }
         let link = AuthorisationInterceptor(authorisers: [authoriser], budget: budget)

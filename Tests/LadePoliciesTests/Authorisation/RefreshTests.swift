@@ -79,7 +79,7 @@ struct RefreshTests {
     }
 
     private func cause(_ error: (any Error)?) -> AuthorisationFault.Cause? {
-        guard case .authorisationFailed(let fault, _) = error as? LoadingError else { return nil }
+        guard case .authorisationFailed(let fault) = (error as? LoadingError)?.kind else { return nil }
         return fault.cause
     }
 
@@ -133,7 +133,7 @@ struct RefreshTests {
         let gate = Signal()
         let authoriser = try source { (_) throws(LoadingError) in
             try await gate.wait()
-            throw .cannotConnect(host: "id.test", reason: .refused, ErrorContext())
+            throw LoadingError(.cannotConnect(host: "id.test", reason: .refused))
         }
 
         async let results = sendAll(20, authoriser)
@@ -207,7 +207,7 @@ struct RefreshTests {
 
         let result = await task.result
         let error = #expect(throws: LoadingError.self) { try result.get() }
-        guard case .refreshFailed(LoadingError.timedOut(.whole, _)) = cause(error) else {
+        guard case .refreshFailed(let failure as LoadingError) = cause(error), failure.kind == .timedOut(.whole) else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -232,7 +232,7 @@ struct RefreshTests {
 
         let result = await task.result
         let error = #expect(throws: LoadingError.self) { try result.get() }
-        guard case .deadlineExceeded(let report, _) = error else {
+        guard case .deadlineExceeded(let report) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -372,7 +372,7 @@ struct RefreshTests {
 
         time.advance(by: .seconds(30))
         let error = try await failure(of: first)
-        guard case .refreshFailed(LoadingError.timedOut(.whole, _)) = cause(error) else {
+        guard case .refreshFailed(let failure as LoadingError) = cause(error), failure.kind == .timedOut(.whole) else {
             Issue.record("\(String(describing: error))")
             return
         }

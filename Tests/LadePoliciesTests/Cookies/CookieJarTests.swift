@@ -335,7 +335,7 @@ struct CookieJarTests {
             guard isCached else {
                 var context = ErrorContext(request)
                 context.headers = fields
-                throw LoadingError.unacceptableStatus(403, context)
+                throw LoadingError(.unacceptableStatus(403), context)
             }
             var response = Response(status: 200, headers: fields, request: request)
             response.source = .cache

@@ -155,16 +155,16 @@ struct HostEvidenceTests {
     @Test(
         "policies PL-31 distinguishes errors that count against an address from others",
         arguments: [
-            (LoadingError.cannotConnect(host: "a", reason: .refused, .init()), "down"),
-            (.nameNotResolved(host: "a", .init()), "down"), (.timedOut(.connect, .init()), "down"),
-            (.connectionLost(.nothing, isSafeToRepeat: true, .init()), "down"),
-            (.untrustedServer(.init(host: "a", cause: .expired), .init()), "down"),
-            (.pinMismatch(host: "a", .init()), "down"), (.timedOut(.idle, .init()), "suspicious"),
-            (.connectionLost(.head, isSafeToRepeat: false, .init()), "suspicious"),
-            (.malformedResponse(.init(.statusLine), .init()), "suspicious"), (.cancelled(.init()), "none"),
-            (.bodyTooLarge(limit: 1, announced: nil, .init()), "none"),
-            (.requestBodyFailed(CancellationError(), .init()), "none"),
-            (.proxy(.cannotConnect(proxy: "p"), .init()), "none"),
+            (LoadingError(.cannotConnect(host: "a", reason: .refused)), "down"),
+            (LoadingError(.nameNotResolved(host: "a")), "down"), (LoadingError(.timedOut(.connect)), "down"),
+            (LoadingError(.connectionLost(.nothing, isSafeToRepeat: true)), "down"),
+            (LoadingError(.untrustedServer(.init(host: "a", cause: .expired))), "down"),
+            (LoadingError(.pinMismatch(host: "a")), "down"), (LoadingError(.timedOut(.idle)), "suspicious"),
+            (LoadingError(.connectionLost(.head, isSafeToRepeat: false)), "suspicious"),
+            (LoadingError(.malformedResponse(.init(.statusLine))), "suspicious"), (LoadingError(.cancelled), "none"),
+            (LoadingError(.bodyTooLarge(limit: 1, announced: nil)), "none"),
+            (LoadingError(.requestBodyFailed, underlyingError: CancellationError()), "none"),
+            (LoadingError(.proxy(.cannotConnect(proxy: "p"))), "none"),
         ] as [(LoadingError, String)]
     )
     func errors(error: LoadingError, expected: String) {

@@ -21,10 +21,10 @@ struct FailOverTests {
 
     private var call: Call { Call(time: time, random: SeededRandom(seed: 1), events: [events]) }
 
-    private func error(_ make: (ErrorContext) -> LoadingError) -> ScriptedAnswer { .fails(make(ErrorContext())) }
+    private func error(_ kind: LoadingError.Kind) -> ScriptedAnswer { .fails(LoadingError(kind)) }
 
     private var refused: ScriptedAnswer {
-        error { .cannotConnect(host: "svc.test", reason: .refused, $0) }
+        error(.cannotConnect(host: "svc.test", reason: .refused))
     }
 
     /// Lets the host itself and the first backups answer like this, and the others with 200.
@@ -113,7 +113,7 @@ struct FailOverTests {
             try await send(try Request("https://svc.test/a"), chain)
         }
 
-        guard case .cannotConnect? = failure else { throw failure ?? .cancelled(ErrorContext()) }
+        guard case .cannotConnect? = failure?.kind else { throw failure ?? LoadingError(.cancelled) }
         #expect(failure?.context.attempts == 2)
         #expect(transport.requests.count == 12)
         let addresses = transport.requests.map(\.destination)
@@ -124,34 +124,34 @@ struct FailOverTests {
     struct Case: CustomTestStringConvertible {
         var testDescription: String
         var movesOn: Bool
-        var make: @Sendable (ErrorContext) -> LoadingError
+        var kind: LoadingError.Kind
 
-        init(_ name: String, movesOn: Bool, _ make: @escaping @Sendable (ErrorContext) -> LoadingError) {
-            (testDescription, self.movesOn, self.make) = (name, movesOn, make)
+        init(_ name: String, movesOn: Bool, _ kind: LoadingError.Kind) {
+            (testDescription, self.movesOn, self.kind) = (name, movesOn, kind)
         }
     }
 
     static let cases: [Case] = [
-        Case("name not resolved", movesOn: true) { .nameNotResolved(host: "svc.test", $0) },
-        Case("refused", movesOn: true) { .cannotConnect(host: "svc.test", reason: .refused, $0) },
-        Case("handshake", movesOn: true) { .cannotConnect(host: "svc.test", reason: .handshakeFailed, $0) },
-        Case("time-out of the look-up", movesOn: true) { .timedOut(.nameLookup, $0) },
-        Case("time-out of the connection", movesOn: true) { .timedOut(.connect, $0) },
-        Case("certificate", movesOn: true) { .untrustedServer(TrustFault(host: "svc.test", cause: .expired), $0) },
-        Case("key", movesOn: true) { .pinMismatch(host: "svc.test", $0) },
-        Case("not processed", movesOn: true) { .connectionLost(.nothing, isSafeToRepeat: true, $0) },
-        Case("perhaps processed", movesOn: false) { .connectionLost(.nothing, isSafeToRepeat: false, $0) },
-        Case("half a head", movesOn: false) { .connectionLost(.head, isSafeToRepeat: false, $0) },
-        Case("idle", movesOn: false) { .timedOut(.idle, $0) },
-        Case("whole", movesOn: false) { .timedOut(.whole, $0) },
-        Case("the proxy is dead", movesOn: false) { .proxy(.cannotConnect(proxy: "p"), $0) },
-        Case("malformed", movesOn: false) { .malformedResponse(MalformedResponse(.notHTTP), $0) },
-        Case("cancelled", movesOn: false) { .cancelled($0) },
+        Case("name not resolved", movesOn: true, .nameNotResolved(host: "svc.test")),
+        Case("refused", movesOn: true, .cannotConnect(host: "svc.test", reason: .refused)),
+        Case("handshake", movesOn: true, .cannotConnect(host: "svc.test", reason: .handshakeFailed)),
+        Case("time-out of the look-up", movesOn: true, .timedOut(.nameLookup)),
+        Case("time-out of the connection", movesOn: true, .timedOut(.connect)),
+        Case("certificate", movesOn: true, .untrustedServer(TrustFault(host: "svc.test", cause: .expired))),
+        Case("key", movesOn: true, .pinMismatch(host: "svc.test")),
+        Case("not processed", movesOn: true, .connectionLost(.nothing, isSafeToRepeat: true)),
+        Case("perhaps processed", movesOn: false, .connectionLost(.nothing, isSafeToRepeat: false)),
+        Case("half a head", movesOn: false, .connectionLost(.head, isSafeToRepeat: false)),
+        Case("idle", movesOn: false, .timedOut(.idle)),
+        Case("whole", movesOn: false, .timedOut(.whole)),
+        Case("the proxy is dead", movesOn: false, .proxy(.cannotConnect(proxy: "p"))),
+        Case("malformed", movesOn: false, .malformedResponse(MalformedResponse(.notHTTP))),
+        Case("cancelled", movesOn: false, .cancelled),
     ]
 
     @Test("finding SF-4 a request moves on only when it certainly was not processed", arguments: cases)
     func movesWhenUnprocessed(row: Case) async throws {
-        answer(error(row.make), atFirst: 1)
+        answer(error(row.kind), atFirst: 1)
         let chain = try chain(withoutRetries)
 
         let response = try? await send(try Request(.post, "https://svc.test/a"), chain)
@@ -172,7 +172,7 @@ struct FailOverTests {
 
     @Test("finding SF-4 a body that can be sent only once is not sent to another address after it was read")
     func bodiesOnce() async throws {
-        let lost = error { .connectionLost(.nothing, isSafeToRepeat: true, $0) }
+        let lost = error(.connectionLost(.nothing, isSafeToRepeat: true))
         answer(lost, atFirst: 1)
         var request = try Request(.put, "https://svc.test/a")
         request.body = .writer(length: 2) { try await $0(Data("ab".utf8)) }
@@ -186,7 +186,7 @@ struct FailOverTests {
 
     @Test("finding SF-4 the deadline of the call ends the moves")
     func deadline() async throws {
-        answer(error { .timedOut(.connect, $0) }.after(.seconds(4)), atFirst: 6)
+        answer(error(.timedOut(.connect)).after(.seconds(4)), atFirst: 6)
         var request = try Request("https://svc.test/a")
         request.deadline = .seconds(10)
 
@@ -194,7 +194,7 @@ struct FailOverTests {
         let chain = try chain(RetryPolicy())
         let failure = await #expect(throws: LoadingError.self) { try await send(sent, chain) }
 
-        guard case .deadlineExceeded? = failure else { throw failure ?? .cancelled(ErrorContext()) }
+        guard case .deadlineExceeded? = failure?.kind else { throw failure ?? LoadingError(.cancelled) }
         #expect(time.now == Instant(nanoseconds: 10_000_000_000))
         #expect(failure?.context.attempts == 1)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import LadeCore
 @testable import LadePolicies
 
-private let refused = ScriptedAnswer.fails(.cannotConnect(host: "", reason: .refused, ErrorContext()))
+private let refused = ScriptedAnswer.fails(LoadingError(.cannotConnect(host: "", reason: .refused)))
 
 @Suite(.timeLimit(.minutes(5)))
 struct HostDirectoryTests {

@@ -32,9 +32,9 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
             limiter.finish(try await limiter.start(Request(url), call: call))
             Issue.record("It waited")
         } catch {
-            guard case .rateLimited(let service, _, let context) = error else { throw error }
+            guard case .rateLimited(let service, _) = error.kind else { throw error }
             #expect(service == key.description)
-            #expect(context.detail == "2 calls wait for it already")
+            #expect(error.context.detail == "2 calls wait for it already")
         }
         // Another service has a queue of its own.
         try limiter.setRate(1_000, for: ServiceKey("other.example.com:443/"))
@@ -56,7 +56,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         try limiter.setRate(0.01, for: key)
 
         guard case .failure(let error as LoadingError) = await late.result,
-            case .deadlineExceeded(let report, _) = error
+            case .deadlineExceeded(let report) = error.kind
         else {
             Issue.record("It continued to wait")
             return
@@ -115,7 +115,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
             _ = try await limiter.start(Request(url), call: call)
             Issue.record("It waited")
         } catch {
-            guard case .deadlineExceeded(let report, _) = error else { throw error }
+            guard case .deadlineExceeded(let report) = error.kind else { throw error }
             #expect(
                 report.impossibleWait == .init(stage: .wait(.rateLimit(key: key.description)), duration: .seconds(20))
             )
@@ -123,7 +123,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
         // Closing a gate makes calls fail that could have started in time before.
         limiter.closeGate(of: key, for: .seconds(30))
         guard case .failure(let error as LoadingError) = await waiting.result,
-            case .deadlineExceeded(let report, _) = error
+            case .deadlineExceeded(let report) = error.kind
         else {
             Issue.record("It continued to wait")
             return
@@ -147,7 +147,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
                 return error
             }
         }
-        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(
             report.stages.entries == [.init(stage: .wait(.rateLimit(key: key.description)), duration: .seconds(15))]
         )
@@ -161,7 +161,7 @@ struct RateLimiterRefusalTests: RateLimiterSuite {
             _ = try await limiter.start(Request(url), call: Call(time: time))
             Issue.record("It waited")
         } catch {
-            guard case .rateLimited(key.description, let wait, _) = error else { throw error }
+            guard case .rateLimited(key.description, let wait) = error.kind else { throw error }
             // No server can close a gate for more than an hour.
             #expect(wait >= .seconds(3600) && wait < .seconds(3601))
         }

@@ -97,8 +97,8 @@ struct RetryInterceptorTests {
         var request = request
         request.retryLimit = 0
         let error = await failure(request)
-        guard case .timedOut(.idle, let context)? = error else { throw error ?? LoadingError.cancelled(ErrorContext()) }
-        #expect(context.attempts == 1)
+        guard case .timedOut(.idle)? = error.kind else { throw error ?? LoadingError(.cancelled) }
+        #expect(error.context.attempts == 1)
         #expect(transport.requests.count == 1)
     }
 
@@ -118,7 +118,7 @@ struct RetryInterceptorTests {
             .respond(
                 .text("error payload").adding("X-Attempt", "1").breaking(
                     after: 5,
-                    with: .timedOut(.idle, ErrorContext())
+                    with: LoadingError(.timedOut(.idle))
                 )
             )
             .then(.text("success payload"))
@@ -151,7 +151,7 @@ struct RetryInterceptorTests {
 
     @Test("service AT-13 policies PL-12 retries no cancelled call and reports nothing of it")
     func leavesCancelledAlone() async throws {
-        transport.onAnyRequest().respond(.fails(.cancelled(ErrorContext())))
+        transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
         #expect(try #require(await failure(request)).isCancellation)
         #expect(transport.requests.count == 1)
         #expect(retryRules.isEmpty)
@@ -217,14 +217,14 @@ struct RetryInterceptorTests {
     func refusesLongPauses() async throws {
         transport.onAnyRequest().respond(.status(503, headers: ["Retry-After": "7200"], "closed for today"))
         let error = await failure(request)
-        guard case .rateLimited(let key, let wait, let context)? = error else {
-            throw error ?? LoadingError.cancelled(.init())
+        guard case .rateLimited(let key, let wait)? = error.kind else {
+            throw error ?? LoadingError(.cancelled)
         }
         #expect(key == "svc.example.com:443/thing")
         #expect(wait == .seconds(7200))
-        #expect(context.status == 503)
-        #expect(context.headers["Retry-After"] == "7200")
-        #expect(context.body == Data("closed for today".utf8))
+        #expect(error.context.status == 503)
+        #expect(error.context.headers["Retry-After"] == "7200")
+        #expect(error.context.body == Data("closed for today".utf8))
         #expect(time.now == Instant(nanoseconds: 0))
     }
 

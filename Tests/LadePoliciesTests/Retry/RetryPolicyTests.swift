@@ -56,18 +56,22 @@ struct RetryPolicyTests {
     @Test(
         "policies PL-12 service RS-04 service RS-05 service RS-06 service RS-13 service D-23 decides by failure",
         arguments: [
-            (.timedOut(.idle, context), true), (.timedOut(.whole, context), true), (.timedOut(.connect, context), true),
-            (.nameNotResolved(host: "h", context), true), (.cannotConnect(host: "h", reason: .refused, context), true),
-            (.connectionLost(.nothing, isSafeToRepeat: false, context), true),
-            (.connectionLost(.body(received: 3), isSafeToRepeat: false, context), true),
-            (.incompleteBody(received: 1, expected: 2, context), true),
-            (.cancelled(context), false), (.clientCertificateRequired(context), false),
-            (.untrustedServer(TrustFault(host: "h", cause: .expired), context), false),
-            (.pinMismatch(host: "h", context), false), (.malformedResponse(.init(.chunk), context), false),
-            (.bodyTooLarge(limit: 1, announced: nil, context), false), (.notStored(context), false),
-            (.redirectRefused(.tooMany(limit: 10), context), false),
-            (.transport(code: 1, message: "", context), false),
-            (.decoding(LoadingError.cancelled(context), context), false),
+            (LoadingError(.timedOut(.idle), context), true), (LoadingError(.timedOut(.whole), context), true),
+            (LoadingError(.timedOut(.connect), context), true),
+            (LoadingError(.nameNotResolved(host: "h"), context), true),
+            (LoadingError(.cannotConnect(host: "h", reason: .refused), context), true),
+            (LoadingError(.connectionLost(.nothing, isSafeToRepeat: false), context), true),
+            (LoadingError(.connectionLost(.body(received: 3), isSafeToRepeat: false), context), true),
+            (LoadingError(.incompleteBody(received: 1, expected: 2), context), true),
+            (LoadingError(.cancelled, context), false), (LoadingError(.clientCertificateRequired, context), false),
+            (LoadingError(.untrustedServer(TrustFault(host: "h", cause: .expired)), context), false),
+            (LoadingError(.pinMismatch(host: "h"), context), false),
+            (LoadingError(.malformedResponse(.init(.chunk)), context), false),
+            (LoadingError(.bodyTooLarge(limit: 1, announced: nil), context), false),
+            (LoadingError(.notStored, context), false),
+            (LoadingError(.redirectRefused(.tooMany(limit: 10)), context), false),
+            (LoadingError(.transport(code: 1, message: ""), context), false),
+            (LoadingError(.decoding, context, underlyingError: LoadingError(.cancelled, context)), false),
         ] as [(LoadingError, Bool)]
     )
     func decidesByFailure(error: LoadingError, isRepeated: Bool) throws {
@@ -82,8 +86,8 @@ struct RetryPolicyTests {
         ]
     )
     func repeatsIdempotentMethods(method: HTTPMethod, isRepeated: Bool) throws {
-        let lost = LoadingError.connectionLost(.nothing, isSafeToRepeat: false, ErrorContext())
-        let refused = LoadingError.cannotConnect(host: "h", reason: .refused, ErrorContext())
+        let lost = LoadingError(.connectionLost(.nothing, isSafeToRepeat: false))
+        let refused = LoadingError(.cannotConnect(host: "h", reason: .refused))
         #expect((try action(.failure(lost), method).action == .retry(after: .zero)) == isRepeated)
         #expect((try action(.answer(503, pause: nil), method).action == .retry(after: .zero)) == isRepeated)
         #expect(try action(.failure(refused), method).rule == .neverSent)
@@ -137,8 +141,8 @@ struct RetryPolicyTests {
         #expect(try action(answer, policy: policy) { $0.number = 3 }.rule == .limitReached(2))
         #expect(try action(answer, policy: policy) { $0.isBodySpent = true }.rule == .bodyNotReplayable)
         #expect(try action(answer, policy: policy) { $0.remaining = .zero }.action == .exceedDeadline(.seconds(1)))
-        let untrusted = LoadingError.untrustedServer(TrustFault(host: "h", cause: .expired), ErrorContext())
-        for error in [untrusted, .pinMismatch(host: "h", ErrorContext()), .cancelled(ErrorContext())] {
+        let untrusted = LoadingError(.untrustedServer(TrustFault(host: "h", cause: .expired)))
+        for error in [untrusted, LoadingError(.pinMismatch(host: "h")), LoadingError(.cancelled)] {
             #expect(try action(.failure(error), policy: policy).rule == .finalFailure)
         }
     }
@@ -177,7 +181,7 @@ struct RetryPolicyTests {
         arguments: [HTTPMethod.get, .post, .patch]
     )
     func heedsSafety(method: HTTPMethod) throws {
-        let unprocessed = LoadingError.connectionLost(.nothing, isSafeToRepeat: true, ErrorContext())
+        let unprocessed = LoadingError(.connectionLost(.nothing, isSafeToRepeat: true))
         #expect(try action(.failure(unprocessed), method).rule == .neverProcessed)
         #expect(try action(.failure(unprocessed), method).action == .retry(after: .zero))
         #expect(try action(.failure(unprocessed), method) { $0.isBodySpent = true }.rule == .bodyNotReplayable)

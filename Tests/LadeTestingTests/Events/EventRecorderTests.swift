@@ -38,10 +38,10 @@ struct EventRecorderTests {
             (.headReceived(status: 200, headers: [:], version: .http2), "head 200 HTTP/2"),
             (.headReceived(status: 200, headers: [:], version: nil), "head 200 HTTP"),
             (.exchangeFinished(Metrics()), "exchange finished"),
-            (.exchangeFailed(.timedOut(.idle, context), Metrics()), "exchange failed: timedOut(idle)"),
-            (.exchangeFailed(.cancelled(context), Metrics()), "exchange failed: cancelled"),
-            (.callFailed(.unacceptableStatus(404, context)), "call failed: unacceptableStatus(404)"),
-            (.callFailed(.notStored(context)), "call failed: notStored"),
+            (.exchangeFailed(LoadingError(.timedOut(.idle), context), Metrics()), "exchange failed: timedOut(idle)"),
+            (.exchangeFailed(LoadingError(.cancelled, context), Metrics()), "exchange failed: cancelled"),
+            (.callFailed(LoadingError(.unacceptableStatus(404), context)), "call failed: unacceptableStatus(404)"),
+            (.callFailed(LoadingError(.notStored, context)), "call failed: notStored"),
             (.attemptStarted(2), "attemptStarted(2)"),
         ] as [(Event, String)]
     )

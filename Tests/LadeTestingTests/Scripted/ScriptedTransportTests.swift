@@ -117,7 +117,7 @@ struct ScriptedTransportTests {
                 return error
             }
         }
-        guard case .timedOut(.whole, _)? = error else {
+        guard case .timedOut(.whole)? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -152,7 +152,7 @@ struct ScriptedTransportTests {
             _ = try await iterator.next()
             Issue.record("The body did not break")
         } catch {
-            guard case .incompleteBody(received: 4, expected: 10, _) = error else {
+            guard case .incompleteBody(received: 4, expected: 10) = error.kind else {
                 Issue.record("\(error)")
                 return
             }
@@ -218,7 +218,7 @@ struct ScriptedTransportTests {
                 _ = try await transport.send(request, call: call)
                 Issue.record("It was accepted")
             } catch {
-                guard case .bodyTooLarge(limit: 4, _, _) = error else { throw error }
+                guard case .bodyTooLarge(limit: 4, _) = error.kind else { throw error }
             }
         }
     }

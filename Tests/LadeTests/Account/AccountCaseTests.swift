@@ -82,7 +82,7 @@ struct AccountCaseTests {
 
     @Test("service FA-06 notifies the delegate of one cancellation")
     func cancellation() async throws {
-        #expect(try await reported(.fails(.cancelled(.init()))) == [.cancelled])
+        #expect(try await reported(.fails(LoadingError(.cancelled))) == [.cancelled])
     }
 
     @Test("service FA-07 notifies the delegate of one chunk")
@@ -137,7 +137,7 @@ struct AccountCaseTests {
         account.isOffline = false
         _ = try await loader.load(rig.request())
 
-        guard case .notStored = error else {
+        guard case .notStored = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -189,7 +189,7 @@ struct AccountCaseTests {
 
         let error = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
 
-        guard case .decorationFailed(is Refused, _) = error else {
+        guard case .decorationFailed = error?.kind, error?.underlyingError is Refused else {
             Issue.record("\(String(describing: error))")
             return
         }

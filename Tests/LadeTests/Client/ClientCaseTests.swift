@@ -108,7 +108,7 @@ struct ClientCaseTests {
         let handle = rig.loader.load(try rig.endpoint(), on: .anywhere) { result in
             switch result {
             case .success: endings.add("success")
-            case .failure(.cancelled): endings.add("cancelled")
+            case .failure(let error) where error.isCancellation: endings.add("cancelled")
             case .failure: endings.add("failure")
             }
         }

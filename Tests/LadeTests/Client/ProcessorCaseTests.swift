@@ -36,13 +36,13 @@ struct ProcessorCaseTests {
                 return number
             }
         }
-        guard case .failure(.decoding(is Broken, let context)) = result else {
+        guard case .failure(let error) = result, case .decoding = error.kind, error.underlyingError is Broken else {
             Issue.record("\(result)")
             return
         }
         #expect(ran.withLock { $0 } == 0)
-        #expect(context.body == Data("abc".utf8))
-        #expect(context.status == 200)
+        #expect(error.context.body == Data("abc".utf8))
+        #expect(error.context.status == 200)
     }
 
     @Test("client CD-21 fails with the error of the second processor, after the first ran")
@@ -54,7 +54,7 @@ struct ProcessorCaseTests {
                 return data
             }.map { (_: Data) -> Int in throw Broken() }
         }
-        guard case .failure(.decoding(is Broken, _)) = result else {
+        guard case .failure(let error) = result, case .decoding = error.kind, error.underlyingError is Broken else {
             Issue.record("\(result)")
             return
         }
@@ -78,7 +78,8 @@ struct ProcessorCaseTests {
 
     @Test("client CD-23 fails over JSON that cannot be parsed, and says where")
     func invalidJSON() async throws {
-        guard case .failure(.decoding(let fault as JSONFault, _)) = try await load(.json("{null}"), { $0.json() })
+        guard case .failure(let error) = try await load(.json("{null}"), { $0.json() }), case .decoding = error.kind,
+            let fault = error.underlyingError as? JSONFault
         else {
             Issue.record("no fault")
             return
@@ -90,10 +91,10 @@ struct ProcessorCaseTests {
     func wrongInput() async throws {
         let chain = ProcessorChain([ClosureProcessor { (_: Data, _) in 7 }, JSONProcessor()])
         guard
-            case .failure(.decoding(let fault as ProcessingFault, _)) = try await load(
+            case .failure(let error) = try await load(
                 .text("1"),
                 { $0.processing(with: chain) }
-            )
+            ), case .decoding = error.kind, let fault = error.underlyingError as? ProcessingFault
         else {
             Issue.record("no fault")
             return
@@ -114,10 +115,10 @@ struct ProcessorCaseTests {
         #expect(try await load(.text("ab")) { $0.image(decode) }.get().value == nil)
         #expect(try await load(.text("ab")) { $0.image { _ -> Int? in throw Broken() } }.get().value == nil)
         guard
-            case .failure(.decoding(ProcessingFault.notAnImage, _)) = try await load(
+            case .failure(let error) = try await load(
                 .text("ab"),
                 { $0.requiredImage(decode) }
-            )
+            ), case .decoding = error.kind
         else {
             Issue.record("no failure")
             return
@@ -129,10 +130,10 @@ struct ProcessorCaseTests {
         #expect(try await load(.status(204)) { $0.json() }.get().value == nil)
         #expect(try await load(.status(204)) { $0.decodingIfPresent(Int.self) }.get().value == nil)
         guard
-            case .failure(.decoding(ProcessingFault.emptyBody, _)) = try await load(
+            case .failure(let error) = try await load(
                 .status(204),
                 { $0.decoding(Int.self) }
-            )
+            ), case .decoding = error.kind
         else {
             Issue.record("no failure")
             return
@@ -175,20 +176,20 @@ struct ProcessorCaseTests {
         let unwrap = ClosureProcessor { (data: Data, _) in data.dropFirst(4) }
         let result = try await load(.status(404, ")]}'gone"), service: { $0.processors = [unwrap] }) { $0 }
 
-        guard case .failure(.unacceptableStatus(404, let context)) = result else {
+        guard case .failure(let error) = result, case .unacceptableStatus(404) = error.kind else {
             Issue.record("\(result)")
             return
         }
-        #expect(context.processedBody as? Data == Data("gone".utf8))
-        #expect(context.body == Data(")]}'gone".utf8))
+        #expect(error.context.processedBody as? Data == Data("gone".utf8))
+        #expect(error.context.body == Data(")]}'gone".utf8))
     }
 
     @Test("passes on an error of loading that a processor throws, as it is")
     func loadingErrorOfProcessor() async throws {
         let context = ErrorContext(try Request("https://a.example.com/"))
-        let result = try await load(.text("a")) { $0.map { _ -> Int in throw LoadingError.timedOut(.idle, context) } }
+        let result = try await load(.text("a")) { $0.map { _ -> Int in throw LoadingError(.timedOut(.idle), context) } }
 
-        guard case .failure(.timedOut(.idle, _)) = result else {
+        guard case .failure(let error) = result, case .timedOut(.idle) = error.kind else {
             Issue.record("\(result)")
             return
         }
@@ -197,11 +198,13 @@ struct ProcessorCaseTests {
     @Test("an error keeps 64 KiB of the body")
     func bodyOfError() async throws {
         let body = String(repeating: "x", count: 100_000)
-        guard case .failure(.unacceptableStatus(404, let context)) = try await load(.status(404, body), { $0 }) else {
+        guard case .failure(let error) = try await load(.status(404, body), { $0 }),
+            case .unacceptableStatus(404) = error.kind
+        else {
             Issue.record("no failure")
             return
         }
-        #expect(context.body?.count == 65_536)
+        #expect(error.context.body?.count == 65_536)
     }
 
     @Test("client CD-18 receives the answer to a streamed request whole")
@@ -231,37 +234,40 @@ struct ProcessorCaseTests {
     @Test("client CD-30 client D-13 keeps the raw bytes of an error's page behind a JSON processor")
     func statusWithPage() async throws {
         guard
-            case .failure(.unacceptableStatus(404, let context)) = try await load(.status(404, "<html>"), { $0.json() })
+            case .failure(let error) = try await load(.status(404, "<html>"), { $0.json() }),
+            case .unacceptableStatus(404) = error.kind
         else {
             Issue.record("no failure")
             return
         }
-        #expect(context.body == Data("<html>".utf8))
-        #expect(context.processedBody == nil)
-        #expect(context.processingError is LoadingError == false)
-        #expect(context.processingError is JSONFault)
+        #expect(error.context.body == Data("<html>".utf8))
+        #expect(error.context.processedBody == nil)
+        #expect(error.context.processingError is LoadingError == false)
+        #expect(error.context.processingError is JSONFault)
     }
 
     @Test("client CD-31 gives the parsed body of a refused answer with its error")
     func statusWithJSON() async throws {
         let answer = ScriptedAnswer.json(#"{"why": "gone"}"#, status: 404)
-        guard case .failure(.unacceptableStatus(404, let context)) = try await load(answer, { $0.jsonObject() }) else {
+        guard case .failure(let error) = try await load(answer, { $0.jsonObject() }),
+            case .unacceptableStatus(404) = error.kind
+        else {
             Issue.record("no failure")
             return
         }
-        #expect(context.processedBody as? [String: JSONValue] == ["why": .string("gone")])
+        #expect(error.context.processedBody as? [String: JSONValue] == ["why": .string("gone")])
     }
 
     @Test("client CD-32 runs no processor when there was no answer")
     func transportError() async throws {
         let ran = Locked(0)
-        let result = try await load(.fails(.cannotConnect(host: "a", reason: .refused, .init()))) { endpoint in
+        let result = try await load(.fails(LoadingError(.cannotConnect(host: "a", reason: .refused)))) { endpoint in
             endpoint.map { data in
                 ran.withLock { $0 += 1 }
                 return data
             }
         }
-        guard case .failure(.cannotConnect) = result else {
+        guard case .failure(let error) = result, case .cannotConnect = error.kind else {
             Issue.record("\(result)")
             return
         }

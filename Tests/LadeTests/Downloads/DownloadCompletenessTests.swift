@@ -54,11 +54,11 @@ struct DownloadCompletenessTests {
     }
 
     private func status(_ result: Result<Download, LoadingError>) -> Status? {
-        if case .failure(.unacceptableStatus(let status, _)) = result { status } else { nil }
+        if case .failure(let error) = result, case .unacceptableStatus(let status) = error.kind { status } else { nil }
     }
 
     private func reason(_ result: Result<Download, LoadingError>) -> String? {
-        if case .failure(.file(let fault, _)) = result { fault.reason } else { nil }
+        if case .failure(let error) = result, case .file(let fault) = error.kind { fault.reason } else { nil }
     }
 
     // MARK: - Completeness
@@ -349,7 +349,7 @@ struct DownloadCompletenessTests {
 
         if cancelsTask { task.cancel() } else { rig.loader.cancelAllLoads() }
 
-        guard case .failure(.cancelled) = await task.value else {
+        guard case .failure(let error) = await task.value, case .cancelled = error.kind else {
             Issue.record("not cancelled")
             return
         }
@@ -370,7 +370,7 @@ struct DownloadCompletenessTests {
         if isRight {
             #expect(try result.get().checkedDigest == "Repr-Digest")
         } else {
-            guard case .failure(.decoding) = result else {
+            guard case .failure(let error) = result, case .decoding = error.kind else {
                 Issue.record("\(result)")
                 return
             }

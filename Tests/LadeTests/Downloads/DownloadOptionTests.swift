@@ -65,10 +65,9 @@ struct DownloadOptionTests {
 
         switch result {
         case .success: #expect(limit == 5 && folder.text("file") == "hello")
-        case .failure(.bodyTooLarge(let told, let announced, _)):
-            #expect(limit == 4 && told == 4 && announced == (isAnnounced ? 5 : nil))
+        case .failure(let error):
+            #expect(error.kind == .bodyTooLarge(limit: 4, announced: isAnnounced ? 5 : nil) && limit == 4)
             #expect(folder.names.isEmpty)
-        case .failure(let error): Issue.record("\(error)")
         }
     }
 
@@ -89,8 +88,7 @@ struct DownloadOptionTests {
 
         switch result {
         case .success(let download): #expect(limit == 11 && download.length == 11 && download.resumedLength == 5)
-        case .failure(.bodyTooLarge(_, let announced, _)): #expect(limit == 10 && announced == 11)
-        case .failure(let error): Issue.record("\(error)")
+        case .failure(let error): #expect(error.kind == .bodyTooLarge(limit: 10, announced: 11) && limit == 10)
         }
         #expect(folder.names == (limit == 11 ? ["file"] : []))
         #expect(kept.withLock(\.self) == [5])
@@ -234,7 +232,7 @@ struct DownloadOptionTests {
 
         let error = await failure { () throws(LoadingError) in try await rig.loader.download(rig.request(), to: path) }
 
-        guard case .file = error else {
+        guard case .file = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -293,7 +291,7 @@ struct DownloadOptionTests {
 
         let result = try await download(options, in: folder)
 
-        guard case .failure(.unacceptableStatus(206, _)) = result else {
+        guard case .failure(let error) = result, case .unacceptableStatus(206) = error.kind else {
             Issue.record("\(result)")
             return
         }
@@ -373,7 +371,7 @@ struct DownloadOptionTests {
 
         let result = try await download(options, in: folder)
 
-        guard case .failure(.unacceptableStatus(200, _)) = result else {
+        guard case .failure(let error) = result, case .unacceptableStatus(200) = error.kind else {
             Issue.record("\(result)")
             return
         }
@@ -443,7 +441,7 @@ struct DownloadOptionTests {
         #expect(folder.names == ["file"])
         #expect(folder.text("file") == (mayOverwrite ? "hello world" : "mine"))
         guard !mayOverwrite else { return }
-        guard case .failure(.file(let fault, _)) = result else {
+        guard case .failure(let error) = result, case .file(let fault) = error.kind else {
             Issue.record("\(result)")
             return
         }
@@ -468,7 +466,7 @@ struct DownloadOptionTests {
 
         let result = try await download(continuing, in: folder)
 
-        guard case .failure(.file(let fault, _)) = result else {
+        guard case .failure(let error) = result, case .file(let fault) = error.kind else {
             Issue.record("\(result)")
             return
         }
@@ -489,8 +487,7 @@ struct DownloadOptionTests {
 
         switch result {
         case .success(let download): #expect(limit == 11 && download.resumedLength == 11)
-        case .failure(.bodyTooLarge(10, announced: 11, _)): #expect(limit == 10)
-        case .failure(let error): Issue.record("\(error)")
+        case .failure(let error): #expect(error.kind == .bodyTooLarge(limit: 10, announced: 11) && limit == 10)
         }
         #expect(folder.text("file") == (limit == 11 ? "hello world" : nil))
     }
@@ -522,7 +519,7 @@ struct DownloadOptionTests {
 
         let result = try await download(.init(), in: folder)
 
-        guard case .failure(.incompleteBody(received: 8, expected: 11, _)) = result else {
+        guard case .failure(let error) = result, case .incompleteBody(received: 8, expected: 11) = error.kind else {
             Issue.record("\(result)")
             return
         }
@@ -629,7 +626,7 @@ struct DownloadOptionTests {
 
         let result = try await download(continuing, in: folder)
 
-        guard case .failure(.file(let fault, _)) = result else {
+        guard case .failure(let error) = result, case .file(let fault) = error.kind else {
             Issue.record("\(result)")
             return
         }

@@ -106,7 +106,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file")
         }
 
-        guard case .file(let fault, _) = error else {
+        guard case .file(let fault) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -131,7 +131,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), into: folder.path, options: options)
         }
 
-        guard case .file(let fault, _) = error else {
+        guard case .file(let fault) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -150,7 +150,7 @@ struct DownloadSafetyTests {
                 .steps(
                     [
                         .bytes(Data("hello world".utf8)),
-                        .fail(.connectionLost(.body(received: 11), isSafeToRepeat: false, ErrorContext())),
+                        .fail(LoadingError(.connectionLost(.body(received: 11), isSafeToRepeat: false))),
                     ],
                     headers: ["ETag": "\"1\""]
                 )
@@ -209,7 +209,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file")
         }
 
-        guard case .incompleteBody = error else {
+        guard case .incompleteBody = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -247,7 +247,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
         }
 
-        guard case .file(let fault, _) = error else {
+        guard case .file(let fault) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -411,7 +411,7 @@ struct DownloadSafetyTests {
         }
         signal.raise()
 
-        guard case .file(let fault, _) = error else {
+        guard case .file(let fault) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -450,7 +450,7 @@ struct DownloadSafetyTests {
         #expect(folder.text(".file.lade-part") == "hello")
         let download = try await rig.loader.download(rig.request(), to: folder.path + "file", options: options)
 
-        guard case .malformedResponse(let fault, _) = errors[1] else {
+        guard case .malformedResponse(let fault) = errors[1].kind else {
             Issue.record("\(errors)")
             return
         }
@@ -464,7 +464,7 @@ struct DownloadSafetyTests {
     func malformedReplacement() async throws {
         let rig = rig(retries: 2)
         let folder = try DownloadFolder()
-        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(half())
             .then(rest(" world", "5-10/11").breaking(after: 2))
@@ -475,7 +475,7 @@ struct DownloadSafetyTests {
         }
 
         #expect(rig.transport.requests.map { $0.headers["Range"] } == [nil, "bytes=5-", "bytes=7-"])
-        guard case .malformedResponse = error else {
+        guard case .malformedResponse = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -490,7 +490,7 @@ struct DownloadSafetyTests {
             $0.retries.hook = RetryHook { _, _ in true }
         }
         let folder = try DownloadFolder()
-        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("HELLO WORLD", headers: ["ETag": "\"1\""]).breaking(after: 9, with: fault))
             .then(half())
@@ -532,7 +532,7 @@ struct DownloadSafetyTests {
     func malformedBody() async throws {
         let rig = rig()
         let folder = try DownloadFolder()
-        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: ["ETag": "\"1\""]).breaking(after: 5, with: fault))
 
@@ -540,7 +540,7 @@ struct DownloadSafetyTests {
             try await rig.loader.download(rig.request(), to: folder.path + "file")
         }
 
-        guard case .malformedResponse = error else {
+        guard case .malformedResponse = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -581,8 +581,9 @@ struct DownloadSafetyTests {
         do {
             _ = try await download
             Issue.record("It has the name")
-        } catch LoadingError.file(let fault, _) {
-            #expect(fault.path == part && fault.reason == "another program has changed it meanwhile")
+        } catch let error as LoadingError {
+            let reason = "another program has changed it meanwhile"
+            #expect(error.kind == .file(FileFault(path: part, operation: .write, reason: reason)))
         }
         #expect(folder.names == [])
         let again = try await rig.loader.download(rig.request(), to: folder.path + "file")
@@ -606,7 +607,7 @@ struct DownloadSafetyTests {
                 try await rig.loader.download(rig.request(), to: folder.path + name, options: options)
             }
 
-            guard case .file(let fault, _) = error else {
+            guard case .file(let fault) = error.kind else {
                 Issue.record("\(String(describing: error))")
                 return
             }
@@ -617,7 +618,7 @@ struct DownloadSafetyTests {
         let error = await failure { () throws(LoadingError) in
             try await rig.loader.download(rig.request(), to: "")
         }
-        guard case .file(FileFault(path: "", operation: .write, reason: "it names no file"), _) = error else {
+        guard case .file(FileFault(path: "", operation: .write, reason: "it names no file")) = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -649,7 +650,7 @@ struct DownloadSafetyTests {
                 #expect(error == nil)
                 #expect(folder.text("file") == String(repeating: "hello world, ", count: 40))
             } else {
-                guard case .incompleteBody = error else {
+                guard case .incompleteBody = error.kind else {
                     Issue.record("\(String(describing: error))")
                     return
                 }

@@ -102,11 +102,11 @@ struct ResumableLoadTests {
 
         #expect(rig.transport.requests.count == 3)
         #expect(reading.text == "hello wo")
-        guard case .incompleteBody(received: 8, expected: 11, let context) = reading.error else {
+        guard case .incompleteBody(received: 8, expected: 11) = reading.error.kind else {
             Issue.record("\(String(describing: reading.error))")
             return
         }
-        #expect(context.attempts == 3)
+        #expect(reading.error.context.attempts == 3)
     }
 
     @Test("counts the attempts that the answer with the rest took")
@@ -179,9 +179,9 @@ struct ResumableLoadTests {
     @Test(
         "resumes after a temporary failure, and after nothing else",
         arguments: [
-            (.incompleteBody(received: 5, expected: 11, ErrorContext()), 2), (.timedOut(.idle, ErrorContext()), 2),
-            (.timedOut(.whole, ErrorContext()), 2),
-            (.malformedResponse(MalformedResponse(.chunk), ErrorContext()), 1), (.cancelled(ErrorContext()), 1),
+            (LoadingError(.incompleteBody(received: 5, expected: 11)), 2), (LoadingError(.timedOut(.idle)), 2),
+            (LoadingError(.timedOut(.whole)), 2),
+            (LoadingError(.malformedResponse(MalformedResponse(.chunk))), 1), (LoadingError(.cancelled), 1),
         ] as [(LoadingError, Int)]
     )
     func errors(_ error: LoadingError, _ count: Int) async throws {
@@ -240,7 +240,7 @@ struct ResumableLoadTests {
                 return count
             }
             guard number == 1 else {
-                throw .connectionLost(.body(received: 5), isSafeToRepeat: false, ErrorContext())
+                throw LoadingError(.connectionLost(.body(received: 5), isSafeToRepeat: false))
             }
             return Data("hello".utf8)
         }
@@ -360,7 +360,7 @@ struct ResumableLoadTests {
         let reading = await read(try rig.request(), by: rig.loader)
 
         #expect(rig.transport.requests.count == 2)
-        guard case .unacceptableStatus(404, _) = reading.error else {
+        guard case .unacceptableStatus(404) = reading.error.kind else {
             Issue.record("\(String(describing: reading.error))")
             return
         }
@@ -421,7 +421,7 @@ struct ResumableLoadTests {
     )
     func malformedAgain(mayBeginAnew: Bool) async throws {
         let rig = rig { $0.retries.hook = RetryHook { _, _ in true } }
-        let fault = LoadingError.malformedResponse(MalformedResponse(.chunk), ErrorContext())
+        let fault = LoadingError(.malformedResponse(MalformedResponse(.chunk)))
         rig.transport.onAnyRequest()
             .respond(.text("hello world", headers: Self.tagged).breaking(after: 5, with: fault))
             .then(.text("hello world", headers: Self.tagged))
@@ -476,7 +476,7 @@ struct ResumableLoadTests {
         let reading = await rig.time.runAutomatically { [request] in await read(request, by: rig.loader) }
 
         #expect(rig.transport.requests.count == 2)
-        guard case .deadlineExceeded(let report, _) = reading.error else {
+        guard case .deadlineExceeded(let report) = reading.error.kind else {
             Issue.record("\(String(describing: reading.error))")
             return
         }
@@ -496,7 +496,7 @@ struct ResumableLoadTests {
         let rig = rig(retries: 9) { $0.retryBudget = budget }
         rig.transport.onAnyRequest().respond(.text("hello world", headers: Self.tagged).breaking(after: 5))
             .then(rest(" world", from: 5, of: 11).breaking(after: 3)).then(rest("rld", from: 8, of: 11))
-            .then(.text("hello world", headers: Self.tagged).breaking(after: 5, with: .timedOut(.idle, ErrorContext())))
+            .then(.text("hello world", headers: Self.tagged).breaking(after: 5, with: LoadingError(.timedOut(.idle))))
             .then(rest(" world", from: 5, of: 11).breaking(after: 3))
         let key = rig.service.rateLimiter.keyRule(try rig.request())
 

@@ -96,7 +96,7 @@ struct EverySuspensionPointTests {
             switch reported {
             case .success: end(nil)
             case .failure(let text): outcome.withLock { $0.endings.append(text) }
-            case .cancelled: end(.cancelled(ErrorContext()))
+            case .cancelled: end(LoadingError(.cancelled))
             case .head, .chunk, .askedForBody:
                 let isLate = outcome.withLock { $0.cancelledAt != nil || !$0.endings.isEmpty }
                 if isLate { outcome.withLock { $0.violations.append("\(reported) after the end") } }
@@ -207,7 +207,13 @@ struct EverySuspensionPointTests {
                     switch number {
                     case 1: .status(401)
                     case 2: .status(302, headers: ["Location": "/thing", "Set-Cookie": "a=b"])
-                    case 3: .fails(.cannotConnect(host: "svc.example.com", reason: .refused, ErrorContext(request)))
+                    case 3:
+                        .fails(
+                            LoadingError(
+                                .cannotConnect(host: "svc.example.com", reason: .refused),
+                                ErrorContext(request)
+                            )
+                        )
                     case 4: .status(503, headers: ["Retry-After": "1"])
                     default: .text("0123456789").inPieces(of: 4, every: .milliseconds(20))
                     }

@@ -36,7 +36,7 @@ struct OnceAtTheEndTests {
         Course(testDescription: "time-out", answer: .timesOut(), ending: "call failed: timedOut(idle)"),
         Course(
             testDescription: "cancelled",
-            answer: .fails(.cancelled(ErrorContext())),
+            answer: .fails(LoadingError(.cancelled)),
             ending: "call failed: cancelled"
         ),
     ]

@@ -30,7 +30,7 @@ extension FluentSuite {
 
     /// The status for which a request failed.
     func status(_ error: (any Error)?) -> Int? {
-        if case .unacceptableStatus(let status, _) = error as? LoadingError { status.code } else { nil }
+        if case .unacceptableStatus(let status) = (error as? LoadingError)?.kind { status.code } else { nil }
     }
 
     func isCancellation(_ error: (any Error)?) -> Bool { (error as? LoadingError)?.isCancellation == true }

@@ -27,12 +27,12 @@ struct LoadOutcomeTests: FluentSuite {
     @Test("service SW-26 gives a handler without a value an error that is no status")
     func voidBroken() async throws {
         let outcome = await (try request(rig(.text("ok").breaking(after: 1)))).outcome()
-        guard case .incompleteBody(_, _, let context) = outcome.error as? LoadingError else {
+        guard case .incompleteBody = (outcome.error as? LoadingError)?.kind else {
             Issue.record("\(outcome)")
             return
         }
         // The head that had arrived is with the error: the library has no half answers.
-        #expect(context.status == 200)
+        #expect((outcome.error as? LoadingError)?.context.status == 200)
     }
 
     @Test("service SW-27 gives a handler without a value a success, whatever the status, where any is accepted")

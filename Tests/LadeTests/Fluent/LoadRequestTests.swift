@@ -99,13 +99,8 @@ struct LoadRequestTests: FluentSuite {
 
     @Test("service SW-04 reports an error")
     func failure() async throws {
-        guard
-            case .transport(code: 123, _, _) = try await outcome(.fails(.transport(code: 123, message: "", .init())))
-                .error as? LoadingError
-        else {
-            Issue.record("another ending")
-            return
-        }
+        let error = LoadingError(.transport(code: 123, message: ""))
+        #expect((try await outcome(.fails(error)).error as? LoadingError)?.kind == error.kind)
     }
 
     @Test("service SW-05 service D-34 reports a cancellation once")

@@ -87,7 +87,7 @@ struct DecodedValuesTests {
             "{\"id\":1}\n{\"id\":2}\n{\"id\":\"x\"}\n{\"id\":4}", "[{\"id\":1},{\"id\":2},{\"id\":\"x\"},{\"id\":4}]",
         ] {
             let found = await ids(text, size: 100)
-            guard case .decoding(DecodingError.typeMismatch(_, let context), _) = found.error else {
+            guard case .typeMismatch(_, let context)? = found.error?.underlyingError as? DecodingError else {
                 Issue.record("\(String(describing: found.error))")
                 continue
             }
@@ -98,7 +98,7 @@ struct DecodedValuesTests {
     @Test("gives the values before a malformed one, and says where that is")
     func malformed() async throws {
         let found = await ids("[{\"id\":1},{\"id\":2},\n{\"id\":tru}]", size: 100)
-        guard case .decoding(let fault as JSONFault, _) = found.error else {
+        guard case .decoding = found.error.kind, let fault = found.error.underlyingError as? JSONFault else {
             Issue.record("\(String(describing: found.error))")
             return
         }
@@ -118,7 +118,7 @@ struct DecodedValuesTests {
         ]
         for (text, framing, reason, before) in rows {
             let found = await ids(text, framing, limit: 50)
-            guard case .decoding(let error, _) = found.error else {
+            guard case .decoding = found.error.kind, let error = found.error.underlyingError else {
                 Issue.record("\(text): \(String(describing: found.error))")
                 continue
             }
@@ -132,7 +132,7 @@ struct DecodedValuesTests {
         let found = await ids("{\"id\":1}\n{\"id\":12}", .lines, size: 100, limit: limit)
 
         #expect(found.ids == (limit == 9 ? [1, 12] : [1]))
-        guard case .decoding(let fault as JSONFault, _)? = found.error else {
+        guard case .decoding? = found.error.kind, let fault = found.error.underlyingError as? JSONFault else {
             #expect(limit == 9 && found.error == nil)
             return
         }
@@ -149,14 +149,14 @@ struct DecodedValuesTests {
     @Test("passes on what breaks the body, after the values before it")
     func brokenBody() async throws {
         var ids: [Int] = []
-        let chunks = Chunks("[{\"id\":1},{", size: 4, failure: .cancelled(ErrorContext()))
+        let chunks = Chunks("[{\"id\":1},{", size: 4, failure: LoadingError(.cancelled))
         var iterator = ResponseBody(streaming: chunks).decoded(Show.self).makeAsyncIterator()
         let error = await #expect(throws: LoadingError.self) {
             while let show = try await iterator.next() { ids.append(show.id) }
         }
         let taken = chunks.takenCount
         #expect(try await iterator.next() == nil && chunks.takenCount == taken && chunks.isCancelled)
-        guard case .cancelled = error else {
+        guard case .cancelled = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -71,7 +71,7 @@ struct LoaderCaseTests {
     @Test("service LO-06 reports one cancellation when the network ends the request as cancelled")
     func cancelled() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
         let witness = Witness()
 
         _ = rig.perform(try rig.request(), witness)
@@ -175,7 +175,7 @@ struct LoaderCaseTests {
                 try await make { _ in }
                 wasRewritten.withLock { $0 = true }
             } catch {
-                throw (error as? LoadingError) ?? .cancelled(ErrorContext(request))
+                throw (error as? LoadingError) ?? LoadingError(.cancelled, ErrorContext(request))
             }
             return Response(status: 200, request: request)
         }
@@ -305,7 +305,7 @@ struct LoaderCaseTests {
 
     @Test("service LO-16 reports no cancellation of another loader's request")
     func foreignCancellation() async throws {
-        let reported = try await reportsOfForeign(.fails(.cancelled(.init())), isStreamed: false)
+        let reported = try await reportsOfForeign(.fails(LoadingError(.cancelled)), isStreamed: false)
         #expect(reported.own.isEmpty)
         #expect(reported.other == [.cancelled])
     }
@@ -373,8 +373,8 @@ struct LoaderCaseTests {
             begun.raise()
             switch end {
             case .success: return Response(status: 200, request: request)
-            case .failure: throw .timedOut(.idle, ErrorContext(request))
-            case .cancelEvent: throw .cancelled(ErrorContext(request))
+            case .failure: throw LoadingError(.timedOut(.idle), ErrorContext(request))
+            case .cancelEvent: throw LoadingError(.cancelled, ErrorContext(request))
             case .cancel: try await time.sleep(for: .seconds(1))
             }
             return Response(status: 200, request: request)

@@ -11,7 +11,7 @@ import Testing
 
 extension Result where Failure == LoadingError {
     fileprivate var isCancelled: Bool {
-        if case .failure(.cancelled) = self { true } else { false }
+        if case .failure(let error) = self, case .cancelled = error.kind { true } else { false }
     }
 }
 
@@ -31,7 +31,11 @@ struct LoaderPartsTests {
         let results = Journal<Bool>()
 
         let load = rig.loader.load(try rig.request(), on: executor) { result in
-            if case .failure(.cancelled) = result { results.add(true) } else { results.add(false) }
+            if case .failure(let error) = result, case .cancelled = error.kind {
+                results.add(true)
+            } else {
+                results.add(false)
+            }
         }
         handle.withLock { $0 = load }
         gate.raise()
@@ -334,7 +338,7 @@ struct LoaderPartsTests {
                 defer { rest = max(0, rest - 1) }
                 return rest == 0
             }
-            if isAtEnd, fails { throw .notStored(ErrorContext()) }
+            if isAtEnd, fails { throw LoadingError(.notStored) }
             return isAtEnd ? nil : Data(repeating: 7, count: 1_024)
         }
 

@@ -119,7 +119,7 @@ struct CallStoryTests {
     )
     func failures(url: String, metrics: Metrics, stage: CallTimeline.Stage) {
         record(.exchangeStarted(method: .get, url: url))
-        record(.exchangeFailed(.timedOut(.whole, ErrorContext()), metrics), after: .seconds(1))
+        record(.exchangeFailed(LoadingError(.timedOut(.whole)), metrics), after: .seconds(1))
 
         #expect(story.timeline.totals.map(\.stage) == [stage])
         #expect(story.timeline.elapsed == .seconds(1))
@@ -139,7 +139,7 @@ struct CallStoryTests {
             let events: [Event] = [
                 .waitStarted(reason), .waitEnded(reason, after: .zero),
                 .exchangeStarted(method: .get, url: "http://h/"),
-                .exchangeFinished(metrics), .exchangeFailed(.cancelled(ErrorContext()), metrics), .attemptStarted(2),
+                .exchangeFinished(metrics), .exchangeFailed(LoadingError(.cancelled), metrics), .attemptStarted(2),
                 .headReceived(status: 200, headers: [:], version: nil),
             ]
             record(events[Int(random.next() % UInt64(events.count))], after: random.duration(below: .milliseconds(20)))

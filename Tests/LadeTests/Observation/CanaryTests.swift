@@ -135,7 +135,7 @@ struct CanaryTests {
     func malformed(line: String) {
         for rule in [MalformedResponse.Rule.fieldName, .fieldValue, .foldedField, .lineEnd] {
             let fault = MalformedResponse(rule, excerpt: line)
-            let error = LoadingError.malformedResponse(fault, ErrorContext())
+            let error = LoadingError(.malformedResponse(fault))
             #expect(!"\(fault) \(error) \(String(reflecting: error))".contains("cAnArY"))
             #expect(fault.excerpt?.contains("redacted") == true)
         }

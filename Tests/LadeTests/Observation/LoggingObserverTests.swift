@@ -82,7 +82,7 @@ struct LoggingObserverTests {
         rig.transport.on(.get, "/breaks").respond(
             .text("hello").breaking(
                 after: 2,
-                with: .connectionLost(.body(received: 2), isSafeToRepeat: false, ErrorContext())
+                with: LoadingError(.connectionLost(.body(received: 2), isSafeToRepeat: false))
             )
         )
         let (loader, stalling) = (rig.loader, try rig.request("/stalls"))
@@ -110,8 +110,8 @@ struct LoggingObserverTests {
         let context = ErrorContext(try Request("https://svc.example.com/thing"))
         let story: [Event] = [
             .callStarted(method: .get, url: url.redacted()), .exchangeStarted(method: .get, url: url.redacted()),
-            .callFailed(.timedOut(.idle, context)),
-            .exchangeFailed(.cannotConnect(host: "a", reason: .refused, context), Metrics()),
+            .callFailed(LoadingError(.timedOut(.idle), context)),
+            .exchangeFailed(LoadingError(.cannotConnect(host: "a", reason: .refused), context), Metrics()),
         ]
 
         for event in story { observer.record(event, of: call) }

@@ -156,7 +156,7 @@ struct PageWalkTests {
                 _ = try offsets.next(after: page, facts(offsets, items: items))
                 Issue.record("no error")
             } catch {
-                guard case .loading(.invalidSetting(name: "itemCount", _, _)) = error else {
+                guard case .invalidSetting(name: "itemCount", _)? = error.loadingError?.kind else {
                     Issue.record("\(error)")
                     return
                 }

@@ -103,11 +103,13 @@ struct SmallPartsTests {
         handle.cancel()
         let all = try await results.next()
 
-        guard case .failure(.unacceptableStatus(503, let context)) = all[0], case .failure(.cancelled) = all[1] else {
+        guard case .failure(let error) = all[0], case .unacceptableStatus(503) = error.kind,
+            case .failure(let error) = all[1], case .cancelled = error.kind
+        else {
             Issue.record("\(all)")
             return
         }
-        #expect(context.body.map { String(decoding: $0, as: UTF8.self) } == "down")
+        #expect(error.context.body.map { String(decoding: $0, as: UTF8.self) } == "down")
     }
 
     @Test("leaves the caller's request as it was (D-33)")

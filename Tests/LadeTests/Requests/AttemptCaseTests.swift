@@ -51,7 +51,7 @@ struct AttemptCaseTests {
     @Test("service AT-04 reports one failure when the body fails after the head")
     func brokenBody() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.text("thing").breaking(after: 2, with: .timedOut(.idle, .init())))
+        rig.transport.onAnyRequest().respond(.text("thing").breaking(after: 2, with: LoadingError(.timedOut(.idle))))
         let witness = Witness(chunks: true)
         _ = rig.perform(try rig.request().streamed, witness)
         #expect(
@@ -63,7 +63,7 @@ struct AttemptCaseTests {
     func bodyOfRepetition() async throws {
         let rig = Rig { $0.attemptInterceptors = [Repeating(times: 1)] }
         rig.transport.onAnyRequest()
-            .respond(.text("error payload").breaking(after: 13, with: .timedOut(.idle, .init())))
+            .respond(.text("error payload").breaking(after: 13, with: LoadingError(.timedOut(.idle))))
             .then(.text("success payload"))
         #expect(try await rig.loader.load(rig.endpoint().text()) == "success payload")
     }
@@ -151,7 +151,7 @@ struct AttemptCaseTests {
             $0.retries.limit = 4
             $0.retries.backoff = .none
         }
-        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
         let witness = Witness()
         _ = rig.perform(try rig.request(), witness)
         #expect(try await witness.journal.next() == [.cancelled])
@@ -161,7 +161,7 @@ struct AttemptCaseTests {
     @Test("service AT-16 reports a cancelled attempt as cancelled")
     func cancelledFlag() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
         #expect(error?.isCancellation == true)
         #expect(rig.events.story.contains("call failed: cancelled"))

@@ -268,7 +268,7 @@ struct ResponseCaseTests {
 
     @Test("service RS-04 sends the request once when the client's certificate is refused")
     func noRetryAfterCertificate() async throws {
-        #expect(try await attempts(.fails(.clientCertificateRequired(.init()))) == 1)
+        #expect(try await attempts(.fails(LoadingError(.clientCertificateRequired))) == 1)
     }
 
     @Test("service RS-05 sends the request again after a time-out")
@@ -295,11 +295,13 @@ struct ResponseCaseTests {
     func noRetryAfterZero() async throws { #expect(try await attempts(.status(0)) == 1) }
 
     @Test("service RS-13 sends the request once after a cancellation")
-    func noRetryAfterCancellation() async throws { #expect(try await attempts(.fails(.cancelled(.init()))) == 1) }
+    func noRetryAfterCancellation() async throws { #expect(try await attempts(.fails(LoadingError(.cancelled))) == 1) }
 
     @Test("service RS-08 is an error with the status 404")
     func notFound() async throws {
-        guard case .failure(.unacceptableStatus(let status, _)) = try await load(.status(404)).1 else {
+        guard case .failure(let error) = try await load(.status(404)).1,
+            case .unacceptableStatus(let status) = error.kind
+        else {
             Issue.record("no error")
             return
         }

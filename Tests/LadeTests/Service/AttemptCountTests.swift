@@ -38,7 +38,7 @@ struct AttemptCountTests {
         Ending(testDescription: "a status that is retried", answers: [.status(503)], attempts: 3),
         Ending(
             testDescription: "no connection",
-            answers: [.fails(.cannotConnect(host: "h", reason: .refused, ErrorContext()))],
+            answers: [.fails(LoadingError(.cannotConnect(host: "h", reason: .refused)))],
             attempts: 3
         ),
         Ending(

@@ -84,7 +84,9 @@ struct ServiceCallCaseTests {
     /// A request that the service itself retries after a failed look-up of its name, during its second exchange.
     private func repeated(_ look: (Rig, Witness, LoadHandle) -> Void) async throws {
         let rig = Rig(repeating)
-        rig.transport.onAnyRequest().respond(.fails(.nameNotResolved(host: "svc.example.com", .init()))).then(.stalls)
+        rig.transport.onAnyRequest().respond(.fails(LoadingError(.nameNotResolved(host: "svc.example.com")))).then(
+            .stalls
+        )
         let witness = Witness()
         let handle = rig.perform(try rig.request(), witness)
         _ = try await rig.transport.request(at: 1)
@@ -116,7 +118,7 @@ struct ServiceCallCaseTests {
     @Test("service SV-37 does not retry a cancelled call")
     func cancelledIsNotRepeated() async throws {
         let rig = Rig(repeating)
-        rig.transport.onAnyRequest().respond(.fails(.cancelled(.init())))
+        rig.transport.onAnyRequest().respond(.fails(LoadingError(.cancelled)))
         let witness = Witness()
 
         _ = rig.perform(try rig.request(), witness)

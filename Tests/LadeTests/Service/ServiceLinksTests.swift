@@ -31,7 +31,7 @@ struct ServiceLinksTests {
             transports.withLock { $0.append(call.scope != nil) }
             started.raise()
             try await Signal().wait()
-            throw .cancelled(ErrorContext())
+            throw LoadingError(.cancelled)
         }
         let rig = Rig {
             $0.transportsByScheme = ["own": foreign, "data": LocalTransport()]
@@ -61,7 +61,7 @@ struct ServiceLinksTests {
         let time = VirtualTime()
         let slow = ClosureTransport { (request, _) throws(LoadingError) in
             try await time.sleep(until: time.now.advanced(by: .seconds(3_600)))
-            throw .cancelled(ErrorContext(request))
+            throw LoadingError(.cancelled, ErrorContext(request))
         }
         var settings = Service.Settings()
         settings.time = time
@@ -73,7 +73,7 @@ struct ServiceLinksTests {
             }
         }
 
-        guard case .deadlineExceeded(let report, _)? = error else { throw error ?? .cancelled(.init()) }
+        guard case .deadlineExceeded(let report)? = error.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(report.limit == .seconds(60) && time.sleepers.isEmpty)
         #expect(time.now == Instant(nanoseconds: 60_100_000_000))
     }

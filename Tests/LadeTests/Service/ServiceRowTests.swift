@@ -115,12 +115,12 @@ struct ServiceRowTests {
         let (rig, reported, error) = try await failing { $0.decorators = [ClosureDecorator { _ in throw Refused() }] }
 
         #expect(reported == [.failure("call failed: decorationFailed")])
-        guard case .decorationFailed(let cause, let context)? = error else {
+        guard case .decorationFailed? = error.kind, let cause = error.underlyingError else {
             Issue.record("\(String(describing: error))")
             return
         }
         #expect(cause as? Refused == Refused())
-        #expect(context.url == "https://svc.example.com/thing")
+        #expect(error.context.url == "https://svc.example.com/thing")
         #expect(rig.transport.requests.isEmpty)
         #expect(rig.events.story.filter { $0.hasPrefix("call f") }.count == 2)
     }
@@ -134,13 +134,13 @@ struct ServiceRowTests {
                 _ request: Request,
                 in context: AuthorisationContext
             ) async throws(LoadingError) -> Request {
-                throw .transport(code: 1, message: "test", ErrorContext(request))
+                throw LoadingError(.transport(code: 1, message: "test"), ErrorContext(request))
             }
         }
         let (rig, reported, error) = try await failing { $0.authorisers = [Failing()] }
 
         #expect(reported == [.failure("call failed: transport")])
-        guard case .transport(code: 1, message: "test", _)? = error else {
+        guard case .transport(code: 1, message: "test")? = error.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -185,7 +185,7 @@ struct ServiceRowTests {
     @Test("finding FQ-24 service FA-16 service D-26 a failure that only looks like a 401 is not replayed")
     func otherFailures() async throws {
         let rig = Rig()
-        rig.transport.onAnyRequest().respond(.fails(.transport(code: 401, message: "401", ErrorContext())))
+        rig.transport.onAnyRequest().respond(.fails(LoadingError(.transport(code: 401, message: "401"))))
             .then(.status(403))
         let sources = Locked(0)
         let loader = try account(of: rig, sources).makeLoader()
@@ -229,7 +229,7 @@ struct ServiceRowTests {
         }
         request.cacheMode = .storedOnly
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(request) }
-        guard case .notStored? = error else {
+        guard case .notStored? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -261,7 +261,7 @@ struct ServiceRowTests {
         #expect(totals.all.map(\.bytesSent) == [Int64(head.utf8.count)])
         #expect(totals.all.map(\.exchanges) == [1])
         #expect(exchanges.all.map(\.bytesReceived) == totals.all.map(\.bytesReceived))
-        guard case .unacceptableStatus(400, _)? = totals.all.first?.error else {
+        guard case .unacceptableStatus(400)? = totals.all.first?.error.kind else {
             Issue.record("\(totals.all)")
             return
         }
@@ -313,7 +313,7 @@ struct ServiceRowTests {
         arguments: [
             (.text("ok"), false, [.success(200, "ok")]),
             (.timesOut(), false, [.failure("call failed: timedOut(idle)")]),
-            (.fails(.cancelled(ErrorContext())), false, [.cancelled]),
+            (.fails(LoadingError(.cancelled)), false, [.cancelled]),
             (.chunks(["a", "b"]), true, [.head(200), .chunk("a"), .chunk("b"), .success(200, "")]),
             (.text("ab").breaking(after: 1), true, [.head(200), .chunk("a"), .failure("call failed: incompleteBody")]),
         ] as [(ScriptedAnswer, Bool, [Report])]

@@ -269,7 +269,7 @@ final class ModelServers: Transport {
             state.effects[operation, default: 0] += 1
         }
         if isUnreached {
-            return .fails(.cannotConnect(host: "api.example.com", reason: .refused, ErrorContext())).after(delay)
+            return .fails(LoadingError(.cannotConnect(host: "api.example.com", reason: .refused))).after(delay)
         }
         if let storm { return storm.after(delay) }
         return switch dice {
@@ -287,7 +287,7 @@ final class ModelServers: Transport {
         let now = time.now
         if let death = deaths[host]?.first(where: { $0.from <= now && now < $0.until }) {
             switch death.kind {
-            case 0: return .fails(.cannotConnect(host: host, reason: .refused, ErrorContext())).after(.milliseconds(5))
+            case 0: return .fails(LoadingError(.cannotConnect(host: host, reason: .refused))).after(.milliseconds(5))
             case 1: return .timesOut(.connect).after(.seconds(5))
             default: return .status(503).after(delay)
             }

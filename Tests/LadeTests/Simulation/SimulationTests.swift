@@ -156,7 +156,10 @@ enum Sabotage: CaseIterable, Sendable {
         func intercept(_ request: Request, next: Next) async throws(LoadingError) -> Response {
             let response = try await next(request)
             guard response.status == 404 else { return response }
-            throw .transport(code: 1, message: request.headers["Authorization"] ?? "", ErrorContext(request))
+            throw LoadingError(
+                .transport(code: 1, message: request.headers["Authorization"] ?? ""),
+                ErrorContext(request)
+            )
         }
     }
 

@@ -206,7 +206,9 @@ struct UploadTests {
 
         let error = await #expect(throws: LoadingError.self) { try await post(body) }
 
-        guard case .requestBodyFailed(let cause as LoadingError, _) = error, case .file(let fault, _) = cause else {
+        guard case .requestBodyFailed = error.kind, let cause = error?.underlyingError as? LoadingError,
+            case .file(let fault) = cause.kind
+        else {
             Issue.record("\(String(describing: error))")
             return
         }

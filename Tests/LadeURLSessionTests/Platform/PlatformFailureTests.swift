@@ -174,25 +174,25 @@ struct PlatformFailureTests {
     }
 
     private func error(_ failure: PlatformFailure, body: RequestBody? = nil) throws -> String {
-        switch try loadingError(failure, body: body) {
+        switch try loadingError(failure, body: body).kind {
         case .cancelled: return "cancelled"
-        case .timedOut(let phase, _): return "timed out \(phase)"
-        case .nameNotResolved(let host, _): return "name \(host)"
-        case .cannotConnect(let host, let reason, _): return "connect \(host): \(reason)"
-        case .proxy(.nameNotResolved, _): return "proxy name"
-        case .proxy(.authenticationRequired, _): return "proxy credentials"
-        case .proxy(.refused, _): return "proxy refused"
-        case .connectionLost(let progress, let isSafe, _): return "lost \(progress), safe: \(isSafe)"
-        case .incompleteBody(let received, let expected, _): return "incomplete \(received) of \(expected ?? -1)"
-        case .malformedResponse(let fault, _): return "malformed \(fault.rule)"
-        case .headTooLarge(.bytes(let limit), _): return "head \(limit)"
-        case .untrustedServer(let fault, _): return "untrusted \(fault.host): \(fault.cause)"
+        case .timedOut(let phase): return "timed out \(phase)"
+        case .nameNotResolved(let host): return "name \(host)"
+        case .cannotConnect(let host, let reason): return "connect \(host): \(reason)"
+        case .proxy(.nameNotResolved): return "proxy name"
+        case .proxy(.authenticationRequired): return "proxy credentials"
+        case .proxy(.refused): return "proxy refused"
+        case .connectionLost(let progress, let isSafe): return "lost \(progress), safe: \(isSafe)"
+        case .incompleteBody(let received, let expected): return "incomplete \(received) of \(expected ?? -1)"
+        case .malformedResponse(let fault): return "malformed \(fault.rule)"
+        case .headTooLarge(.bytes(let limit)): return "head \(limit)"
+        case .untrustedServer(let fault): return "untrusted \(fault.host): \(fault.cause)"
         case .clientCertificateRequired: return "client certificate"
-        case .invalidRequest(.url(let url, let reason), _): return "bad url \(url): \(reason)"
-        case .invalidRequest(.unsupportedScheme(let scheme), _): return "scheme \(scheme)"
-        case .invalidRequest(.bodyNotReplayable, _): return "not replayable"
-        case .file(let fault, _): return "file \(fault.path): \(fault.reason)"
-        case .transport(let code, let message, _): return "transport \(code) \(message)"
+        case .invalidRequest(.url(let url, let reason)): return "bad url \(url): \(reason)"
+        case .invalidRequest(.unsupportedScheme(let scheme)): return "scheme \(scheme)"
+        case .invalidRequest(.bodyNotReplayable): return "not replayable"
+        case .file(let fault): return "file \(fault.path): \(fault.reason)"
+        case .transport(let code, let message): return "transport \(code) \(message)"
         default: return "something else"
         }
     }

@@ -20,7 +20,9 @@ struct PlatformHeadTests {
     }
 
     private func rule(_ fields: [(String, String)]) throws -> MalformedResponse.Rule? {
-        guard case .failure(.malformedResponse(let fault, _)) = try check(fields) else { return nil }
+        guard case .failure(let error) = try check(fields), case .malformedResponse(let fault) = error.kind else {
+            return nil
+        }
         return fault.rule
     }
 
@@ -52,7 +54,8 @@ struct PlatformHeadTests {
         limits.headFields = 2
         let fields = (0..<3).map { ("X-\($0)", "v") }
         #expect(throws: Never.self) { try check(Array(fields.prefix(2)), limits: limits).get() }
-        guard case .failure(.headTooLarge(.fields(2), _)) = try check(fields, limits: limits) else {
+        guard case .failure(let error) = try check(fields, limits: limits), case .headTooLarge(.fields(2)) = error.kind
+        else {
             Issue.record("three fields passed a limit of two")
             return
         }

@@ -17,7 +17,7 @@ struct PlatformRequestTests {
             _ = try PlatformRequest(request)
             return nil
         } catch {
-            guard case .invalidRequest(.unsupportedFeature(let feature), _) = error else { return "another error" }
+            guard case .invalidRequest(.unsupportedFeature(let feature)) = error.kind else { return "another error" }
             return feature
         }
     }

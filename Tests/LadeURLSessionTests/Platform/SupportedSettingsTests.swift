@@ -20,7 +20,7 @@ struct SupportedSettingsTests {
             try settings.checkSupport(environment: EnvironmentProxy(environment))
             return nil
         } catch {
-            guard case .invalidSetting(let name, _, _) = error else { return "another error" }
+            guard case .invalidSetting(let name, _) = error.kind else { return "another error" }
             return name
         }
     }

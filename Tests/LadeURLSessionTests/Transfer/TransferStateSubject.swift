@@ -80,15 +80,15 @@ func show(_ actions: [TransferState.Action]) -> [String] {
 
 /// The error in words.
 func show(_ error: LoadingError) -> String {
-    switch error {
+    switch error.kind {
     case .cancelled: "cancelled"
-    case .timedOut(let phase, _): "timed out: \(phase.rawValue)"
-    case .malformedResponse(let fault, _): "malformed: \(fault.rule)"
+    case .timedOut(let phase): "timed out: \(phase.rawValue)"
+    case .malformedResponse(let fault): "malformed: \(fault.rule)"
     case .headTooLarge: "head too large"
-    case .incompleteBody(let received, let expected, _): "incomplete: \(received) of \(expected ?? -1)"
-    case .bodyTooLarge(let limit, let announced, _): "too large: \(limit), announced \(announced ?? -1)"
+    case .incompleteBody(let received, let expected): "incomplete: \(received) of \(expected ?? -1)"
+    case .bodyTooLarge(let limit, let announced): "too large: \(limit), announced \(announced ?? -1)"
     case .decompressionRatioExceeded: "ratio"
-    case .connectionLost(let progress, _, _): "lost: \(progress)"
+    case .connectionLost(let progress, _): "lost: \(progress)"
     default: "another error"
     }
 }

@@ -31,7 +31,7 @@ struct TokenSource: Sendable {
             }
         }
         guard settings.grant == .clientCredentials || !isSignedOut.withLock({ $0 }) else {
-            throw .authorisationFailed(.init(authoriser: identifier, cause: .signInRequired), ErrorContext())
+            throw LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: .signInRequired)))
         }
         let answer = try await ask(settings.grant, context)
         guard case .tokens(var tokens) = answer else { throw failure(answer) }
@@ -51,13 +51,22 @@ struct TokenSource: Sendable {
         // Only this code says that the user's grant has expired (RFC 6749 §5.2). A client that acts for itself has no
         // user.
         case .refused("invalid_grant") where settings.grant != .clientCredentials:
-            return .authorisationFailed(.init(authoriser: identifier, cause: .signInRequired), ErrorContext())
+            return LoadingError(.authorisationFailed(.init(authoriser: identifier, cause: .signInRequired)))
         case .refused(let code):
-            return .decoding(TokenAnswer.Fault(description: "the token endpoint refused with \(code)"), ErrorContext())
+            return LoadingError(
+                .decoding,
+                underlyingError: TokenAnswer.Fault(description: "the token endpoint refused with \(code)")
+            )
         case .unusable(let reason):
-            return .decoding(TokenAnswer.Fault(description: "the token endpoint: \(reason)"), ErrorContext())
+            return LoadingError(
+                .decoding,
+                underlyingError: TokenAnswer.Fault(description: "the token endpoint: \(reason)")
+            )
         case .tokens:
-            return .decoding(TokenAnswer.Fault(description: "the token endpoint gave tokens unasked"), ErrorContext())
+            return LoadingError(
+                .decoding,
+                underlyingError: TokenAnswer.Fault(description: "the token endpoint gave tokens unasked")
+            )
         }
     }
 
@@ -67,7 +76,10 @@ struct TokenSource: Sendable {
     ) async throws(LoadingError) -> TokenAnswer {
         let request = makeRequest(grant)
         guard settings.allowsInsecureEndpoint || Origin(request.url)?.isSecure == true else {
-            throw .authorisationFailed(.init(authoriser: identifier, cause: .insecure), ErrorContext(request))
+            throw LoadingError(
+                .authorisationFailed(.init(authoriser: identifier, cause: .insecure)),
+                ErrorContext(request)
+            )
         }
         let response = try await context.using(transport).send(request, call: context.call)
         let status = response.status
@@ -76,7 +88,7 @@ struct TokenSource: Sendable {
             response.body.cancel()
             var context = ErrorContext(request)
             context.status = status
-            throw .unacceptableStatus(status, context)
+            throw LoadingError(.unacceptableStatus(status), context)
         }
         let answer = TokenAnswer(status: status, body: try await response.body.collect(limit: Self.answerLimit))
         guard case .refused(let code) = answer, !Self.knownCodes.contains(code) else { return answer }
