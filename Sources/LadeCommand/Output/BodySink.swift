@@ -95,7 +95,7 @@ struct TerminalSink: BodySink {
         pipe = PipeSink(console.output)
         talk = console.talk
         isColoured = console.usesColour
-        let charset = TextCharset(contentType: contentType)
+        let charset = Charset(shown: contentType)
         isText = charset.hasZeroBytes
         text = TerminalText(TerminalText.Kind(contentType: contentType, isColoured: isColoured), charset)
     }
