@@ -92,6 +92,8 @@ struct CurlOption: Sendable {
             ("npn", nil), ("no-npn", nil), ("metalink", nil), ("trace-time", nil), ("trace-ids", nil),
             ("tlsv1", "1"), ("tlsv1.0", nil), ("tlsv1.1", nil), ("tlsv1.2", nil), ("disable", "q"),
             ("parallel-immediate", nil), ("proxy-basic", nil), ("suppress-connect-headers", nil), ("tcp-fastopen", nil),
+            // A file has its name only when it is complete; a refused connection is retried like any lost one.
+            ("remove-on-error", nil), ("retry-connrefused", nil),
         ] as [(String, Character?)]).map { row($0, $1, false, .ignored) }
         + ["keepalive-time", "expect100-timeout", "happy-eyeballs-timeout-ms", "trace-config"]
         .map { row($0, nil, true, .ignored) }

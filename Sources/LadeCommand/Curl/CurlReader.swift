@@ -80,6 +80,9 @@ struct CurlReader {
         if settings.request.uploadPath != nil, given.contains("range") {
             throw Self.unknown("--range with --upload-file")
         }
+        if given.contains("head"), let method = settings.request.method, method != "HEAD" {
+            throw Self.unknown("--head with --request \(method.asArgument)")
+        }
         // Without data, -G asks for what happens anyway.
         if settings.request.data.isEmpty { settings.request.sendsDataInQuery = false }
         let type = settings.request.headers.last { $0.name.lowercased() == "content-type" }

@@ -106,26 +106,6 @@ struct Fetch: Sendable {
     ///
     /// - Returns: Success; throws for a failure and for an unsuccessful status.
     func run() async throws(CommandError) -> ExitCode {
-        do throws(CommandError) {
-            return try await fetch()
-        } catch {
-            var error = error
-            if !output.tellsErrors { error.isQuiet = true }
-            throw error
-        }
-    }
-
-    /// Makes the call; returns its failure.
-    func failure() async -> CommandError? {
-        do throws(CommandError) {
-            _ = try await run()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    private func fetch() async throws(CommandError) -> ExitCode {
         let path = try OutputPlace(output, settings.request, isForCurl: settings.followsCurl).path()
         let file: OutputFile? =
             if let path, !settings.printsCurl, !settings.isOffline {
@@ -150,9 +130,26 @@ struct Fetch: Sendable {
             try await sent.write(to: console, showsSecrets: output.showsSecrets)
             return .success
         }
-        return try await Witness.observing(output, settings.policy, context) {
-            [call] (witness) async throws(CommandError) in
-            try await fetch(call, to: file, at: path, witness)
+        do throws(CommandError) {
+            return try await Witness.observing(output, settings.policy, context) {
+                [call] (witness) async throws(CommandError) in
+                try await fetch(call, to: file, at: path, witness)
+            }
+        } catch {
+            // What is wrong before anything is sent is shown in spite of --silent.
+            var error = error
+            if !output.tellsErrors { error.isQuiet = true }
+            throw error
+        }
+    }
+
+    /// Makes the call; returns its failure.
+    func failure() async -> CommandError? {
+        do throws(CommandError) {
+            _ = try await run()
+            return nil
+        } catch {
+            return error
         }
     }
 

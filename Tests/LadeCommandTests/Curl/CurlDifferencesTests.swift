@@ -18,7 +18,9 @@ struct CurlDifferencesTests {
         "`Expect: 100-continue`", "`Content-Length: 0`", "407", "`20010203` is a date", "made harmless",
         "a space in an address",
         "another `Content-Type` than `multipart/form-data`", "unknown variables", "progress only on a terminal",
-        "configuration of `lade`",
+        "configuration of `lade`", "sends no `Host`", "one `Cookie` field has all pairs", "one too many",
+        "the server decides", "the body of the last", "as `application/octet-stream`", "a comment of its own",
+        "nothing is sent",
     ]
 
     @Test("finding CF-25 each intended difference stands in the documentation", arguments: differences)
@@ -27,6 +29,19 @@ struct CurlDifferencesTests {
         let page = try String(contentsOf: root.appending(path: "Documentation/ComingFromCurl.md"), encoding: .utf8)
         let section = try #require(page.components(separatedBy: "## Differences of translated lines").last)
         #expect(section.components(separatedBy: "\n## ")[0].contains(text))
+    }
+
+    @Test(
+        "finding CF-25 what is wrong before anything is sent is shown in spite of -s",
+        arguments: ["-d @nofile", "-T nofile", "-b nofile", "-I -X GET", "--netrc-file nofile", "-F a=@nofile"]
+    )
+    func loudRefusal(options: String) async throws {
+        let server = try LoopbackServer { _ in .text("hi") }
+        let outcome = try await LadeProcess.run("get", "--from-curl", "curl -s \(options) \(server.address())")
+        #expect(outcome.status != 0)
+        #expect(outcome.talkLines.count == 2)
+        #expect(outcome.talk.contains("nofile") || outcome.talk.contains("--head with --request GET"))
+        #expect(server.requestCount == 0)
     }
 
     @Test("finding UF-7 a word in capitals before the address is the method")
