@@ -239,7 +239,7 @@ for target in package.targets where target.type != .system {
 // Scripts/release: a smaller command, from modules in which speed matters less than size. Other packages can depend on
 // this one only because these flags are not there by default.
 if Context.environment["LADE_SMALL"] != nil {
-    let cold = ["LadeCommand", "LadeCatalogue", "LadeCatalogueServer", "LadeTesting"]
+    let cold = ["LadeCommand", "LadeCatalogue", "LadeCatalogueServer", "LadeHarvest", "LadePolicies", "LadeTesting"]
     for target in package.targets where cold.contains(target.name) {
         target.swiftSettings?.append(.unsafeFlags(["-Osize"]))
     }

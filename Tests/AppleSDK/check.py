@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Type-checks the targets of the package for macOS and iOS on Linux: check.py WHEEL, called by Scripts/apple.
 
-The targets, what they depend on and their settings are those of Package.swift as it is on Apple platforms. Every check is one
-run of the compiler. Its key is a digest of all that it reads; a check that has passed with the same key is not run again.
+The targets, what they depend on and their settings are those of Package.swift as it is on Apple platforms. The compiler runs twice
+for a target: for its module, without bodies of functions, and for all its code. The key of both is a digest of all that they read;
+what has passed with the same key is not run again.
 """
 import concurrent.futures, hashlib, json, os, pathlib, re, shutil, subprocess, sys, time
 
@@ -15,6 +16,8 @@ build = root / ".build/apple"
 toolchain = pathlib.Path(shutil.which("swift-frontend")).resolve().parent.parent
 # Where the platform of a condition in Package.swift has another name here.
 PLATFORMS = {"macos": "arm64-apple-macosx15.0", "ios": "arm64-apple-ios18.0"}
+# What makes code differ between these platforms: conditions, versions, the C library. All else of the SDK is the same on both.
+DIFFERS = re.compile(r"\bos\(|canImport\((?!Foundation)|targetEnvironment|[@#]available|import (Darwin|UIKit|SwiftUI|Security|ImageIO|CoreGraphics)\b")
 
 
 def digest(*parts):
@@ -60,6 +63,10 @@ class Package:
             (kind, value), = setting["kind"].items()
             if kind == "enableUpcomingFeature":
                 yield from ("-enable-upcoming-feature", value["_0"])
+            elif kind == "defaultIsolation":
+                yield from ("-default-isolation", value["_0"])
+            elif setting["tool"] == "swift":
+                sys.exit(f"error: {name} has the setting {kind}, which check.py does not know")
 
     def is_on(self, name, platform):
         """Programs, and the tests of programs, are for macOS."""
@@ -73,6 +80,7 @@ class Checker:
     def __init__(self, package, platform, wheel):
         self.package, self.platform = package, platform
         self.folder = build / platform
+        self.keys = {}
         self.sdk = SDK(self.folder / "sdk", PLATFORMS[platform], toolchain, wheel)
         self.compiler = [
             toolchain / "bin/swift-frontend", "-target", self.sdk.triple, "-sdk", self.sdk.folder,
@@ -107,33 +115,53 @@ class Checker:
             errors = [f"error: the compiler failed with {ended.returncode}", *output.splitlines()[-20:]]
         return errors
 
-    def check(self, name, keys):
-        """Checks one target; the keys are those of its dependencies. Returns its own key and its problems."""
-        package, target = self.package, self.package.targets[name]
-        sources = package.sources(name)
-        c_sources = package.sources(name, ".[ch]")
-        key = digest(self.key, contents(sources + c_sources), json.dumps(target, sort_keys=True), *keys)
-        mark = self.folder / f"checked/{name}"
-        mark.parent.mkdir(exist_ok=True)
-        if mark.exists() and mark.read_text() == key:
-            return key, []
-        problems = self.check_c(name) if not sources else self.check_swift(name, sources)
-        if problems:
-            mark.unlink(missing_ok=True)
-        else:
-            mark.write_text(key)
-        return key, problems
+    def key_of(self, name):
+        """A digest of all that the checks of a target read."""
+        if name not in self.keys:
+            package = self.package
+            read = contents(package.sources(name) + package.sources(name, ".[ch]"))
+            needs = [self.key_of(other) for other in package.dependencies(name, self.platform)]
+            self.keys[name] = digest(self.key, read, json.dumps(package.targets[name], sort_keys=True), *needs)
+        return self.keys[name]
 
-    def check_swift(self, name, sources):
-        kind = self.package.targets[name]["type"]
-        arguments = ["-module-name", name, *self.package.settings(name), "-enable-testing"]
+    def once(self, step, name):
+        """Makes a target's module or checks its code, unless that has passed with the same key. Returns the problems."""
+        mark = self.folder / f"passed/{step}-{name}"
+        mark.parent.mkdir(exist_ok=True)
+        if mark.exists() and mark.read_text() == self.key_of(name):
+            return []
+        mark.unlink(missing_ok=True)
+        problems = {"module": self.make_module, "code": self.check_code}[step](name)
+        if not problems:
+            mark.write_text(self.key_of(name))
+        return problems
+
+    def arguments(self, name, sources):
+        yield from ["-module-name", name, *self.package.settings(name), "-enable-testing"]
         if not any(path.name == "main.swift" for path in sources):
-            arguments.append("-parse-as-library")
-        if kind == "test":
-            arguments.append("-typecheck")
-        else:
-            arguments += ["-emit-module", "-emit-module-path", self.folder / f"modules/{name}.swiftmodule"]
-        return self.run(arguments + sources)
+            yield "-parse-as-library"
+
+    def make_module(self, name):
+        """What other targets need of one: its declarations. Bodies of functions are checked apart from this."""
+        sources = self.package.sources(name)
+        if not sources:
+            return self.check_c(name)
+        if self.package.targets[name]["type"] == "test":
+            return []
+        return self.run([*self.arguments(name, sources), "-emit-module", "-emit-module-path", self.folder / f"modules/{name}.swiftmodule",
+                         "-experimental-skip-non-inlinable-function-bodies", *sources])
+
+    def check_code(self, name):
+        """Checks all code of a target; of tests on a further platform, the files that can differ there."""
+        sources = self.package.sources(name)
+        checked = sources
+        if self.package.targets[name]["type"] == "test" and self.platform != next(iter(PLATFORMS)):
+            checked = [path for path in sources if DIFFERS.search(path.read_text())]
+        if not checked:
+            return []
+        primary = sources if checked == sources else [
+            word for path in sources for word in (["-primary-file", path] if path in checked else [path])]
+        return self.run([*self.arguments(name, sources), "-typecheck", *primary])
 
     def check_c(self, name):
         """Compiles the sources of a target in C, and lets Swift import its headers."""
@@ -149,7 +177,6 @@ class Checker:
                                     "-fsyntax-only", "-I", include, source], cwd=root, capture_output=True, text=True)
             problems += errors_of(ended.stderr)
         return problems
-
 
     def check_refused(self):
         """The negative control: each file in Refused must have an error in every line that names one, and no other error."""
@@ -172,27 +199,46 @@ class Checker:
 
 
 def check_all(checkers, wanted, workers):
-    """Checks the targets of all platforms in the order of their dependencies. Returns the number of targets that failed."""
-    waiting = {(checker, name) for checker in checkers for name in wanted if checker.package.is_on(name, checker.platform)}
-    keys, running, failed = {}, {}, 0
+    """Makes the modules in the order of their dependencies, and checks the code. Returns the number of targets that failed."""
+    # The largest first, so that no long one is left at the end.
+    size = {name: sum(path.stat().st_size for path in checkers[0].package.sources(name)) for name in checkers[0].package.targets}
+    waiting, seen = [], set()
+
+    def add(checker, name, steps):
+        for other in checker.package.dependencies(name, checker.platform):
+            add(checker, other, ["module"])
+        for step in steps:
+            if (checker, step, name) not in seen:
+                seen.add((checker, step, name))
+                waiting.append((checker, step, name))
+
+    for checker in checkers:
+        for name in sorted(wanted, key=size.get, reverse=True):
+            if checker.package.is_on(name, checker.platform):
+                add(checker, name, ["module", "code"])
+    waiting.sort(key=lambda one: (one[1] != "module", -size[one[2]]))
+    made, running, failed = set(), {}, set()
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         while waiting or running:
-            for checker, name in sorted(waiting, key=lambda pair: pair[1]):
-                needs = [(checker, other) for other in checker.package.dependencies(name, checker.platform)]
-                if all(need in keys for need in needs):
-                    waiting.remove((checker, name))
-                    running[pool.submit(checker.check, name, [keys[need] for need in needs])] = (checker, name)
+            for one in list(waiting):
+                checker, step, name = one
+                if len(running) < workers and all((checker, other) in made for other in checker.package.dependencies(name, checker.platform)):
+                    waiting.remove(one)
+                    running[pool.submit(checker.once, step, name)] = one
             if not running:
                 break
             done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
-                checker, name = running.pop(future)
-                key, problems = future.result()
-                keys[checker, name] = key
-                if problems:
-                    failed += 1
+                checker, step, name = running.pop(future)
+                problems = future.result()
+                if step == "module" and not problems:
+                    made.add((checker, name))
+                if problems and (checker, name) not in failed:
+                    failed.add((checker, name))
                     print(f"error: {name} for {checker.platform}:", *problems[:40], sep="\n    ", flush=True)
-    return failed
+    # What needs a module that could not be made.
+    failed.update((checker, name) for checker, step, name in waiting)
+    return len(failed)
 
 
 def main():
@@ -213,7 +259,7 @@ def main():
     wanted = set(os.environ.get("TARGETS", "").split()) or set(package.targets)
     failed = check_all(checkers, wanted, workers)
     if failed:
-        sys.exit(f"error: {failed} targets do not compile for Apple platforms")
+        sys.exit(f"error: {failed} checks of targets for Apple platforms have failed")
     print(f"== {len(wanted)} targets compile for Apple platforms: {time.time() - start:.0f} s", flush=True)
 
 

@@ -21,4 +21,14 @@ struct DependencyTests {
         #expect(lines.count == 1)
         #expect(lines.allSatisfy { $0.contains(released ? "--from" : "--branch main") })
     }
+
+    @Test("the README has at most 140 lines, and links to the limits and to all defaults")
+    func length() throws {
+        let readme = try Self.text("README.md")
+        #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 141)
+        for page in ["Documentation/Limits.md", "Sources/Lade/Lade.docc/Defaults.md"] {
+            #expect(readme.contains("](\(page))"), "\(page)")
+        }
+        #expect(try Self.text("Documentation/Limits.md").contains("- libcurl 7.88 "))
+    }
 }

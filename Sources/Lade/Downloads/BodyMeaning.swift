@@ -186,10 +186,10 @@ package enum BodyMeaning: Sendable, Hashable {
     private static let wrongLength = "the length of the answer does not match its range"
 
     private static func isMultipart(_ response: Response) -> Bool {
-        response.headers.all("Content-Type").contains { $0.lowercased().hasPrefix("multipart/byteranges") }
+        response.headers.all("Content-Type").contains { $0.asciiLowercased.begins(with: "multipart/byteranges") }
     }
 
-    private static func isOfBytes(_ field: String) -> Bool { field.lowercased().hasPrefix("bytes") }
+    private static func isOfBytes(_ field: String) -> Bool { field.asciiLowercased.begins(with: "bytes") }
 
     private static func soleRange(_ response: Response) -> ContentRange? {
         response.headers.sole("Content-Range").flatMap(ContentRange.init)
@@ -200,6 +200,6 @@ package enum BodyMeaning: Sendable, Hashable {
     private static func isSameCoding(_ response: Response, _ known: Known) -> Bool {
         let fields = response.headers.all("Content-Encoding")
         guard !fields.isEmpty else { return true }
-        return fields.joined(separator: ", ").lowercased() == known.coding?.lowercased() ?? "identity"
+        return fields.joined(separator: ", ").asciiLowercased.hasBytes(of: known.coding?.asciiLowercased ?? "identity")
     }
 }

@@ -29,10 +29,11 @@ extension Response {
         if status != 206, let hash = Self.digest(inDictionary: headers.all("Content-Digest")) {
             return ("Content-Digest", hash)
         }
-        for entry in headers.all("Digest").flatMap({ $0.split(separator: ",") }) {
-            let parts = entry.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].filter({ $0 != " " }).lowercased() == "sha-256" else { continue }
-            if let hash = Data(base64Encoded: String(parts[1].filter { $0 != " " })) { return ("Digest", hash) }
+        for entry in headers.all("Digest").flatMap({ $0.parts(at: ",", omitsEmpty: true) }) {
+            guard let (name, value) = entry.cut(at: "="), name.trimmedOfSpace.asciiLowercased == "sha-256" else {
+                continue
+            }
+            if let hash = Data(base64Encoded: value.replacingEach(" ", with: "")) { return ("Digest", hash) }
         }
         return nil
     }

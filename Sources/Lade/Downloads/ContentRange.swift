@@ -9,11 +9,11 @@ package struct ContentRange: Sendable, Hashable {
 
     /// Reads the field; nil for an impossible range, or another unit than bytes.
     init?(_ field: String) {
-        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
-        let halves = parts[1].split(separator: "/", omittingEmptySubsequences: false)
+        let parts = field.parts(at: " ", omitsEmpty: true)
+        guard parts.count == 2, parts[0].asciiLowercased == "bytes" else { return nil }
+        let halves = parts[1].parts(at: "/")
         guard halves.count == 2 else { return nil }
-        let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
+        let ends = halves[0].parts(at: "-")
         guard ends.count == 2, let first = Self.position(ends[0]), let last = Self.position(ends[1]), first <= last
         else { return nil }
         self.first = first
@@ -28,9 +28,9 @@ package struct ContentRange: Sendable, Hashable {
 
     /// The length of the whole representation in a 416 answer: `bytes */11`; nil for anything else.
     static func unsatisfiedLength(_ field: String) -> Int64? {
-        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bytes", parts[1].hasPrefix("*/") else { return nil }
-        return position(parts[1].dropFirst(2))
+        let parts = field.parts(at: " ", omitsEmpty: true)
+        guard parts.count == 2, parts[0].asciiLowercased == "bytes", parts[1].begins(with: "*/") else { return nil }
+        return position(Substring(parts[1].utf8.dropFirst(2)))
     }
 
     /// Accepts only digits: `Int64` would accept a sign.

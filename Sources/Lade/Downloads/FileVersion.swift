@@ -38,12 +38,24 @@ package struct FileVersion: Sendable, Hashable {
         guard !validator.isEmpty else { return true }
         let named = response.headers.all(field)
         // Several fields name no version.
-        return named.isEmpty || named == [validator]
+        return named.isEmpty || isSole(named)
     }
 
     /// Whether an answer names this version.
     func isNamed(in response: Response) -> Bool {
-        !validator.isEmpty && response.headers.all(field) == [validator]
+        !validator.isEmpty && isSole(response.headers.all(field))
+    }
+
+    /// Whether the validator is the only one; validators are compared octet by octet (RFC 9110 §8.8.3.2).
+    private func isSole(_ named: [String]) -> Bool { named.count == 1 && named[0].hasBytes(of: validator) }
+
+    package static func == (left: FileVersion, right: FileVersion) -> Bool {
+        left.validator.hasBytes(of: right.validator) && left.address == right.address
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(Array(validator.utf8))
+        hasher.combine(address)
     }
 
     private var field: String { validator.utf8.first == UInt8(ascii: "\"") ? "ETag" : "Last-Modified" }
@@ -53,9 +65,9 @@ package struct FileVersion: Sendable, Hashable {
     ///
     /// A signature for a limited time is made anew for each request, and does not select another file.
     static func address(_ url: URL) -> String {
-        let text = url.absoluteString.prefix { $0 != "#" }
+        let text = url.absoluteString.halves { $0 == "#" }.text
         guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return digest(text) }
-        let pairs = text[text.utf8.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
+        let pairs = text[text.utf8.index(after: mark)...].parts(at: "&")
         let names = Set(pairs.map(name(of:)))
         let isSigned = !names.isDisjoint(with: ["x-amz-signature", "x-goog-signature"])
         let isShared = ["sig", "sv", "se"].allSatisfy(names.contains)
@@ -67,7 +79,7 @@ package struct FileVersion: Sendable, Hashable {
         return digest(text[..<mark] + "?" + kept.joined(separator: "&"))
     }
 
-    private static func name(of pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
+    private static func name(of pair: Substring) -> String { pair.halves { $0 == "=" }.text.asciiLowercased }
 
     private static func digest(_ text: some StringProtocol) -> String {
         SHA256.hash(Array(text.utf8)).hexadecimalText

@@ -38,7 +38,7 @@ extension Loader {
         options: Download.Options = .init(),
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws(LoadingError) -> Download {
-        let cut = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
+        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
         let target = DownloadTarget(folder: String(path[..<cut]), name: String(path[cut...]), isNameFixed: true)
         return try await download(request, to: target, options, progress)
     }

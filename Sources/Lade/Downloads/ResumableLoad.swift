@@ -41,6 +41,8 @@ package struct ResumableLoad {
     private var withdrawn = 0
     private var body = ResponseBody()
     private var iterator: ResponseBody.Iterator
+    /// Reports the end of the body once, however many answers it takes.
+    private var report: BodyReport?
     /// The version that the bytes belong to; nil when unknown.
     private var point: ResumePoint?
     private var received: Int64 = 0
@@ -156,7 +158,8 @@ package struct ResumableLoad {
             call.deadline = now.advanced(by: limit)
             call.ledger = StageLedger(start: now)
         }
-        return try await loader.core.run(asked, call, .response) { scope.end() }.get()
+        report = BodyReport(call, since: call.isObserved ? call.time.now : nil)
+        return try await loader.core.run(asked, call, .response, report: report) { scope.end() }.get()
     }
 
     /// The next piece of the body, or nil after the last.
@@ -174,11 +177,17 @@ package struct ResumableLoad {
                 }
                 try checkEnd()
                 refund()
+                report?.end(.whole)
                 return nil
             } catch {
                 // Bytes of an answer that breaks the protocol may belong elsewhere.
-                if case .malformedResponse = error.kind { soundLength = receivedBefore }
-                if let response = try await goOn(after: located(error), mayBeginAnew) { return .anew(response) }
+                if case .malformedResponse = error { soundLength = receivedBefore }
+                do throws(LoadingError) {
+                    if let response = try await goOn(after: located(error), mayBeginAnew) { return .anew(response) }
+                } catch {
+                    report?.end(error)
+                    throw error
+                }
             }
         }
     }
@@ -223,7 +232,9 @@ package struct ResumableLoad {
         let isMisfit = if case .misfit = meaning { true } else { false }
         guard !isMisfit, !isUnplaced else {
             response.body.cancel()
-            throw LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
+            let error = LoadingError.unacceptableStatus(response.status, ErrorContext(response))
+            report?.end(error)
+            throw error
         }
         call.attempt = max(call.attempt, response.attempts)
         received = 0
@@ -267,16 +278,19 @@ package struct ResumableLoad {
         rangeEnd = nil
         announced = received
         read(empty)
+        report?.end(.whole)
     }
 
     private mutating func read(_ response: Response) {
         self.response = response
         body = response.body
         iterator = body.makeAsyncIterator()
+        report?.note(attempt: call.attempt)
     }
 
     private mutating func count(_ chunk: Data) throws(LoadingError) {
         received += Int64(chunk.count)
+        report?.count(chunk.count)
         guard let end = rangeEnd ?? announced, received > end else { return }
         body.cancel()
         throw LoadingError(.malformedResponse(MalformedResponse(.contentLength)), ErrorContext(request))

@@ -64,12 +64,13 @@ final class LoaderCore: Sendable {
         return (call, scope, slot)
     }
 
-    /// Runs a call in the current task, from the first event to the last.
+    /// Runs a call in the current task, from the first event to the last; that of a streamed body comes later.
     ///
     /// - Parameters:
     ///   - request: The request, which must be valid.
     ///   - call: The call.
     ///   - ending: Makes the result from the answer.
+    ///   - report: What reports the end of the body of which the answer's is a part; nil when it is a body of its own.
     ///   - end: Called once at the end; returns false when the call was cancelled meanwhile, and its result is
     ///     discarded.
     /// - Returns: The result, which is also recorded as an event.
@@ -77,18 +78,18 @@ final class LoaderCore: Sendable {
         _ request: Request,
         _ call: Call,
         _ ending: Ending<Output>,
+        report: BodyReport? = nil,
         _ end: () -> Bool
     ) async -> Result<Output, LoadingError> {
-        call.recordStart(request)
-        var status = Status(0)
+        var course = Course(start: call.recordStart(request), report: report, isPart: report != nil)
         var result: Result<Output, LoadingError>
         do throws(LoadingError) {
-            result = .success(try await output(of: request, call, ending, &status))
+            result = .success(try await output(of: request, call, ending, &course))
         } catch {
             result = .failure(error)
         }
-        if !end() { result = .failure(LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade)) }
-        recordEnd(of: call, result, status)
+        if !end() { result = .failure(.cancelled(ErrorContext(request)).counted(call.attemptsMade)) }
+        recordEnd(of: call, result, course)
         return result
     }
 
@@ -107,9 +108,9 @@ final class LoaderCore: Sendable {
         var call = call
         call.scope = scope
         try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))
-        var status = Status(0)
-        let response = try await output(of: request, call, Ending.response, &status)
-        guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade) }
+        var course = Course(isPart: true)
+        let response = try await output(of: request, call, Ending.response, &course)
+        guard scope.end() else { throw .cancelled(ErrorContext(request)).counted(call.attemptsMade) }
         return response
     }
 
@@ -135,10 +136,32 @@ final class LoaderCore: Sendable {
         guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)) }
     }
 
+    /// What a call's events at its end need.
+    private struct Course {
+        var status = Status(0)
+        /// When the call started; nil when no observer is notified.
+        var start: Instant?
+        /// Reports the end of a streamed body.
+        var report: BodyReport?
+        /// Whether the answer's body is a part of one that is reported elsewhere.
+        var isPart = false
+        /// The length of a buffered body.
+        var bytes = 0
+    }
+
     @inline(never)
-    private func recordEnd<Output>(of call: Call, _ result: Result<Output, LoadingError>, _ status: Status) {
+    private func recordEnd<Output>(of call: Call, _ result: Result<Output, LoadingError>, _ course: Course) {
         switch result {
-        case .success: call.record(.callFinished(status: status))
+        case .success:
+            call.record(.callFinished(status: course.status))
+            guard let start = course.start else { return }
+            if let report = course.report { return report.arm() }
+            let duration = start.duration(to: call.time.now)
+            call.record(
+                .bodyFinished(
+                    BodyRecord(.whole, bytes: Int64(course.bytes), duration: duration, attempts: call.attemptsMade)
+                )
+            )
         case .failure(let error): call.record(.callFailed(error))
         }
     }
@@ -148,16 +171,21 @@ final class LoaderCore: Sendable {
         of request: Request,
         _ call: Call,
         _ ending: Ending<Output>,
-        _ status: inout Status
+        _ course: inout Course
     ) async throws(LoadingError) -> Output {
         do throws(LoadingError) {
             let response =
                 account.isOffline
                 ? try await stored(request, call) : try await account.chain.send(request, call: call)
-            status = response.status
+            course.status = response.status
             let acceptable = ending.acceptable ?? request.acceptableStatuses ?? service.settings.acceptableStatuses
-            guard response.body.bytes == nil else { return try ending.output(of: response, acceptable: acceptable) }
-            return try await ending.output(of: tracked(response, acceptable), acceptable: acceptable)
+            if let bytes = response.body.bytes {
+                course.bytes = bytes.count
+                return try ending.output(of: response, acceptable: acceptable)
+            }
+            if course.start != nil, !course.isPart { course.report = BodyReport(call, since: course.start) }
+            let report = course.isPart ? nil : course.report
+            return try await ending.output(of: tracked(response, acceptable, report), acceptable: acceptable)
         } catch {
             throw error.counted(call.attemptsMade)
         }
@@ -172,8 +200,8 @@ final class LoaderCore: Sendable {
 
     /// A streamed answer whose body ends with the loader.
     @inline(never)
-    private func tracked(_ response: Response, _ acceptable: StatusSet) async -> Response {
-        var response = TrackedBody.track(response, in: group)
+    private func tracked(_ response: Response, _ acceptable: StatusSet, _ report: BodyReport?) async -> Response {
+        var response = TrackedBody.track(response, in: group, report)
         if !acceptable.contains(response.status.code) { response.body = await Self.beginning(of: response.body) }
         return response
     }
@@ -191,10 +219,15 @@ final class LoaderCore: Sendable {
 }
 
 extension Call {
+    /// Reports the start of the call; returns when it was, or nil when no observer is notified.
     @inline(never)
-    func recordStart(_ request: Request) {
+    @discardableResult
+    func recordStart(_ request: Request) -> Instant? {
+        guard isObserved else { return nil }
+        let start = time.now
         record(
             .callStarted(method: request.method, url: request.url.redacted(secretQueryNames: request.secretQueryNames))
         )
+        return start
     }
 }

@@ -26,17 +26,20 @@ final class TrackedBody: ResponseBodySource {
     private let group: WorkGroup
     private let request: Request
     private let attempts: Int
+    /// Nil when no observer would receive it, or when the body is a part of one that is reported.
+    private let report: BodyReport?
 
     /// Makes the body of a response end with the group; a complete body is not changed.
-    static func track(_ response: Response, in group: WorkGroup) -> Response {
+    static func track(_ response: Response, in group: WorkGroup, _ report: BodyReport? = nil) -> Response {
         guard response.body.bytes == nil else { return response }
-        let source = TrackedBody(response, in: group)
+        let source = TrackedBody(response, in: group, report)
         var copy = response
         copy.body = ResponseBody(streaming: source)
         return copy
     }
 
-    private init(_ response: Response, in group: WorkGroup) {
+    private init(_ response: Response, in group: WorkGroup, _ report: BodyReport?) {
+        self.report = report
         body = BodyReader(response.body)
         self.group = group
         request = response.request
@@ -55,15 +58,29 @@ final class TrackedBody: ResponseBodySource {
             chunk = try await body.next()
         } catch {
             group.leave(slot)
-            throw named(error).counted(attempts)
+            let error = named(error).counted(attempts)
+            report?.end(error)
+            throw error
         }
-        if chunk == nil { group.leave(slot) }
+        if let chunk {
+            report?.count(chunk.count)
+        } else {
+            group.leave(slot)
+            report?.end(.whole)
+        }
         return chunk
     }
 
     func cancel() {
         body.cancel()
         group.leave(slot)
+        report?.end(.cancelled)
+    }
+
+    func abandon() {
+        body.cancel()
+        group.leave(slot)
+        report?.end(.abandoned)
     }
 
     /// A body whose loader was released throws an error that says so, because its reader has cancelled nothing.

@@ -32,6 +32,8 @@ public final class LoggingObserver: EventSink {
         var attempts = 1
         var bytes: Int64 = 0
         var openExchanges = 0
+        /// When the call and its body had ended.
+        var end: Instant?
     }
 
     /// The text that replaces the values of fields with credentials.
@@ -86,34 +88,53 @@ public final class LoggingObserver: EventSink {
         case .callStarted(let method, let url): calls[id] = CallRecord(name: "\(method) \(url)", start: now)
         case .attemptStarted(let number): calls[id]?.attempts = number
         case .exchangeStarted: calls[id]?.openExchanges += 1
-        case .exchangeFinished(let metrics): endExchange(metrics, nil, of: id, &calls)
-        case .exchangeFailed(let error, let metrics): endExchange(metrics, error, of: id, &calls)
+        case .exchangeFinished(let metrics): endExchange(metrics, of: id, &calls)
+        case .exchangeFailed(_, let metrics): endExchange(metrics, of: id, &calls)
         case .callFinished(let status): calls[id]?.outcome = "\(status)"
+        case .bodyFinished(let record): endBody(record, of: id, at: now, &calls)
         case .callFailed(let error):
+            calls[id]?.end = now
             calls[id]?.outcome = error.context.status.map { "\($0)" } ?? (error.isCancellation ? "cancelled" : "failed")
             if !error.isCancellation { calls[id]?.error = error.reason }
         default: break
         }
-        guard let call = calls[id], let outcome = call.outcome, call.openExchanges <= 0 else { return nil }
+        guard let call = calls[id], let outcome = call.outcome, let end = call.end, call.openExchanges <= 0 else {
+            return nil
+        }
         calls[id] = nil
         let attempts = call.attempts == 1 ? "1 attempt" : "\(call.attempts) attempts"
-        let duration = call.start.duration(to: now).shortText
+        let duration = call.start.duration(to: end).shortText
         return "\(call.name): \(outcome), \(call.bytes) bytes, \(duration), \(attempts)"
             + (call.error.map { ": \($0)" } ?? "")
     }
 
     private static func endExchange(
         _ metrics: Metrics,
-        _ error: LoadingError?,
         of id: Call.ID,
         _ calls: inout [Call.ID: CallRecord]
     ) {
         calls[id]?.bytes += metrics.bytesReceived
         calls[id]?.openExchanges -= 1
-        // The call has ended with an answer, and the body of that answer failed.
-        guard let error, let outcome = calls[id]?.outcome, calls[id]?.error == nil else { return }
-        calls[id]?.outcome = outcome + (error.isCancellation ? ", body cancelled" : ", body failed")
-        if !error.isCancellation { calls[id]?.error = error.reason }
+    }
+
+    private static func endBody(
+        _ record: BodyRecord,
+        of id: Call.ID,
+        at now: Instant,
+        _ calls: inout [Call.ID: CallRecord]
+    ) {
+        guard var call = calls[id] else { return }
+        call.end = now
+        call.attempts = max(call.attempts, record.attempts)
+        switch record.outcome {
+        case .failed(let error):
+            call.outcome?.append(", body failed")
+            call.error = error.reason
+        case .cancelled: call.outcome?.append(", body cancelled")
+        case .abandoned: call.outcome?.append(", body abandoned")
+        default: break
+        }
+        calls[id] = call
     }
 
     // MARK: - One line per event
@@ -129,6 +150,12 @@ public final class LoggingObserver: EventSink {
         case .retryScheduled(let record): "tries again after attempt \(record.attempt) (\(record.rule))"
         case .redirectFollowed(let status, _, let target, _): "follows \(status) to \(target)"
         case .callFinished(let status): "is done with \(status)"
+        case .bodyFinished(let record):
+            switch record.outcome {
+            case .whole: nil
+            case .failed(let error): "failed in its body: \(error)"
+            default: "has its body \(record.outcome) after \(record.bytes) bytes"
+            }
         case .callFailed(let error): error.isCancellation ? "was cancelled" : "failed: \(error)"
         default: nil
         }

@@ -41,6 +41,12 @@ enum EventWords {
         case .requestReplayed(let authoriser): "refused; sent again with other credentials of \(authoriser)"
         case .pageRuleSkipped(let rule, let reason): "the paging rule “\(rule)” is skipped: \(reason)"
         case .callFinished(let status): "the caller has the answer: \(status)"
+        case .bodyFinished(let record):
+            switch record.outcome {
+            case .whole: nil
+            case .failed(let error): "the body failed after \(record.bytes) bytes: \(error)"
+            default: "the body was \(record.outcome) after \(record.bytes) bytes"
+            }
         case .callFailed(let error): error.isCancellation ? "cancelled" : "the caller has the error: \(error)"
         }
     }

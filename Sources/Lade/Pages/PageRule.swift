@@ -44,9 +44,11 @@ public enum PageRule: Sendable, Hashable {
     /// The places where common APIs name the next page: `Link`, `Next-Page`, `next`, `links.next`, `_links.next.href`,
     /// `@odata.nextLink`, `next_page_url` and their relatives, and JSON in `X-Pagination`.
     ///
-    /// Only what is clearly an address is followed there.
+    /// Only what is clearly an address is followed there; also a whole number in `X-Next-Page`, `Next-Page` or
+    /// `next_page` of `X-Pagination`, which is the query item `page` of the next page.
     public static let common: [PageRule] =
-        [.link(relation: "next"), .header("Next-Page")]
+        [.link(relation: "next")]
+        + ["Next-Page", "X-Next-Page"].flatMap { [.header($0), .cursor(.header($0), to: .query("page"))] }
         + commonPointers.map { .body($0) } + [
             .header("X-Pagination"), .cursor(.header("X-Pagination", ["next_page"]), to: .query("page")),
             .body(["links"]), .body(["link"]),
@@ -123,6 +125,9 @@ public enum PagePlace: Sendable, Hashable {
     var bodyPointer: JSONPointer? {
         if case .body(let pointer) = self { pointer } else { nil }
     }
+
+    /// Whether the place is the whole value of a header field.
+    var isPlainField: Bool { if case .header(_, []) = self { true } else { false } }
 
     /// The usual places of the number of all items.
     static let commonTotals: [PagePlace] =

@@ -82,6 +82,9 @@ package enum PageValue: Sendable, Hashable {
         }
     }
 
+    /// The number of a page in a usual place: a whole number.
+    var pageNumber: Int? { text.flatMap { Int(wholeNumber: $0) } }
+
     /// The value as JSON.
     var json: String {
         switch self {

@@ -203,8 +203,8 @@ package struct PageWalk: Sendable {
         case .none: return false
         case .isTrue: return true
         case .number(let text): return !text.utf8.allSatisfy { [0x30, 0x2E].contains($0) }
-        case .text(let text) where ["true", "yes", "1"].contains(text.lowercased()): return true
-        case .text(let text) where ["false", "no", "0"].contains(text.lowercased()): return false
+        case .text(let text) where ["true", "yes", "1"].contains(text.asciiLowercased): return true
+        case .text(let text) where ["false", "no", "0"].contains(text.asciiLowercased): return false
         case .text, .json: throw .unusable(place: more, found: value.description)
         }
     }
@@ -283,6 +283,8 @@ package struct PageWalk: Sendable {
         _ facts: Facts
     ) throws(PageFailure.Cause) -> Reading {
         let target: String
+        // In the usual places, a number in a field is that of a page, which another rule reads.
+        if isCommon, place.isPlainField, value.pageNumber != nil { return .missing }
         switch value {
         case .missing: return .missing
         case .none: return .none
@@ -310,6 +312,10 @@ package struct PageWalk: Sendable {
         at place: PagePlace,
         to target: CursorTarget
     ) throws(PageFailure.Cause) -> Reading {
+        if isCommon, place.isPlainField, value.pageNumber == nil {
+            // What is no number of a page was read as an address.
+            return value == .none ? .none : .missing
+        }
         switch value {
         case .missing: return .missing
         case .none: return .none
@@ -317,7 +323,7 @@ package struct PageWalk: Sendable {
             let cursor = PageCursor(target: target, json: value.json)
             guard value.text != nil || target.keepsTypes else { break }
             // In the usual places, a number of a page is what is understood.
-            if isCommon, case .text = value { break }
+            if isCommon, value.pageNumber == nil { break }
             return .request(try request(with: cursor), cursor)
         case .isTrue: break
         }

@@ -84,7 +84,7 @@ public struct PreferredLanguages: Sendable {
     public static func headerValue(for languages: [String]) -> String? {
         var kept: [String] = []
         for language in languages where kept.count < limit {
-            let isKnown = kept.contains { $0.lowercased() == language.lowercased() }
+            let isKnown = kept.contains { $0.asciiLowercased == language.asciiLowercased }
             if !isKnown, !language.isEmpty, language.utf8.allSatisfy(isTagByte) { kept.append(language) }
         }
         guard !kept.isEmpty else { return nil }

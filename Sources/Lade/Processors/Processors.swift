@@ -86,36 +86,36 @@ public struct JSONProcessor: ResponseProcessor {
 }
 
 /// Decodes the body as text, in the character set that `Content-Type` names; UTF-8 by default.
+///
+/// The names are the labels of the WHATWG Encoding Standard, in any case: UTF-8, UTF-16, the ISO 8859 and Windows
+/// families, KOI8, IBM866, Macintosh, Shift_JIS, EUC-JP, ISO-2022-JP, GBK, GB18030, Big5 and EUC-KR; also UTF-32. As in
+/// browsers, `us-ascii` and `iso-8859-1` mean windows-1252, and a byte order mark of UTF-8 or UTF-16 has precedence over
+/// the name. All but Unicode and windows-1252 are decoded by the platform (`iconv` on Linux), whose tables for them may be
+/// missing in a minimal system.
 public struct TextProcessor: ResponseProcessor {
     /// Makes the processor.
     public init() {}
 
     /// Decodes the text.
     ///
-    /// Invalid UTF-8 is read as ISO-8859-1 when no character set was named.
+    /// Invalid UTF-8 is read as windows-1252 when no character set was named.
     ///
-    /// - Throws: ``ProcessingFault/notText(characterSet:)`` for bytes that are invalid in the character set, or for an
-    ///   unknown one.
+    /// - Throws: ``ProcessingFault/notText(characterSet:)`` for bytes that are invalid in the character set,
+    ///   ``ProcessingFault/unknownCharacterSet(_:)`` for one that is not known, or not on this system.
     public func process(_ input: Data, of response: Response) throws -> String {
-        guard let name = response.headers["Content-Type"].flatMap(Self.characterSet) else {
-            if let text = String(bytes: input, encoding: .utf8) { return text }
-            return String(String.UnicodeScalarView(input.map { Unicode.Scalar($0) }))
+        guard let label = response.headers["Content-Type"].flatMap(Self.label) else {
+            let text = Charset.utf8.text(of: input) ?? Charset.windows1252.text(of: input)
+            return text ?? String(decoding: input, as: UTF8.self)
         }
-        guard let encoding = Self.encodings[name], let text = String(bytes: input, encoding: encoding)
-        else { throw ProcessingFault.notText(characterSet: name) }
+        guard let charset = Charset(label: label) else { throw ProcessingFault.unknownCharacterSet(label) }
+        guard let text = charset.text(of: input) else { throw ProcessingFault.notText(characterSet: label) }
         return text
     }
 
-    private static func characterSet(of contentType: String) -> String? {
+    private static func label(in contentType: String) -> String? {
         // A malformed content type names no character set.
         (try? MediaType(contentType))?.charset
     }
-
-    private static let encodings: [String: String.Encoding] = [
-        "utf-8": .utf8, "utf8": .utf8, "us-ascii": .ascii, "ascii": .ascii, "iso-8859-1": .isoLatin1,
-        "latin1": .isoLatin1, "utf-16": .utf16, "utf-16le": .utf16LittleEndian, "utf-16be": .utf16BigEndian,
-        "utf-32": .utf32, "utf-32le": .utf32LittleEndian, "utf-32be": .utf32BigEndian,
-    ]
 }
 
 /// Decodes an image by a closure.

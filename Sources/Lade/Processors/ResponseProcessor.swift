@@ -54,6 +54,8 @@ public enum ProcessingFault: Error, Sendable, Hashable {
     case wrongKind(expected: String, found: String)
     /// The bytes are not valid text in their character set.
     case notText(characterSet: String)
+    /// The character set is not known, or this system has no tables for it.
+    case unknownCharacterSet(String)
     /// The decoder does not recognise the bytes as an image.
     case notAnImage
 }
@@ -65,7 +67,8 @@ extension ProcessingFault: CustomStringConvertible {
         case .emptyBody: "the body is empty"
         case .wrongInput(let expected, let found): "a processor takes \(expected) and was given \(found)"
         case .wrongKind(let expected, let found): "the JSON is \(found), not \(expected)"
-        case .notText(let characterSet): "the body is no text in \(characterSet)"
+        case .notText(let characterSet): "the body is no text in \(characterSet.escapedForDisplay(limit: 64))"
+        case .unknownCharacterSet(let name): "the charset “\(name.escapedForDisplay(limit: 64))” is not known here"
         case .notAnImage: "the body is no image that can be decoded"
         }
     }

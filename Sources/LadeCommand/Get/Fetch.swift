@@ -114,6 +114,9 @@ struct Fetch: Sendable {
             } else { nil }
         var call = try await PreparedCall(settings, context)
         call.request.delivery = .streamed
+        if output.includesHead || output.headPath != nil || call.request.method == .head {
+            call.request.headRecord = HeadRecord()
+        }
         call.bodyRate = output.rate
         if let jar { call.jar = jar }
         let upload = uploadLine(of: &call.request)
@@ -185,6 +188,9 @@ struct Fetch: Sendable {
         } catch {
             await account.service.shutDown()
             facts.error = error
+            // A call without a response may have received heads, as of a proxy that refused it. The failure of the call
+            // is reported, and one to write them is not reported in addition.
+            if facts.response == nil { try? writeHeads(of: request, named: file != nil || output.usesRemoteName) }
             if !error.isQuiet { try? writeOut(&facts, collector, since: start) }
             // The command reports the failure of the call. A failure to save the session is not reported in addition.
             try? call.finish(settings.session, console)
@@ -241,15 +247,29 @@ struct Fetch: Sendable {
         if settings.followsCurl { try checkStatus(of: download.response, witness) }
     }
 
-    /// Writes the head and the entity tag to the files that options name for them.
+    /// Writes the heads and the entity tag to the files that options name for them.
     private func writeHead(of response: Response) throws(CommandError) {
-        if let path = output.headPath {
-            let isNew = opened.withLock { $0.insert(path).inserted }
-            try OutputPlace.write(response.head, to: path, appending: !isNew, console)
+        if output.headPath != nil { try dump(response.receivedHeads) }
+        if let count = response.request.headRecord?.dropped, count > 0, !output.isSilent {
+            console.say("lade: The oldest heads of the call are left out: \(count).")
         }
         if let path = output.tagPath, let tag = response.headers["ETag"] {
-            try OutputPlace.write(tag + "\n", to: path, appending: false, console)
+            try OutputPlace.write(Data((tag + "\n").utf8), to: path, appending: false, console)
         }
+    }
+
+    private func dump(_ heads: Data) throws(CommandError) {
+        guard let path = output.headPath else { return }
+        let isNew = opened.withLock { $0.insert(path).inserted }
+        try OutputPlace.write(heads, to: path, appending: !isNew, console)
+    }
+
+    /// Writes the heads of a call that has no response.
+    private func writeHeads(of request: Request, named isNamed: Bool) throws(CommandError) {
+        guard let heads = request.headRecord?.heads.joined(), !heads.isEmpty else { return }
+        try dump(Data(heads))
+        guard output.includesHead || request.method == .head, !isNamed else { return }
+        try OutputPlace.write(Data(heads), to: "-", appending: true, console)
     }
 
     /// What remains of a download that ended early; nil where that is clear from the error.
@@ -272,7 +292,7 @@ struct Fetch: Sendable {
         // The body of an error response is not written to the file, unless every status counts as success.
         let takesEveryBody = output.ignoresStatus || settings.followsCurl
         options.acceptableStatuses = .codes(100..<(takesEveryBody ? output.failsWithoutBody ? 400 : 1_000 : 300))
-        if output.includesHead || request.method == .head { options.prologue = { Data($0.head.utf8) } }
+        if output.includesHead || request.method == .head { options.prologue = \.receivedHeads }
         if let line { options.onPiece = { received, total in line.withLock { $0.show(received, of: total) } } }
         return options
     }
@@ -461,11 +481,10 @@ struct Fetch: Sendable {
 }
 
 extension Response {
-    /// The head in the form of HTTP/1.1; responses of later versions have no reason phrase.
-    var head: String {
-        let isOld = version == .http1_1 || version == .http1_0
-        let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
-        return "\(version?.rawValue ?? "HTTP") \(isOld ? status.words : "\(status)")\r\n\(fields)\r\n"
+    /// Every head of the call as it was received; one made of status and fields where the transport recorded none.
+    var receivedHeads: Data {
+        let heads = request.headRecord?.heads ?? []
+        return heads.isEmpty ? HeadRecord.head(status, headers, version) : Data(heads.joined())
     }
 }
 

@@ -7,7 +7,7 @@ import Lade
 
 /// Receives the body of a response.
 protocol BodySink: Sendable {
-    /// Writes a text before the body: the head, when the user asked for it.
+    /// Writes the heads of the call before the body, when the user asked for them.
     mutating func writeHead(_ response: Response) async throws(CommandError)
 
     /// Writes the next piece, and returns when there is room for another.
@@ -47,7 +47,7 @@ struct PipeSink: BodySink {
     }
 
     mutating func writeHead(_ response: Response) async throws(CommandError) {
-        try await write(Data(response.head.utf8))
+        try await write(response.receivedHeads)
     }
 
     mutating func write(_ chunk: Data) async throws(CommandError) {
@@ -95,7 +95,7 @@ struct TerminalSink: BodySink {
         pipe = PipeSink(console.output)
         talk = console.talk
         isColoured = console.usesColour
-        let charset = TextCharset(contentType: contentType)
+        let charset = Charset(shown: contentType)
         isText = charset.hasZeroBytes
         text = TerminalText(TerminalText.Kind(contentType: contentType, isColoured: isColoured), charset)
     }
@@ -104,12 +104,8 @@ struct TerminalSink: BodySink {
 
     mutating func writeHead(_ response: Response) async throws(CommandError) {
         var plain = TerminalText(.plain)
-        var shown = plain.text(of: Data(response.head.utf8))
-        if isColoured {
-            let lines = shown.parts(at: "\n").map(String.init)
-            let coloured = lines.dropFirst().map(HeadColour.field)
-            shown = ([HeadColour.status(lines[0], response.status)] + coloured).joined(separator: "\n")
-        }
+        var shown = plain.text(of: response.receivedHeads)
+        if isColoured { shown = HeadColour.heads(shown) }
         try await pipe.write(Data(shown.utf8))
     }
 

@@ -71,24 +71,24 @@ struct OutputPlace {
         guard mkdir(path, 0o750) == 0 || errno == EEXIST else { throw .file(path, "made", .last) }
     }
 
-    /// Writes a text to a file, or to the standard output for `-`.
+    /// Writes bytes of a server to a file, or to the standard output for `-`.
     static func write(
-        _ text: String,
+        _ bytes: Data,
         to path: String,
         appending: Bool,
         _ console: Console
     ) throws(CommandError) {
         guard path != "-" else {
-            guard console.laysOut else { return try console.write(text) }
+            guard console.laysOut else { return try console.write(bytes) }
             // Text of the server must not control the terminal.
             var shown = TerminalText(.plain)
-            return try console.write(shown.text(of: Data(text.utf8)))
+            return try console.write(shown.text(of: bytes))
         }
         do throws(SystemError) {
             let file = try Descriptor.open(path, O_WRONLY | O_CREAT | (appending ? O_APPEND : O_TRUNC))
             // Writing reports its errors; closing adds none.
             defer { try? file.close() }
-            try file.write(text.utf8)
+            try file.write(bytes)
         } catch {
             throw .file(path, "written", error)
         }

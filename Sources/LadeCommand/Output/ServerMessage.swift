@@ -19,7 +19,7 @@ enum ServerMessage {
 
     /// The text to print for the beginning of a body; empty for a body that is not text.
     static func text(of bytes: Data, contentType: String?) -> String {
-        let charset = TextCharset(contentType: contentType)
+        let charset = Charset(shown: contentType)
         guard !bytes.isEmpty, charset.hasZeroBytes || !bytes.contains(0) else { return "" }
         var text = TerminalText(TerminalText.Kind(contentType: contentType, isColoured: false), charset)
         let all = text.text(of: bytes) + text.end()

@@ -32,7 +32,7 @@ struct TerminalText {
     private var last: Unicode.Scalar?
 
     /// Starts a text.
-    init(_ kind: Kind, _ charset: TextCharset = .utf8) {
+    init(_ kind: Kind, _ charset: Charset = .utf8) {
         decoder = CharsetDecoder(charset)
         if case .json(let isColoured) = kind {
             printer = JSONPrinter(isColoured: isColoured, escaping: \.rewritesDisplay)

@@ -93,6 +93,18 @@ struct EventRecord {
             )
         case .callFinished(let status):
             self.init("callFinished", [("status", String(status.code))])
+        case .bodyFinished(let record):
+            var outcome = "\(record.outcome)"
+            var failure: [(String, String)] = []
+            if case .failed(let error) = record.outcome {
+                outcome = "failed"
+                failure.append(Self.error(error))
+            }
+            let facts = [
+                ("outcome", JSONQuoting.string(outcome)), ("bytes", String(record.bytes)),
+                ("duration", Self.seconds(record.duration)), ("attempts", String(record.attempts)),
+            ]
+            self.init("bodyFinished", facts + failure)
         case .callFailed(let error):
             self.init("callFailed", [Self.error(error)])
         }

@@ -44,7 +44,7 @@ struct Story: EventSink {
     /// Prints an event.
     func record(_ event: Event, of call: Call) {
         switch event {
-        case .callStarted, .callFinished, .callFailed: break
+        case .callStarted, .callFinished, .bodyFinished, .callFailed: break
         case .exchangeStarted(let method, let url): show(["*", "exchange \(call.attempt) started: \(method) \(url)"])
         case .waitStarted(let reason): show(["*", "waiting for \(reason)"])
         case .waitEnded(let reason, let duration):

@@ -63,11 +63,11 @@ public final class NetworkActivity: EventSink {
         change(by: -1)
     }
 
-    /// Counts the calls of a service.
+    /// Counts the calls of a service, until their bodies have ended.
     public func record(_ event: Event, of call: Call) {
         switch event {
         case .callStarted: increase()
-        case .callFinished, .callFailed: decrease()
+        case .bodyFinished, .callFailed: decrease()
         default: break
         }
     }

@@ -42,7 +42,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
     deinit {
         // An iteration has its own reference and cancels by itself; a body that was never read must not keep its
         // connection.
-        if !isTaken.load(ordering: .acquiring) { source?.cancel() }
+        if !isTaken.load(ordering: .acquiring) { source?.abandon() }
     }
 
     /// All the bytes, when the body is complete; nil for a stream.
@@ -167,7 +167,7 @@ public final class ResponseBody: AsyncSequence, Sendable {
 
         init(_ source: any ResponseBodySource) { self.source = source }
 
-        deinit { source.cancel() }
+        deinit { source.abandon() }
 
         func checkCancellation() async throws(LoadingError) {
             if Task.isCancelled { isCancelled.store(true, ordering: .relaxed) }
@@ -199,9 +199,21 @@ public protocol ResponseBodySource: AnyObject, Sendable {
     /// Has no effect after the end was read; may be called several times.
     func cancel()
 
+    /// Ends the exchange like ``cancel()``, because the body was released; the default calls that.
+    ///
+    /// Has no effect after the end was read or the exchange was cancelled.
+    func abandon()
+
     /// The trailer section; empty until the end.
     var trailers: Headers { get }
 
     /// What the exchange cost so far.
     var metrics: Metrics { get }
+}
+
+extension ResponseBodySource {
+    /// Ends the exchange.
+    public func abandon() {
+        cancel()
+    }
 }

@@ -46,6 +46,9 @@ extension StringProtocol where SubSequence == Substring {
     /// Whether the text has a scalar.
     package func has(_ scalar: Unicode.Scalar) -> Bool { unicodeScalars.contains(scalar) }
 
+    /// Whether the text has the same bytes as another; `==` also finds canonically equivalent texts equal.
+    package func hasBytes(of other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
+
     /// Whether the text begins with the bytes of another.
     package func begins(with prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 

@@ -12,7 +12,7 @@ enum ContentCoding: String, CaseIterable {
 
     /// The coding with this name, in any case; nil for one that cannot be decoded.
     init?(name: some StringProtocol) {
-        let name = name.lowercased()
+        let name = name.asciiLowercased
         if name == "x-gzip" {
             self = .gzip
         } else if let coding = ContentCoding(rawValue: name) {
@@ -29,7 +29,7 @@ enum ContentCoding: String, CaseIterable {
     /// - Throws: `CodingFault.unknown` for a coding that is not in the list, `CodingFault.tooMany` above ``most``.
     static func list(_ field: String) throws(CodingFault) -> [ContentCoding] {
         var codings: [ContentCoding] = []
-        for name in names(in: field) where name.lowercased() != "identity" && !isNoCoding(name) {
+        for name in names(in: field) where name.asciiLowercased != "identity" && !isNoCoding(name) {
             guard codings.count < most else { throw .tooMany(limit: most) }
             guard let coding = ContentCoding(name: name) else { throw .unknown(String(name)) }
             codings.append(coding)
@@ -50,7 +50,7 @@ enum ContentCoding: String, CaseIterable {
         "none", "null", "no", "plain", "text", "raw",
     ]
 
-    private static func isNoCoding(_ name: some StringProtocol) -> Bool { noCodings.contains(name.lowercased()) }
+    private static func isNoCoding(_ name: some StringProtocol) -> Bool { noCodings.contains(name.asciiLowercased) }
 
     private static func names(in field: String) -> [Substring] {
         field.utf8.split(separator: UInt8(ascii: ",")).compactMap { part in

@@ -32,7 +32,9 @@ extension EasyHandle {
         /// The setup of the exchange; nil when it cannot serve another exchange.
         var setup: Setup? {
             let request = transfer.request
-            guard request.method == .get, !hasBody, bodyLength == nil, !isFresh else { return nil }
+            guard request.method == .get, !hasBody, bodyLength == nil, !isFresh, transfer.heads == nil else {
+                return nil
+            }
             return Setup(
                 host: transfer.hostIdentity,
                 version: request.version,
@@ -86,7 +88,7 @@ extension EasyHandle {
         set(CURLOPT_BUFFERSIZE, Self.readSize(highWater: highWater))
         // A cancelled name look-up must not block the loop until the resolver's thread ends.
         set(CURLOPT_QUICK_EXIT, true)
-        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, plan.transfer.heads == nil)
         // ``ChunkParser`` parses the chunks; libcurl still finds their end.
         set(CURLOPT_HTTP_TRANSFER_DECODING, false)
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))

@@ -15,6 +15,11 @@ extension Transfer {
     func received(line: UnsafeBufferPointer<UInt8>, on loop: CurlLoop) -> Bool {
         lastActivity = loop.now
         loop.receivedPieces += 1
+        if let heads, head == nil {
+            heads.append(line)
+            // The head of a proxy's answer to CONNECT, which libcurl checks; it is delivered for the record alone.
+            if sendings == 0 { return true }
+        }
         let finding: HeadVetting.Finding
         do {
             finding = try vetting.take(line)

@@ -81,6 +81,8 @@ final class Transfer: @unchecked Sendable {
     let isDecoding: Bool
     let hasBody: Bool
     let limits: Limits
+    /// Receives the heads as they arrive; nil when they are not recorded.
+    let heads: HeadRecord?
 
     // One thread at a time uses these variables, and no access is open while a callback runs. Therefore the exclusivity
     // checks, which cost 4,000 instructions per call, are left out.
@@ -188,6 +190,7 @@ final class Transfer: @unchecked Sendable {
         isSecure = parts.scheme == .https
         self.parts = parts
         hasBody = request.hasBody
+        heads = request.headRecord
         limits = Limits(request.timeouts, call)
         isStreamed = request.delivery == .streamed
         // A range of coded bytes cannot be decoded. A caller that requests codings receives the coded bytes.
@@ -306,6 +309,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Resets the state of one sending before the next.
     func prepareForSending() {
+        heads?.discardUnfinished()
         sentBytes = 0
         sendings = 0
         tunnelBytes = 0

@@ -115,7 +115,7 @@ final class Document {
         defer {
             end(&scope)
         }
-        return try body(scope)
+        return try core.pointee.index.isDeep ? StackSpace.withEnough { try body(scope) } : body(scope)
     }
 
     private func begin(

@@ -16,7 +16,8 @@
 /// ```
 ///
 /// The decoder is a value without shared state, so any number of tasks can use the same one. Decoding runs on the
-/// calling thread and does not check for cancellation.
+/// calling thread, or on one with a larger stack while that waits where a deeply nested value may not fit, and does not
+/// check for cancellation.
 public struct FastJSONDecoder: Sendable {
     /// The strategy for dates, with Foundation's choices; `.deferredToDate` by default.
     public var dateDecodingStrategy = JSONDecoder.DateDecodingStrategy.deferredToDate

@@ -144,9 +144,19 @@ final class EncodedPart {
         defer { leaveChild() }
         try child._withUnsafeGuaranteedRef {
             $0.enter(key, base: depth)
-            try body($0)
+            if depth & (StackSpace.shallow - 1) == 0 {
+                try Self.run(body, on: $0)
+            } else {
+                try body($0)
+            }
             $0.finish()
         }
+    }
+
+    /// Runs the body of a value that is nested deeply.
+    @inline(never)
+    private static func run(_ body: (EncodedPart) throws -> Void, on part: EncodedPart) throws {
+        try StackSpace.withEnough { try body(part) }
     }
 
     @inline(__always)

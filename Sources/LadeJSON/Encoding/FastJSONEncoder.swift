@@ -17,7 +17,8 @@
 /// ```
 ///
 /// The encoder is a value without shared state, so any number of tasks can use the same one. Encoding runs on the
-/// calling thread and does not check for cancellation.
+/// calling thread, or on one with a larger stack while that waits where a deeply nested value may not fit, and does not
+/// check for cancellation.
 public struct FastJSONEncoder: Sendable {
     /// The format of the text; by default on one line, with escaped slashes.
     public var outputFormatting: JSONEncoder.OutputFormatting = []

@@ -7,6 +7,8 @@ struct JSONIndex {
     private(set) var capacity: Int
     /// The number of words.
     var count = 0
+    /// Whether the document is nested more deeply than any thread has stack for.
+    var isDeep = false
 
     init(capacity: Int = 128) {
         self.capacity = capacity

@@ -30,6 +30,8 @@ struct JSONScanner {
         end = base + bytes.count
         allowsTrailingCommas = commas
         stack = .allocate(capacity: Self.depthLimit + 1)
+        // Marks the level below which nesting is deep: the first container there replaces it, at no cost for others.
+        stack[StackSpace.shallow] = Container(word: -1, count: 0, isObject: false, isComplex: false)
         self.index = index
     }
 
@@ -56,6 +58,7 @@ struct JSONScanner {
         var scanner = JSONScanner(bytes, base, allowsTrailingCommas, index)
         defer {
             index = scanner.index
+            index.isDeep = scanner.stack[StackSpace.shallow].word >= 0
             scanner.stack.deallocate()
         }
         do throws(Stop) {

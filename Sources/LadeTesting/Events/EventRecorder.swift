@@ -109,6 +109,11 @@ public final class EventRecorder: EventSink {
         case .exchangeFinished: "exchange finished"
         case .exchangeFailed(let error, _): "exchange failed: \(label(of: error))"
         case .callFinished(let status): "call finished \(status)"
+        case .bodyFinished(let record):
+            switch record.outcome {
+            case .failed(let error): "body failed: \(label(of: error))"
+            default: "body \(record.outcome)"
+            }
         case .callFailed(let error): "call failed: \(label(of: error))"
         default: String(describing: event)
         }

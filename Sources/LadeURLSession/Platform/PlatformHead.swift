@@ -93,7 +93,7 @@ struct PlatformHead: Sendable {
     }()
 
     private static func isDecoded(_ field: String) -> Bool {
-        let names = field.parts(at: ",", omitsEmpty: true).map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+        let names = field.parts(at: ",", omitsEmpty: true).map { $0.trimmedOfSpace.asciiLowercased }
             .filter { !$0.isEmpty && $0 != "identity" }
         return !names.isEmpty && names.allSatisfy(codings.contains)
     }

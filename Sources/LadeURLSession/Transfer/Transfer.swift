@@ -73,6 +73,7 @@ final class Transfer: ResponseBodySource {
 
     private func response(_ head: TransferState.Head, _ body: ResponseBody) -> Response {
         var headers = head.headers
+        request.headRecord?.append(head.status, headers, nil)
         if head.decodedCoding != nil {
             // They describe the coded bytes, which are not delivered; the metrics keep them.
             headers.remove("Content-Encoding")

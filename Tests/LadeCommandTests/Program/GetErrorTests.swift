@@ -192,8 +192,9 @@ struct GetErrorTests: GetSuite {
         }
         let once = [
             "callStarted", "attemptStarted", "exchangeStarted", "headReceived", "exchangeFinished", "callFinished",
+            "bodyFinished",
         ]
-        #expect(names.count == 12)
+        #expect(names.count == 14)
         #expect(Set(names) == Set(once))
     }
 

@@ -29,6 +29,7 @@ struct EventRecordTests {
             .exchangeFinished(metrics), .exchangeFailed(error, metrics), .exchangeRepeated(onFreshConnection: true),
             .certificateCheckSkipped(host: "h"), .malformationTolerated(MalformedResponse(.lineEnd)),
             .callFinished(status: 200), .callFailed(error),
+            .bodyFinished(BodyRecord(.failed(error), bytes: 5, duration: .seconds(1), attempts: 2)),
         ]
         let records = events.map { EventRecord($0) }
         #expect(Set(records.map(\.name)).count == events.count)

@@ -192,6 +192,18 @@ struct BodyMeaningTests {
         #expect(try meaning(row, .whole, method: .head) == .whole(nil))
     }
 
+    @Test("finding HF-16 validators are compared octet by octet, not as canonically equivalent text")
+    func octets() throws {
+        let request = try Request("https://a.test/f")
+        let version = FileVersion(validator: "\"\u{E9}\"", address: FileVersion.address(request.url))
+        let same = Response(status: 206, headers: ["ETag": "\"\u{E9}\""], request: request)
+        let other = Response(status: 206, headers: ["ETag": "\"e\u{301}\""], request: request)
+
+        #expect(version.isSame(in: same) && version.isNamed(in: same))
+        #expect(!version.isSame(in: other) && !version.isNamed(in: other))
+        #expect(version != FileVersion(validator: "\"e\u{301}\"", address: version.address))
+    }
+
     @Test(
         "finding HF-16 the address belongs to the version, without its fragment and its signature",
         arguments: [

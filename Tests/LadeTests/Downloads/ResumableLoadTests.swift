@@ -80,6 +80,7 @@ struct ResumableLoadTests {
                 "exchange failed: incompleteBody", "2 failed: the transfer failed; next in 4.0 seconds",
                 "wait started: attempt 3", "wait ended: attempt 3", "attemptStarted(3)",
                 "exchange started GET https://svc.example.com/thing", "head 206 HTTP/1.1", "exchange finished",
+                "body whole",
             ]
         )
         #expect(Set(rig.events.records.map(\.call)).count == 1)

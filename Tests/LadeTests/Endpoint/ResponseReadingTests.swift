@@ -25,6 +25,44 @@ struct ResponseReadingTests {
         #expect(try await response(answer).text == text)
     }
 
+    @Test(
+        "finding LF-14 a text is decoded by the label of its charset; a byte order mark has precedence",
+        arguments: [
+            ("text/plain; charset=windows-1252", [0x80, 0xE4], "€ä"), ("text/plain;charset=\"Latin1\"", [0x80], "€"),
+            ("text/plain; charset=Shift_JIS", [0x93, 0xFA, 0x96, 0x7B], "日本"),
+            ("text/html; charset=GBK", [0xD6, 0xD0, 0xCE, 0xC4], "中文"),
+            ("text/html; charset=\" koi8-r \"", [0xCD, 0xC9, 0xD2], "мир"),
+            ("text/plain; charset=gbk", [0xEF, 0xBB, 0xBF, 0xC3, 0xA4], "ä"), ("text/plain", [0xE4, 0x80], "ä€"),
+            ("text/plain", [0xFF, 0xFE, 0x41, 0x00], "A"),
+        ] as [(String, [UInt8], String)]
+    )
+    func charset(type: String, bytes: [UInt8], text: String) async throws {
+        let answer = ScriptedAnswer.bytes(Data(bytes), headers: ["Content-Type": type])
+
+        #expect(try await response(answer).text == text)
+    }
+
+    @Test(
+        "finding LF-14 an unknown charset is named, and bytes that are invalid in a known one are no text",
+        arguments: [
+            ("klingon", [0x41], .unknownCharacterSet("klingon")),
+            ("iso-2022-cn", [0x41], .unknownCharacterSet("iso-2022-cn")),
+            ("utf-8", [0xE4], .notText(characterSet: "utf-8")),
+            ("shift_jis", [0x93], .notText(characterSet: "shift_jis")),
+            ("euc-kr", [0xFF, 0x41], .notText(characterSet: "euc-kr")),
+            ("utf-16", [0x41], .notText(characterSet: "utf-16")),
+        ] as [(String, [UInt8], ProcessingFault)]
+    )
+    func unreadable(label: String, bytes: [UInt8], fault: ProcessingFault) async throws {
+        let answer = ScriptedAnswer.bytes(Data(bytes), headers: ["Content-Type": "text/plain; charset=\(label)"])
+        let response = try await response(answer)
+
+        let error = #expect(throws: LoadingError.self) { try response.text }
+
+        #expect(error?.description.contains("\(fault)") == true, "\(String(describing: error))")
+        #expect("\(ProcessingFault.unknownCharacterSet("x"))" == "the charset “x” is not known here")
+    }
+
     @Test("finding UF-6 the JSON of a response is a value, and what is no JSON an error with its place")
     func json() async throws {
         let object = try await response(.json(#"{"title": "Sea", "parts": [1, 2]}"#))

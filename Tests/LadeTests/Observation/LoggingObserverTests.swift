@@ -53,7 +53,8 @@ struct LoggingObserverTests {
         let call = Call()
         let url = try #require(URL(string: "https://svc.example.com/thing"))
         let story: [Event] = [
-            .callStarted(method: .get, url: url.redacted()), .callFinished(status: 204), .callFinished(status: 204),
+            .callStarted(method: .get, url: url.redacted()), .callFinished(status: 204),
+            .bodyFinished(BodyRecord(.whole, bytes: 0, duration: .zero, attempts: 1)), .callFinished(status: 204),
             .exchangeFinished(Metrics()),
         ]
 

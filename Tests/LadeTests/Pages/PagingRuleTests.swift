@@ -360,7 +360,8 @@ struct PagingRuleTests {
             (#""link": [{"relation": "next", "url": "/list?p=1"}]"#, [:]),
             (#""meta": {"next": "/list?p=1"}"#, [:]), ("", ["Next-Page": "https://api.example.com/list?p=1"]),
             ("", ["Link": "</list?p=1>; rel=\"next\""]), ("", ["X-Pagination": #"{"nextPageLink": "/list?p=1"}"#]),
-            ("", ["X-Pagination": #"{"total": 2, "next_page": 1}"#]),
+            ("", ["X-Pagination": #"{"total": 2, "next_page": 1}"#]), ("", ["X-Next-Page": "2", "X-Page": "1"]),
+            ("", ["Next-Page": "2"]), ("", ["X-Next-Page": "/list?p=1"]),
         ] as [(String, Headers)]
     )
     func common(members: String, headers: Headers) async throws {
@@ -370,6 +371,27 @@ struct PagingRuleTests {
         }
 
         #expect(await collect(source, try endpoint(PageRule.common)).items == [1, 2])
+    }
+
+    @Test(
+        "finding RF-1 a number of a page in a field is followed in the query, until the field is empty",
+        arguments: ["X-Next-Page", "Next-Page"],
+        ["", "?page=1&per_page=1", "?per_page=1"]
+    )
+    func numberInField(name: String, query: String) async throws {
+        let source = PagedSource { asked in
+            let page = asked["page"] ?? 1
+            return .json(
+                "{\"items\": [\(page)]}",
+                headers: [name: page < 3 ? "\(page + 1)" : "", "X-Total-Pages": "3"]
+            )
+        }
+
+        #expect(
+            await collect(source, try endpoint(PageRule.common, at: "https://api.example.com/list\(query)")).items == [
+                1, 2, 3,
+            ]
+        )
     }
 
     @Test("finding RF-8 a page that repeats an earlier one and leads in a circle is not delivered", arguments: [0, 2])

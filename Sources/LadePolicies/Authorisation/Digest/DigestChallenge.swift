@@ -49,7 +49,7 @@ struct DigestChallenge: Equatable, Sendable {
             let algorithm = Algorithm(challenge["algorithm"])
         else { return nil }
         let qualities = challenge["qop"].map { text in
-            text.parts(at: ",", omitsEmpty: true).map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            text.parts(at: ",", omitsEmpty: true).map { $0.trimmedOfSpace.asciiLowercased }
         }
         if let qualities, !qualities.contains("auth") { return nil }
         self.realm = realm
@@ -57,8 +57,8 @@ struct DigestChallenge: Equatable, Sendable {
         self.algorithm = algorithm
         opaque = challenge["opaque"]
         hasQuality = qualities != nil
-        isStale = challenge["stale"]?.lowercased() == "true"
-        hashesUser = challenge["userhash"]?.lowercased() == "true"
+        isStale = challenge["stale"]?.asciiLowercased == "true"
+        hashesUser = challenge["userhash"]?.asciiLowercased == "true"
     }
 
     /// The best challenge of an answer: the first of those with the strongest hash.

@@ -89,7 +89,7 @@ enum TokenAnswer {
         let life = fields.seconds.flatMap { $0 > 0 ? Duration.seconds(min($0, 1e9)) : nil }
         return OAuth2Tokens(
             accessToken: Secret(token),
-            tokenType: type.lowercased() == "bearer" ? "Bearer" : type,
+            tokenType: type.asciiLowercased == "bearer" ? "Bearer" : type,
             end: life.map { .after($0) } ?? .never,
             refreshToken: fields.refreshToken.map { Secret($0) }
         )

@@ -1,0 +1,67 @@
+/// Reports the end of a call's body once, after the end of the call.
+///
+/// A call that fails has no body, so the report is made only after ``arm()``. A report that is released before the body
+/// has ended reports an abandoned body.
+final class BodyReport: Sendable {
+    private struct State {
+        var bytes: Int64 = 0
+        var attempts = 0
+        var isArmed = false
+        var record: BodyRecord?
+        var isMade = false
+    }
+
+    private let call: Call
+    private let start: Instant
+    private let state = Locked(State())
+
+    /// Makes a report; nil when no observer would receive it.
+    init?(_ call: Call, since start: Instant?) {
+        guard let start else { return nil }
+        self.call = call
+        self.start = start
+    }
+
+    deinit {
+        end(.abandoned)
+    }
+
+    func count(_ bytes: Int) {
+        state.withLock { $0.bytes += Int64(bytes) }
+    }
+
+    /// Notes the number of an attempt that the call itself does not count.
+    func note(attempt: Int) {
+        state.withLock { $0.attempts = max($0.attempts, attempt) }
+    }
+
+    /// Notes that the call has ended with an answer.
+    func arm() {
+        change { $0.isArmed = true }
+    }
+
+    /// Ends the body; only the first end counts.
+    func end(_ outcome: BodyRecord.Outcome) {
+        let duration = start.duration(to: call.time.now)
+        change { state in
+            guard state.record == nil else { return }
+            let attempts = max(state.attempts, call.attemptsMade)
+            state.record = BodyRecord(outcome, bytes: state.bytes, duration: duration, attempts: attempts)
+        }
+    }
+
+    /// Ends the body with an error.
+    func end(_ error: LoadingError) {
+        end(error.isCancellation ? .cancelled : .failed(error))
+    }
+
+    private func change(_ enter: (inout State) -> Void) {
+        let due = state.withLock { state -> BodyRecord? in
+            enter(&state)
+            guard state.isArmed, !state.isMade, let record = state.record else { return nil }
+            state.isMade = true
+            return record
+        }
+        if let due { call.record(.bodyFinished(due)) }
+    }
+}

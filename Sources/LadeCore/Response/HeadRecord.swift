@@ -1,0 +1,108 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
+/// The heads of all responses to one call, as they were received: interim responses, answers of a proxy to CONNECT,
+/// redirects, challenges and failed attempts among them.
+///
+/// A request carries its record to the transport, and redirected and repeated requests carry the same one. Transports
+/// record nothing for a request without a record.
+package final class HeadRecord: Sendable {
+    /// The bounds of a record; the oldest heads are dropped beyond them.
+    package struct Limits: Sendable {
+        /// The number of heads.
+        package var heads = 1_000
+        /// The number of bytes in all heads.
+        package var bytes = 4 << 20
+
+        package init() {}
+    }
+
+    private struct State {
+        var heads: [Data] = []
+        /// The lines of a head whose end has not arrived.
+        var unfinished = Data()
+        var bytes = 0
+        var dropped = 0
+    }
+
+    private let limits: Limits
+    private let state = Locked(State())
+
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    /// Every complete head with its status line, fields and final empty line, the oldest first.
+    package var heads: [Data] { state.withLock(\.heads) }
+
+    /// The number of heads that were dropped because of the limits.
+    package var dropped: Int { state.withLock(\.dropped) }
+
+    /// Adds a line with its line end; an empty line ends the head.
+    package func append(_ line: UnsafeBufferPointer<UInt8>) {
+        state.withLock { state in
+            state.unfinished.append(line)
+            let content = line.last == 0x0A ? line.dropLast() : line[...]
+            guard content.isEmpty || content.elementsEqual(CollectionOfOne(0x0D)) else { return }
+            take(&state)
+        }
+    }
+
+    /// Adds a head that a platform delivers as values; it has no reason phrase, because none was received.
+    package func append(_ status: Status, _ headers: Headers, _ version: HTTPVersion?) {
+        state.withLock { state in
+            state.unfinished = Self.head(status, headers, version)
+            take(&state)
+        }
+    }
+
+    /// Discards the lines of a head that is not received to its end, because its exchange is sent again.
+    package func discardUnfinished() {
+        state.withLock { $0.unfinished = Data() }
+    }
+
+    private func take(_ state: inout State) {
+        state.bytes += state.unfinished.count
+        state.heads.append(state.unfinished)
+        state.unfinished = Data()
+        var first = 0
+        // The newest head stays in any case; the transport limits its size.
+        while first < state.heads.count - 1, state.heads.count - first > limits.heads || state.bytes > limits.bytes {
+            state.bytes -= state.heads[first].count
+            first += 1
+        }
+        state.heads.removeFirst(first)
+        state.dropped += first
+    }
+
+    /// A head made of a status and fields, without a reason phrase.
+    package static func head(_ status: Status, _ headers: Headers, _ version: HTTPVersion?) -> Data {
+        var head = Data("\(version?.rawValue ?? "HTTP") \(status.code) \r\n".utf8)
+        for field in headers {
+            head.append(contentsOf: "\(field.name): ".utf8)
+            if let octets = field.unusualOctets {
+                head.append(contentsOf: octets)
+            } else {
+                head.append(contentsOf: field.value.utf8)
+            }
+            head.append(contentsOf: "\r\n".utf8)
+        }
+        head.append(contentsOf: "\r\n".utf8)
+        return head
+    }
+}
+
+private enum HeadRecordTag: RequestTag {
+    static let defaultValue: HeadRecord? = nil
+}
+
+extension Request {
+    /// Where transports record the heads of the call; nil, the default, to record none.
+    package var headRecord: HeadRecord? {
+        get { self[HeadRecordTag.self] }
+        set { self[HeadRecordTag.self] = newValue }
+    }
+}
