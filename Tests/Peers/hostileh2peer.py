@@ -11,7 +11,8 @@ It keeps no rules of its own: what is below is sent as it stands. Requests are c
 /too-long, /too-short   a body longer, shorter than its Content-Length
 /large-head             a head of a mebibyte, in CONTINUATION frames
 /break?count=N          when N requests of the token wait: a head without a length and `1234` for each of them, with `frames=M`
-                        M frames of 16,000 bytes instead, then a frame that breaks the connection's rules (DATA on stream 0).
+                        M frames of 16,000 bytes instead, then a frame that breaks the connection's rules (DATA on stream 0,
+                        or with `by=ping` a PING of seven bytes).
                         It closes when the client says GOAWAY, and with `stay` when the client closes
 /break-head             such a frame before any head, likewise
 /hold                   a head without a length, `1234`, and nothing more
@@ -218,7 +219,8 @@ class Connection:
                     frames += connection.head(number, [(":status", "200")]).serialize()
                     for piece in pieces:
                         frames += connection.body(number, piece, ends=False).serialize()
-            connection.raw(frames + self.breach())
+            # A PING of seven bytes, or the usual breach.
+            connection.raw(frames + (b"\0\0\7\6" + bytes(12) if query.get("by") == "ping" else self.breach()))
 
     def serve_break_head(self, stream, token, query):
         self.raw(self.breach())

@@ -181,7 +181,7 @@ package struct ResumableLoad {
                 return nil
             } catch {
                 // Bytes of an answer that breaks the protocol may belong elsewhere.
-                if case .malformedResponse = error { soundLength = receivedBefore }
+                if case .malformedResponse = error.kind { soundLength = receivedBefore }
                 do throws(LoadingError) {
                     if let response = try await goOn(after: located(error), mayBeginAnew) { return .anew(response) }
                 } catch {
@@ -232,7 +232,7 @@ package struct ResumableLoad {
         let isMisfit = if case .misfit = meaning { true } else { false }
         guard !isMisfit, !isUnplaced else {
             response.body.cancel()
-            let error = LoadingError.unacceptableStatus(response.status, ErrorContext(response))
+            let error = LoadingError(.unacceptableStatus(response.status), ErrorContext(response))
             report?.end(error)
             throw error
         }

@@ -88,7 +88,7 @@ final class LoaderCore: Sendable {
         } catch {
             result = .failure(error)
         }
-        if !end() { result = .failure(.cancelled(ErrorContext(request)).counted(call.attemptsMade)) }
+        if !end() { result = .failure(LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade)) }
         recordEnd(of: call, result, course)
         return result
     }
@@ -110,7 +110,7 @@ final class LoaderCore: Sendable {
         try await call.wait(until: call.time.now.advanced(by: delay), for: .backoff(attempt: call.attempt))
         var course = Course(isPart: true)
         let response = try await output(of: request, call, Ending.response, &course)
-        guard scope.end() else { throw .cancelled(ErrorContext(request)).counted(call.attemptsMade) }
+        guard scope.end() else { throw LoadingError(.cancelled, ErrorContext(request)).counted(call.attemptsMade) }
         return response
     }
 

@@ -57,7 +57,7 @@ extension CurlLoop {
             transfer: transfer,
             bodyLength: nil,
             hasBody: false,
-            isFresh: transfer.needsFreshConnection || needsOwnConnection(transfer),
+            isFresh: transfer.needsFreshConnection || transfer.isUsedOnce || needsOwnConnection(transfer),
             awaitsSharing: transfer.isSecure && !transfer.isStreamed && request.version == .automatic
                 && admission.awaitsSharing(host: transfer.hostNumber)
         )
@@ -146,9 +146,7 @@ extension CurlLoop {
 
     /// Records the version of an answer, which determines how many calls a connection to the host can carry.
     func learned(_ version: HTTPVersion, transfer: Transfer) {
-        guard transfer.isSecure || transfer.request.version == .http2PriorKnowledge, !transfer.isDowngraded else {
-            return
-        }
+        guard transfer.isSecure, !transfer.isDowngraded else { return }
         // These are started when the turn settles: this is a callback, in which libcurl must not be called.
         admitted += admission.learn(version >= .http2 ? .streams : .none, host: transfer.hostNumber)
     }

@@ -232,10 +232,12 @@ final class Transfer: @unchecked Sendable {
 
     /// Whether the transfer uses a connection alone or shares it.
     ///
-    /// A streamed answer has a connection of its own. An answer over HTTP/2 without TLS shares its connection.
-    var kind: Admission<Transfer>.Kind {
-        isStreamed && (isSecure || request.version != .http2PriorKnowledge) ? .exclusive : .shared
-    }
+    /// A streamed answer has a connection of its own.
+    var kind: Admission<Transfer>.Kind { isStreamed || isUsedOnce ? .exclusive : .shared }
+
+    /// Whether the connection carries this exchange alone: libcurl 7.88 cannot send a second request over HTTP/2 in clear
+    /// with prior knowledge.
+    var isUsedOnce: Bool { !isSecure && request.version == .http2PriorKnowledge }
 
     /// The proxy of the settings; nil when the request does not use it.
     func proxy(of handleSettings: HandleSettings) -> ProxySettings.Proxy? {

@@ -55,7 +55,7 @@ struct BodyEventTests {
         let (rig, response) = try await streamed(
             .text("hello").breaking(
                 after: 2,
-                with: .connectionLost(.body(received: 2), isSafeToRepeat: false, ErrorContext())
+                with: LoadingError(.connectionLost(.body(received: 2), isSafeToRepeat: false))
             )
         )
 
