@@ -65,7 +65,7 @@ struct Exchange: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
 
     /// Whether it failed because of the size of its head.
-    var isHeadTooLarge: Bool { if case .headTooLarge = error.kind?.kind { true } else { false } }
+    var isHeadTooLarge: Bool { if case .headTooLarge = error?.kind { true } else { false } }
 
     /// The result in a few words, for findings.
     var ending: String {
@@ -124,7 +124,7 @@ extension ConformanceContext {
 
     /// Records a deviation unless the exchange failed because its body was truncated.
     func expectIncomplete(_ exchange: Exchange, received: Int64, expected: Int64?) {
-        guard case .incompleteBody(let gotReceived, let gotExpected) = exchange.error.kind?.kind else {
+        guard case .incompleteBody(let gotReceived, let gotExpected) = exchange.error?.kind else {
             return fail("expected an incomplete body, got \(exchange.ending)")
         }
         expectEqual(gotReceived, received, "received bytes in the error")
@@ -137,7 +137,7 @@ extension ConformanceContext {
 
     /// Records a deviation unless the connection was lost, with the given progress if any.
     func expectLost(_ exchange: Exchange, _ progress: AnswerProgress?, isSafeToRepeat: Bool? = nil) {
-        guard case .connectionLost(let got, let isSafe) = exchange.error.kind?.kind else {
+        guard case .connectionLost(let got, let isSafe) = exchange.error?.kind else {
             return fail("expected a lost connection, got \(exchange.ending)")
         }
         if let progress { expectEqual(got, progress, "progress in the error") }
@@ -146,7 +146,7 @@ extension ConformanceContext {
 
     /// Records a deviation unless the exchange ended by the given time-out.
     func expectTimeout(_ exchange: Exchange, _ phase: TimeoutPhase) {
-        guard case .timedOut(let got) = exchange.error.kind?.kind else {
+        guard case .timedOut(let got) = exchange.error?.kind else {
             return fail("expected a time-out (\(phase.rawValue)), got \(exchange.ending)")
         }
         expectEqual(got, phase, "phase of the time-out")

@@ -20,7 +20,7 @@ extension TransportConformance {
                 let endings = try await gathered(context, "/break", count)
                 for ending in endings {
                     // Each stream ends when its connection does, not by a time-out.
-                    let isTimeout = if case .timedOut = ending.error.kind?.kind { true } else { false }
+                    let isTimeout = if case .timedOut = ending.error?.kind { true } else { false }
                     context.expect(ending.error != nil && !isTimeout, "ended as \(ending.ending)")
                 }
             }

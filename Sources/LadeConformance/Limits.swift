@@ -163,7 +163,7 @@ extension TransportConformance {
         limit: Int,
         announced: Int64?
     ) {
-        guard case .bodyTooLarge(let gotLimit, let gotAnnounced) = exchange.error.kind?.kind else {
+        guard case .bodyTooLarge(let gotLimit, let gotAnnounced) = exchange.error?.kind else {
             return context.fail("expected a body too large, got \(exchange.ending)")
         }
         context.expectEqual(gotLimit, limit, "limit in the error")

@@ -163,7 +163,7 @@ extension TransportConformance {
                 return error
             }
         }
-        if case .deadlineExceeded = error.kind?.kind {
+        if case .deadlineExceeded = error?.kind {
         } else {
             context.fail("expected the deadline, got \(String(describing: error))")
         }

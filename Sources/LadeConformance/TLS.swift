@@ -281,7 +281,7 @@ extension ConformanceContext {
 
     /// Records a deviation unless the exchange was refused for the given cause.
     func expectUntrusted(_ exchange: Exchange, _ cause: TrustFault.Cause) {
-        guard case .untrustedServer(let fault) = exchange.error.kind?.kind else {
+        guard case .untrustedServer(let fault) = exchange.error?.kind else {
             return fail("expected an untrusted server (\(cause)), got \(exchange.ending)")
         }
         expectEqual(fault.cause, cause, "cause")

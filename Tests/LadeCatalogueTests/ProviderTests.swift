@@ -574,7 +574,7 @@ struct ProviderTests {
         }
 
         #expect(error?.context.status?.code == entry.row.status)
-        if case .decoding = error.kind?.kind { #expect(entry.row.isDecoding) } else { #expect(!entry.row.isDecoding) }
+        if case .decoding = error?.kind { #expect(entry.row.isDecoding) } else { #expect(!entry.row.isDecoding) }
     }
 
     @Test("catalogue IL-20.19 13 a redirect is not followed: its answer is the answer, which is none")
@@ -585,7 +585,7 @@ struct ProviderTests {
             _ = try await rig.provider.load { try $0.tvTopics(.rts) }
         }
 
-        guard case .unacceptableStatus(302) = error.kind?.kind else {
+        guard case .unacceptableStatus(302) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -699,7 +699,7 @@ struct ProviderTests {
         let error = await #expect(throws: LoadingError.self) {
             _ = try await token("{}", "https://a.akamaihd.net/c.m3u8?session=secret")
         }
-        guard case .decoding = error.kind?.kind, let reason = error?.underlyingError else {
+        guard case .decoding = error?.kind, let reason = error?.underlyingError else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -725,7 +725,7 @@ struct ProviderTests {
             _ = try await token(json, "https://a-vh.akamaihd.net/x.m3u8")
         }
 
-        guard case .decoding = error.kind?.kind, let reason = error?.underlyingError else {
+        guard case .decoding = error?.kind, let reason = error?.underlyingError else {
             Issue.record("\(String(describing: error))")
             return
         }

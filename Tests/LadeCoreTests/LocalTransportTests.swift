@@ -31,7 +31,7 @@ struct LocalTransportTests {
             _ = try await LocalTransport().send(request, call: Call())
         }
 
-        guard case .invalidRequest(.url)? = error?.kind?.kind else {
+        guard case .invalidRequest(.url)? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

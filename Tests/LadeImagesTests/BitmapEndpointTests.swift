@@ -41,7 +41,7 @@
                 _ = try await load(half) { $0.requiredBitmap() }
             }
 
-            guard case .decoding = error.kind?.kind, let fault = error?.underlyingError as? ImageFault else {
+            guard case .decoding = error?.kind, let fault = error?.underlyingError as? ImageFault else {
                 Issue.record("\(String(describing: error))")
                 return
             }

@@ -51,7 +51,7 @@ struct HTTPBinPeerTests {
         let error = await #expect(throws: LoadingError.self) {
             _ = try await send(Request("\(origin)/relative-redirect/15"), RedirectInterceptor())
         }
-        guard case .redirectRefused(.tooMany(10)) = error.kind?.kind else {
+        guard case .redirectRefused(.tooMany(10)) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

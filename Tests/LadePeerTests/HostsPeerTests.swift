@@ -61,7 +61,7 @@ struct HostsPeerTests {
         let error = await #expect(throws: LoadingError.self) {
             _ = try await chain.send(Request("https://elsewhere.test/small.json"), call: Call())
         }
-        guard case .untrustedServer(let fault) = error.kind?.kind else {
+        guard case .untrustedServer(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -238,7 +238,7 @@ struct URLSessionTransportTests {
         #expect(sleeper.remaining == .seconds(7))
         time.advance(by: .seconds(7))
         let error = await #expect(throws: LoadingError.self) { try await task.value }
-        guard case .timedOut(.idle) = error.kind?.kind else {
+        guard case .timedOut(.idle) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -258,7 +258,7 @@ struct URLSessionTransportTests {
         #expect(try await time.nextSleeper().remaining == .seconds(5))
         time.advance(by: .seconds(5))
         let error = await #expect(throws: LoadingError.self) { try await task.value }
-        guard case .timedOut(.whole) = error.kind?.kind else {
+        guard case .timedOut(.whole) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -275,7 +275,7 @@ struct URLSessionTransportTests {
         let error = await #expect(throws: LoadingError.self) {
             try await strict.send(Request("data:,a"), call: Call())
         }
-        guard case .invalidRequest(.unsupportedScheme("data")) = error.kind?.kind else {
+        guard case .invalidRequest(.unsupportedScheme("data")) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

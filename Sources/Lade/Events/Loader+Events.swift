@@ -206,7 +206,7 @@ public struct EventStream: AsyncSequence, Sendable {
         /// Takes what a connection costs that replaces one which failed or brought nothing; false when it may not be made.
         private mutating func withdraw(after failure: LoadingError?) -> Bool {
             guard failure != nil || fruitless > 0, let budget = service.settings.retryBudget else { return true }
-            let isTimeout = if case .timedOut = failure.kind?.kind { true } else { false }
+            let isTimeout = if case .timedOut = failure?.kind { true } else { false }
             let cost = isTimeout ? budget.settings.timeoutCost : budget.settings.retryCost
             guard budget.withdraw(for: service.rateLimiter.keyRule(stream.request), cost: cost) else { return false }
             withdrawn += cost

@@ -49,7 +49,7 @@ package final class FileSource: ResponseBodySource {
     }
 
     deinit {
-        switch state.withLock({ $0 }).kind {
+        switch state.withLock({ $0 }) {
         case .open(let descriptor, _), .cancelled(let descriptor): close(descriptor)
         case .ended: break
         }

@@ -114,7 +114,7 @@ struct GetSafetyTests: GetResumeSuite {
 
         let error = await #expect(throws: LoadingError.self) { try await load.value }
 
-        guard case .timedOut(.whole) = error.kind?.kind else {
+        guard case .timedOut(.whole) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -53,7 +53,7 @@ struct ClosureInterceptorTests {
     @Test("what an interceptor's closure throws is wrapped, and kept as the cause")
     func wraps() async throws {
         let error = try await failure { _, _ in throw Fault(code: 7) }
-        guard case .interceptionFailed? = error?.kind?.kind, let cause = error?.underlyingError else {
+        guard case .interceptionFailed? = error?.kind, let cause = error?.underlyingError else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -67,7 +67,7 @@ struct ProxyExceptionsTests {
     )
     func unknown(entry: String) throws {
         let error = #expect(throws: LoadingError.self) { try ProxyExceptions(["a.test", entry]) }
-        guard case .invalidSetting(name: "proxy.exceptions", _)? = error?.kind?.kind else {
+        guard case .invalidSetting(name: "proxy.exceptions", _)? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -95,7 +95,7 @@ struct NormalHostTests {
     )
     func refusesAddress(address: String) throws {
         let error = #expect(throws: LoadingError.self) { try Request(address) }
-        guard case .invalidRequest(.url) = error.kind?.kind else {
+        guard case .invalidRequest(.url) = error?.kind else {
             Issue.record("\(address) gives \(String(describing: error))")
             return
         }

@@ -89,7 +89,7 @@ struct CodedStreamTests {
         }
 
         #expect(text == "abcd")
-        guard case .malformedResponse(let fault) = error.kind?.kind else {
+        guard case .malformedResponse(let fault) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

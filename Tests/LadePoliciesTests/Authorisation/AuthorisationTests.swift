@@ -250,7 +250,7 @@ struct AuthorisationInterceptorTests {
     func keepsCauses() async throws {
         let request = try Request("https://a.test/")
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request, Throwing(error: Fault())) }
-        guard case .authorisationFailed(let fault) = error.kind?.kind, case .failed(let cause) = fault.cause else {
+        guard case .authorisationFailed(let fault) = error?.kind, case .failed(let cause) = fault.cause else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -270,7 +270,7 @@ struct AuthorisationInterceptorTests {
         let authoriser = BearerAuthoriser(scope: try CredentialScope("https://a.test")) { _, _ in throw Fault() }
         let request = try Request("https://a.test/")
         let error = await #expect(throws: LoadingError.self) { _ = try await send(request, authoriser) }
-        guard case .authorisationFailed(let fault) = error.kind?.kind, case .refreshFailed(let cause) = fault.cause
+        guard case .authorisationFailed(let fault) = error?.kind, case .refreshFailed(let cause) = fault.cause
         else {
             Issue.record("\(String(describing: error))")
             return
@@ -305,7 +305,7 @@ struct AuthorisationInterceptorTests {
         let strict = BearerAuthoriser(token: "t", scope: scope)
 
         let error = await #expect(throws: LoadingError.self) { _ = try await send(Request("http://a.test/"), strict) }
-        guard case .authorisationFailed(let fault) = error.kind?.kind, case .insecure = fault.cause else {
+        guard case .authorisationFailed(let fault) = error?.kind, case .insecure = fault.cause else {
             Issue.record("\(String(describing: error))")
             return
         }

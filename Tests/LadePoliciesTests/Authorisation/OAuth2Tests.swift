@@ -42,7 +42,7 @@ struct OAuth2Tests {
     }
 
     private func cause(_ error: LoadingError?) -> AuthorisationFault.Cause? {
-        guard case .authorisationFailed(let fault) = error.kind?.kind else { return nil }
+        guard case .authorisationFailed(let fault) = error?.kind else { return nil }
         return fault.cause
     }
 

@@ -232,7 +232,7 @@ struct RefreshTests {
 
         let result = await task.result
         let error = #expect(throws: LoadingError.self) { try result.get() }
-        guard case .deadlineExceeded(let report) = error.kind?.kind else {
+        guard case .deadlineExceeded(let report) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

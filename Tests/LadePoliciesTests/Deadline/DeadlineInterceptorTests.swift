@@ -295,7 +295,7 @@ struct DeadlineInterceptorTests {
         if byScope { scope.cancel() } else { loading.cancel() }
 
         let error = await #expect(throws: LoadingError.self) { try await loading.value }
-        guard case .cancelled? = error?.kind?.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .cancelled? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(0) && time.sleepers.isEmpty)
     }
 
@@ -308,7 +308,7 @@ struct DeadlineInterceptorTests {
         }
         let error = await failure(request, Chain([DeadlineInterceptor(settings), canceller], transport: transport))
 
-        guard case .cancelled? = error?.kind?.kind else { throw error ?? LoadingError(.cancelled) }
+        guard case .cancelled? = error?.kind else { throw error ?? LoadingError(.cancelled) }
         #expect(time.now == seconds(59) && time.sleepers.isEmpty)
     }
 

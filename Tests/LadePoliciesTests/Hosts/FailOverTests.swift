@@ -113,7 +113,7 @@ struct FailOverTests {
             try await send(try Request("https://svc.test/a"), chain)
         }
 
-        guard case .cannotConnect? = failure?.kind?.kind else { throw failure ?? LoadingError(.cancelled) }
+        guard case .cannotConnect? = failure?.kind else { throw failure ?? LoadingError(.cancelled) }
         #expect(failure?.context.attempts == 2)
         #expect(transport.requests.count == 12)
         let addresses = transport.requests.map(\.destination)
@@ -194,7 +194,7 @@ struct FailOverTests {
         let chain = try chain(RetryPolicy())
         let failure = await #expect(throws: LoadingError.self) { try await send(sent, chain) }
 
-        guard case .deadlineExceeded? = failure?.kind?.kind else { throw failure ?? LoadingError(.cancelled) }
+        guard case .deadlineExceeded? = failure?.kind else { throw failure ?? LoadingError(.cancelled) }
         #expect(time.now == Instant(nanoseconds: 10_000_000_000))
         #expect(failure?.context.attempts == 1)
     }

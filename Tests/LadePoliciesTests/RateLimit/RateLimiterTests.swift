@@ -84,7 +84,7 @@ struct RateLimiterTests: RateLimiterSuite {
         ]
         for attempt in attempts {
             let error = #expect(throws: LoadingError.self) { try attempt() }
-            guard case .invalidSetting(name: "rate", _)? = error?.kind?.kind else {
+            guard case .invalidSetting(name: "rate", _)? = error?.kind else {
                 Issue.record("\(String(describing: error))")
                 return
             }

@@ -117,7 +117,7 @@ struct ScriptedTransportTests {
                 return error
             }
         }
-        guard case .timedOut(.whole)? = error?.kind?.kind else {
+        guard case .timedOut(.whole)? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

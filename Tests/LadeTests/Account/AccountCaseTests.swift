@@ -137,7 +137,7 @@ struct AccountCaseTests {
         account.isOffline = false
         _ = try await loader.load(rig.request())
 
-        guard case .notStored = error.kind?.kind else {
+        guard case .notStored = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -189,7 +189,7 @@ struct AccountCaseTests {
 
         let error = await failure { () throws(LoadingError) in try await loader.load(rig.request()) }
 
-        guard case .decorationFailed = error.kind?.kind, error?.underlyingError is Refused else {
+        guard case .decorationFailed = error?.kind, error?.underlyingError is Refused else {
             Issue.record("\(String(describing: error))")
             return
         }

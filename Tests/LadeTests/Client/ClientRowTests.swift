@@ -54,7 +54,7 @@ struct ClientRowTests {
         let other = Rig()
         other.transport.onAnyRequest().respond(.status(200, "ok"))
         let error = await failure { () throws(LoadingError) in try await other.loader.load(endpoint) }
-        guard case .unacceptableStatus(200)? = error?.kind?.kind else {
+        guard case .unacceptableStatus(200)? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

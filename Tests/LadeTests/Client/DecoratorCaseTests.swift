@@ -145,7 +145,7 @@ struct DecoratorCaseTests {
 
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(rig.request()) }
 
-        guard case .invalidRequest = error.kind?.kind else {
+        guard case .invalidRequest = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -229,7 +229,7 @@ struct ServiceRowTests {
         }
         request.cacheMode = .storedOnly
         let error = await failure { () throws(LoadingError) in try await rig.loader.load(request) }
-        guard case .notStored? = error?.kind?.kind else {
+        guard case .notStored? = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

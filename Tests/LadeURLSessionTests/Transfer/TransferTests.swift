@@ -96,7 +96,7 @@ struct TransferTests {
         time.virtual.advance(by: .seconds(9))
 
         let error = await #expect(throws: LoadingError.self) { try await sender.value }
-        guard case .deadlineExceeded = error.kind?.kind else {
+        guard case .deadlineExceeded = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }

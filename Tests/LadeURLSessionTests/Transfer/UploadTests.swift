@@ -45,7 +45,7 @@ struct UploadTests {
             throw Broken()
         }
         let error = await #expect(throws: LoadingError.self) { try await spool(body) }
-        guard case .requestBodyFailed = error.kind?.kind, let cause = error?.underlyingError else {
+        guard case .requestBodyFailed = error?.kind, let cause = error?.underlyingError else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -83,7 +83,7 @@ struct UploadTests {
     func wrongLength() async throws {
         let body = RequestBody.writer(length: 3) { try await $0(Data([1, 2])) }
         let error = await #expect(throws: LoadingError.self) { try await spool(body) }
-        guard case .invalidRequest(.contentLength("3", actual: 2)) = error.kind?.kind else {
+        guard case .invalidRequest(.contentLength("3", actual: 2)) = error?.kind else {
             Issue.record("\(String(describing: error))")
             return
         }
